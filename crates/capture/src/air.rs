@@ -1,9 +1,8 @@
-//! What happens on a channel, from the frames that a monitor heard: who is there ([`stations`]),
-//! what was sent in one piece ([`ppdu`]) and how it was answered ([`exchange`], [`chain`]), who
-//! was away and why ([`absence`], [`bare`], [`schedule`]), who could not join ([`joining`]), which
-//! beacons came ([`beacons`]), which channels the receiver was on ([`channels`]), and who had the
-//! air. One pass, in the order of the file; memory grows with stations and seconds, not with
-//! frames.
+//! Analysis of a channel, from the frames that a monitor captured: stations ([`stations`]), PPDUs
+//! ([`ppdu`]), their answers ([`exchange`], [`chain`]), absences and their causes ([`absence`],
+//! [`bare`], [`schedule`]), joining and leaving ([`joining`]), beacons ([`beacons`]), channels of
+//! the receiver ([`channels`]), and time on the air. One pass, in the order of the file. Memory
+//! grows with stations and seconds, not with frames.
 
 pub mod absence;
 pub mod bare;
@@ -38,136 +37,135 @@ use ppdu::{Grouper, Ppdu};
 use stations::{StationId, Stations};
 use std::collections::BTreeMap;
 
-/// The analysis of a channel.
+/// Analysis of a channel.
 #[derive(Debug)]
 pub struct Air {
-    /// Who was heard.
+    /// Stations that sent or were sent frames.
     pub stations: Stations,
-    /// Data from one to another, by sender and receiver.
+    /// Data between stations, by sender and receiver.
     pub links: BTreeMap<(StationId, StationId), Link>,
-    /// Links that were forgotten for newer ones, and data PPDUs of links for which there was no
-    /// place.
+    /// Links that were dropped for newer ones, and data PPDUs of links that could not be added.
     pub links_left_out: (u64, u64),
-    /// Data PPDUs without a place until idle links are looked for again.
+    /// Number of data PPDUs to refuse before the next search for idle links.
     place_after: u32,
-    /// Beacons, by access point.
+    /// Beacons by access point.
     pub beacons: BTreeMap<StationId, Beacons>,
-    /// What stations announce, in the order of stations.
+    /// Absences that stations announced, in the order of stations.
     pub absences: BTreeMap<StationId, Absences>,
-    /// Stations that join networks, are refused, or are thrown out.
+    /// Stations that join networks, are refused, or are removed.
     pub joining: Joining,
-    /// Time on the air and levels of each station, in their order.
+    /// Time on the air and levels of each station, in the order of stations.
     pub heard: Vec<Heard>,
-    /// Time on the air of Acks and CTS, whose senders do not name themselves.
+    /// Time on the air of Acks and CTS, which do not name their senders.
     pub answers: Duration,
     /// Time on the air by second.
     pub busy: Busy,
     /// Time of the first frame, in ns since 1970.
     pub begin_ns: Option<u64>,
-    /// Time of the latest frame.
+    /// Time of the latest frame, in ns since 1970.
     pub end_ns: u64,
-    /// Centre of the (primary) channel of the latest frame in MHz, if its receiver said so.
+    /// Centre of the (primary) channel of the latest frame in MHz, if its header names it.
     pub frequency_mhz: Option<u16>,
-    /// PPDUs that began while another one was on the air.
+    /// PPDUs that began during another one.
     pub overlaps: Overlaps,
     /// Time on the air of DSSS and CCK, and number of PPDUs.
     pub dsss: (Duration, u64),
-    /// Frames that protect others from stations of 802.11b: first and last, their number, and
-    /// their time on the air. They are CTS to the sender itself, and RTS at rates of DSSS where
-    /// beacons ask for protection.
+    /// Frames that protect others from stations of 802.11b: first and last, their number, and their
+    /// time on the air. They are CTS-to-self, and RTS at rates of DSSS if beacons ask for
+    /// protection.
     pub protection: (Option<(u64, u64)>, u64, Duration),
-    /// PPDUs.
+    /// Number of PPDUs.
     pub ppdus: u64,
-    /// PPDUs whose rate is unknown, and so their time on the air.
+    /// PPDUs of unknown rate, and so of unknown time on the air.
     pub without_rate: u64,
-    /// The channels that the receiver was on.
+    /// Channels of the receiver.
     pub channels: Channels,
-    /// What became of data, if anybody wants to know; to be taken away frame by frame.
+    /// Events about data, if they are wanted. The caller takes them after each frame.
     pub log: Option<Vec<AirEvent>>,
-    /// Absences of all stations that are kept.
+    /// Number of absences that are kept, of all stations.
     absences_kept: usize,
     band: Band,
     grouper: Grouper,
-    /// The link whose PPDU was the last on the air, and may be answered.
+    /// Link of the latest PPDU, which may be answered.
     awaiting: Option<(StationId, StationId)>,
-    /// A Block Ack Request was the last to ask the receiver of this link.
+    /// Whether the latest frame to the receiver of this link was a Block Ack Request.
     requested: bool,
-    /// The sender of the last frame that an Ack may answer.
+    /// Sender of the latest frame that an Ack may answer.
     asked: Option<StationId>,
-    /// Sender and receiver of the Null frame that an Ack may answer, and whether there is no
-    /// slower rate.
+    /// Sender and receiver of the Null frame that an Ack may answer, and whether its rate is the
+    /// slowest.
     asked_null: Option<(StationId, StationId, bool)>,
-    /// The sender of the RTS that was the last on the air.
+    /// Sender of the RTS that was the latest frame on the air.
     rts_from: Option<StationId>,
-    /// The CTS that was the last on the air, if it may be one to its own sender.
+    /// CTS that was the latest frame on the air, if it may be a CTS-to-self.
     cts: Option<Cts>,
-    /// The channel of the latest frame in MHz, and its place among the channels.
+    /// Channel of the latest frame in MHz, and its bit in masks of channels.
     tuned: (u16, u64),
-    /// Sender, receiver and end of the last PPDU, if it names both.
+    /// Sender, receiver and end of the latest PPDU, if it names both.
     before: Option<(StationId, StationId, u64)>,
-    /// How many more frames without data may be kept.
+    /// Number of frames without data that may still be kept.
     bare_left: u32,
 }
 
-/// A CTS that answers no RTS which was captured.
+/// A CTS without a captured RTS before it.
 #[derive(Clone, Copy, Debug)]
 struct Cts {
-    /// Its receiver, who may have sent it.
+    /// Receiver of the CTS, which may also be its sender.
     station: StationId,
-    /// Until when it holds others back, in ns since 1970.
+    /// End of its NAV, in ns since 1970.
     until_ns: u64,
     signal_dbm: Option<i8>,
     number: u64,
     airtime: Duration,
 }
 
-/// What became of data on the air.
+/// Event about data on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AirEvent {
-    /// When a data frame was on the air, after its PPDU has ended. Times are in ns since 1970.
+    /// A data frame was on the air, and its PPDU has ended. Times are in ns since 1970.
     Mpdu {
         /// Number of its packet.
         number: u64,
-        /// When its PPDU began; when it was captured, if its rate is unknown.
+        /// Start of its PPDU; the capture time if the rate is unknown.
         begin_ns: u64,
-        /// When it ended itself: of an A-MPDU, before those that follow it.
+        /// End of the MPDU; in an A-MPDU, before the MPDUs that follow it.
         end_ns: u64,
-        /// That is exact: none that follow it were missed.
+        /// Whether the end is exact: no MPDU behind it was missed.
         exact: bool,
     },
     /// An MPDU was acknowledged for the first time.
     Acknowledged {
-        /// The sender of the MPDU.
+        /// Sender of the MPDU.
         from: StationId,
-        /// Its receiver.
+        /// Receiver of the MPDU.
         to: StationId,
-        /// Its TID; 16 without QoS.
+        /// Traffic identifier (TID) of the MPDU; 16 without QoS.
         tid: u8,
-        /// Its sequence number.
+        /// Sequence number of the MPDU.
         sequence: SeqNo12,
-        /// When the Ack or Block Ack was captured, in ns since 1970.
+        /// Capture time of the Ack or Block Ack, in ns since 1970.
         at_ns: u64,
     },
 }
 
-/// What was heard of a station.
+/// Captured frames of a station.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Heard {
-    /// Frames that it sent.
+    /// Number of frames from the station.
     pub frames: u64,
-    /// Time on the air of what it sent.
+    /// Time on the air of its frames.
     pub airtime: Duration,
     /// Sum of the levels in dBm, and their number.
     pub signal: (i64, u64),
     /// Lowest and highest level in dBm.
     pub signal_range: Option<(i8, i8)>,
-    /// Probe Requests: it looked for networks.
+    /// Number of Probe Requests, with which it looked for networks.
     pub probe_requests: u64,
-    /// RTS.
+    /// Number of RTS frames.
     pub rts: u64,
-    /// Acks to it, since it last sent data, that answer nothing that was captured.
+    /// Acks to the station since it last sent data that answer no captured frame.
     unasked: u32,
-    /// A bit for each channel of the receiver on which it was heard.
+    /// Mask of the receiver's channels on which the station was heard.
     channels: u64,
 }
 
@@ -175,10 +173,9 @@ pub struct Heard {
 const LINKS_MAX: usize = 16_384;
 /// Most absences of all stations that are kept.
 const ABSENCES_ALL_MAX: usize = 2 * stations::STATIONS_MAX;
-/// Longest time after a frame in which an answer may come, in ns. A host stamps packets late, and
-/// not evenly.
+/// Longest time from a frame to its answer, in ns. A host stamps packets late, and unevenly.
 const ANSWER_NS: u64 = 2_000_000;
-/// Greatest difference of levels of two frames of one station, one right behind the other, in dB.
+/// Greatest difference of levels of two consecutive frames of one station, in dB.
 const LEVELS_ALIKE_DB: u8 = 6;
 
 impl Default for Air {
@@ -221,11 +218,12 @@ impl Default for Air {
 }
 
 impl Air {
-    /// A frame that was received without error.
+    /// Analyses a frame that was received without error.
     ///
     /// # Errors
+    ///
     /// A management or control frame that is malformed behind its header. Offsets count from the
-    /// start of the MPDU. What could be read of it is part of the analysis.
+    /// start of the MPDU. The readable part of the frame is analysed.
     pub fn handle_frame(&mut self, frame: &Frame<'_>) -> Result<(), Error> {
         self.begin_ns.get_or_insert(frame.at_ns);
         self.end_ns = self.end_ns.max(frame.at_ns);
@@ -259,15 +257,15 @@ impl Air {
         }
     }
 
-    /// The receiver has left its channel.
+    /// Handles a change of the receiver's channel.
     #[cold]
     fn leave_channel(&mut self) {
         self.absences.values_mut().for_each(Absences::interrupt);
         self.absences_kept = self.absences.values().map(Absences::kept).sum();
     }
 
-    /// Frames up to now came without a time: they came at this one. Absences of no known length are
-    /// none.
+    /// Gives packets without a time this time. Their absences are dropped, since their lengths are
+    /// unknown.
     pub(crate) fn begin(&mut self, at_ns: u64) {
         if self.begin_ns.is_some() {
             self.begin_ns = Some(at_ns);
@@ -277,8 +275,8 @@ impl Air {
         }
     }
 
-    /// What has been idle for long takes less memory from now on. It is what it was if frames of
-    /// it come again.
+    /// Reduces the memory of links that have been idle for long. Later frames of these links are
+    /// analysed as if nothing had happened.
     pub(crate) fn rest(&mut self, now_ns: u64) {
         for link in self.links.values_mut() {
             if now_ns.saturating_sub(link.latest_ns) >= IDLE_NS {
@@ -287,8 +285,7 @@ impl Air {
         }
     }
 
-    /// Whether there is a place for a link; for a new one, some of those that are idle are
-    /// forgotten: those with the fewest MPDUs.
+    /// Whether a link can be added. If there are too many, drops idle links with the fewest MPDUs.
     fn has_place(&mut self, key: (StationId, StationId), now_ns: u64) -> bool {
         if self.links.len() < LINKS_MAX || self.links.contains_key(&key) {
             return true;
@@ -313,7 +310,7 @@ impl Air {
         !idle.is_empty()
     }
 
-    /// Forgets absences if those of all stations are too many: of each station, the earlier ones.
+    /// Drops the earlier absences of each station if there are too many of all stations.
     fn bound_absences(&mut self) {
         if self.absences_kept <= ABSENCES_ALL_MAX {
             return;
@@ -323,7 +320,7 @@ impl Air {
         self.absences_kept = self.absences.values().map(Absences::kept).sum();
     }
 
-    /// No more frames come.
+    /// Ends the analysis: no more frames follow.
     pub fn finish(&mut self) {
         if let Some(ppdu) = self.grouper.finish(self.band) {
             self.handle_ppdu(&ppdu);
@@ -334,32 +331,33 @@ impl Air {
         });
     }
 
-    /// The second of the capture at a time.
+    /// Returns the second of the capture at a time.
     pub fn second(&self, at_ns: u64) -> usize {
         let begin = self.begin_ns.unwrap_or(at_ns);
         (at_ns.saturating_sub(begin) / 1_000_000_000) as usize
     }
 
-    /// Time that the receiver spent on the channels on which it has heard a station, in ns: the
-    /// whole capture, if it did not hop.
+    /// Returns the time that the receiver spent on the channels on which it heard a station, in ns.
+    /// For a receiver that did not hop, it is the whole capture.
     pub fn time_of(&self, id: StationId) -> u64 {
         let heard = self.heard.get(id.index()).map_or(0, |heard| heard.channels);
         let length = self.end_ns.saturating_sub(self.begin_ns.unwrap_or(self.end_ns));
         self.channels.time_ns(heard).unwrap_or(length).max(1)
     }
 
-    /// Time on the air of all frames on the channels on which a station was heard, in ns.
+    /// Returns the time on the air of all frames on the channels on which a station was heard, in
+    /// ns.
     pub fn busy_of(&self, id: StationId) -> u64 {
         let heard = self.heard.get(id.index()).map_or(0, |heard| heard.channels);
         self.channels.airtime_ns(heard).unwrap_or(self.busy.sum_ns)
     }
 
-    /// Whether headers say enough rates for shares of the time on the air: of nine PPDUs in ten.
+    /// Whether headers have enough rates for shares of the time on the air: for nine PPDUs in ten.
     pub const fn has_rates(&self) -> bool {
         self.without_rate * 10 <= self.ppdus
     }
 
-    /// The band of the frames.
+    /// Returns the band of the frames.
     pub const fn band(&self) -> Band {
         self.band
     }
@@ -376,7 +374,7 @@ impl Air {
         }
     }
 
-    /// Data and Null frames: who belongs to whom, and who is away.
+    /// Handles data and Null frames: which network a station belongs to, and whether it is away.
     fn data(
         &mut self,
         frame: &Frame<'_>,
@@ -390,7 +388,7 @@ impl Air {
                 let absences = self.absences.entry(station).or_default();
                 let before = absences.kept();
                 absences.handle_sent(frame);
-                // Of one station they become fewer when there are too many.
+                // The number becomes smaller if the station has too many.
                 self.absences_kept = (self.absences_kept + absences.kept()).saturating_sub(before);
                 self.bound_absences();
             }
@@ -477,7 +475,7 @@ impl Air {
             }
             _ => {}
         }
-        // Acks and the like have been read; of the others there may be more in the body.
+        // Acks and similar frames have been read; only these have more fields.
         let is_block_ack = matches!(frame.kind(), Kind::BlockAck | Kind::BlockAckRequest);
         if !is_block_ack {
             return Ok(());
@@ -500,7 +498,7 @@ impl Air {
                 let prompt = self.awaiting == Some(key) && !self.requested;
                 let acknowledges =
                     || ack.bitmaps().flatten().any(|it| it.bitmap.received().next().is_some());
-                // It proves data, also where none was captured.
+                // A Block Ack proves data, even if none was captured.
                 if (self.links.contains_key(&key) || acknowledges())
                     && self.has_place(key, frame.at_ns)
                 {
@@ -527,7 +525,7 @@ impl Air {
         Ok(())
     }
 
-    /// Two stations exchange data, of which one may be known as an access point.
+    /// Relates two stations that exchange data, if one is known to be an access point.
     fn note_network(&mut self, a: StationId, b: StationId) {
         for (station, other) in [(a, b), (b, a)] {
             let is_new = self.stations.get(station).bss.is_none();
@@ -537,11 +535,11 @@ impl Air {
         }
     }
 
-    /// A CTS: if no RTS was captured before it, it may be one to its own sender.
+    /// Notes a CTS. Without a captured RTS before it, it may be a CTS-to-self.
     fn note_cts(&mut self, frame: &Frame<'_>, receiver: Option<StationId>) {
         let answers_rts = self.rts_from.is_some() && self.rts_from == receiver;
-        // Only at 2.4 GHz there are stations that understand nothing but DSSS, and to reach them
-        // it has to be sent so (IEEE 802.11-2020, 10.27).
+        // Stations that understand only DSSS exist only at 2.4 GHz, and a CTS reaches them only at
+        // such a rate (IEEE 802.11-2020, 10.27).
         let is_dsss = frame.radio.rate.is_none_or(|rate| rate.format == Format::Dsss);
         let at_2_4 = match (frame.radio.frequency_mhz, frame.radio.rate) {
             (Some(mhz), _) => mhz < 4_000,
@@ -562,9 +560,9 @@ impl Air {
         });
     }
 
-    /// A CTS is one to its own sender if its receiver sends the next PPDU within the NAV, at a rate
-    /// that stations of 802.11b do not understand, and at the same level. A receiver that sends RTS
-    /// was answered by the CTS: the monitor has missed the RTS.
+    /// Decides whether a CTS was a CTS-to-self: its receiver sends the next PPDU within the NAV, at
+    /// a rate that 802.11b does not understand, and at the same level. A receiver that sends RTS
+    /// frames was answered by the CTS; the monitor missed the RTS.
     fn resolve_cts(&mut self, ppdu: &Ppdu) {
         let Some(cts) = self.cts.take() else { return };
         let begin_ns = ppdu.at_ns.saturating_sub(ppdu.airtime.as_nanos());
@@ -588,13 +586,13 @@ impl Air {
         *sum += airtime;
     }
 
-    /// Whether beacons of a station's network ask for protection from stations of 802.11b.
+    /// Whether beacons of a station's network ask for protection from 802.11b.
     fn is_protected(&self, id: StationId) -> bool {
         let beacons = self.stations.get(id).bss.and_then(|bss| self.beacons.get(&bss));
         beacons.is_some_and(|beacons| beacons.capabilities.erp_protection)
     }
 
-    /// A station has answered data.
+    /// Handles an answer of a station to data.
     fn handle_answer(&mut self, station: StationId, number: u64) {
         let Some(absences) = self.absences.get_mut(&station) else { return };
         let before = absences.kept();
@@ -602,11 +600,11 @@ impl Air {
         self.absences_kept = (self.absences_kept + absences.kept()).saturating_sub(before);
     }
 
-    /// An Ack to a station of which no frame was captured that it could answer.
+    /// Handles an Ack to a station without a captured frame that it could answer.
     fn handle_unasked(&mut self, station: StationId) {
         self.heard[station.index()].unasked += 1;
         let known = self.stations.get(station);
-        // Whom an access point has sent to is not known.
+        // The receiver of an access point's missed frame is unknown.
         if known.access_point {
             return;
         }
@@ -616,7 +614,7 @@ impl Air {
         }
     }
 
-    /// A frame without data, for the absences that it is part of.
+    /// Adds a frame without data to the absences that it belongs to.
     fn handle_bare(&mut self, frame: BareFrame) {
         if frame.kind == Kind::Beacon {
             for (station, absences) in &mut self.absences {
@@ -633,7 +631,7 @@ impl Air {
         }
     }
 
-    /// A PPDU has ended. The frame that shows it has not been looked at.
+    /// Handles the end of a PPDU, before the frame that shows the end is analysed.
     fn handle_ppdu(&mut self, ppdu: &Ppdu) {
         self.ppdus += 1;
         self.without_rate += u64::from(ppdu.rate.is_none());
@@ -720,7 +718,7 @@ impl Air {
                     self.handle_unasked(to);
                 }
             }
-            // A Block Ack was handled when it came.
+            // A Block Ack is handled at once.
             (Kind::BlockAck | Kind::BlockAckRequest, ..) => {}
             (Kind::Rts | Kind::Cts, ..) => self.awaiting = None,
             (_, Some(from), Some(to)) => {

@@ -1,5 +1,5 @@
-//! A whole capture: every packet opened, counted and handed to the analyses; what is malformed
-//! is listed with frame, field and offset, and does not stop anything.
+//! Analysis of a whole capture: opens and counts every packet, and hands it to the analyses. A
+//! malformed packet is listed with frame, field and offset, and does not stop the analysis.
 
 mod check;
 mod dedupe;
@@ -26,68 +26,68 @@ use lasthop_wifi::wire::frame::View;
 use lasthop_wifi::wire::{self, Error, Kind, amsdu, eapol, fcs, llc};
 use std::collections::BTreeMap;
 
-/// The analysis of a capture, packet by packet.
+/// Analysis of a capture, packet by packet.
 #[derive(Debug, Default)]
 pub struct Analysis {
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
-    /// What was counted of all of them.
+    /// Counts of all packets.
     pub counts: Counts,
-    /// Packets by link type.
+    /// Number of packets by link type.
     pub links: BTreeMap<LinkType, u64>,
-    /// What was malformed.
+    /// Malformed packets, at most [`ERRORS_MAX`].
     pub errors: Vec<Malformed>,
-    /// Errors beyond [`ERRORS_MAX`].
+    /// Number of errors beyond [`ERRORS_MAX`].
     pub errors_left_out: u64,
-    /// Packets of a live capture that the kernel dropped before they could be read; set by
-    /// whoever captures.
+    /// Packets of a live capture that the kernel dropped before they could be read. The caller sets
+    /// this number.
     pub dropped: u64,
-    /// What happened on the air, at the main interface: the first that captures 802.11, or else
-    /// the first.
+    /// Air at the main interface: the first interface that captures 802.11, or else the first one.
     pub air: Air,
     /// Flows of transport protocols at the main interface.
     pub flows: Flows,
-    /// The main interface; `None` before the first packet.
+    /// Number of the main interface; `None` before the first packet.
     pub interface: Option<u32>,
-    /// What is counted of the main interface.
+    /// Counts of the main interface.
     pub interface_counts: InterfaceCounts,
-    /// The other interfaces of the file.
+    /// Other interfaces of the file.
     pub others: BTreeMap<u32, Interface>,
     /// Packets of interfaces beyond [`OTHERS_MAX`].
     pub others_left_out: u64,
-    /// Opens protected frames; `None` without credentials.
+    /// State that opens protected frames; `None` without credentials.
     decryption: Option<Box<Decryption>>,
     headers: Headers,
-    /// Time of the packet before, in ns since 1970.
+    /// Time of the previous packet, in ns since 1970.
     last_ns: Option<u64>,
     first_ns: Option<u64>,
-    /// Packets without a time.
+    /// Number of packets without a time.
     without_time: u64,
     dedupe: Dedupe,
     journal: Option<Box<Journal>>,
     lent: bool,
-    /// When it was last looked what is idle, in ns since 1970, and the number of packets then.
+    /// Time of the last search for idle links and flows, in ns since 1970, and the number of
+    /// packets then.
     rested: (u64, u64),
 }
 
-/// What is counted of every capture, as tshark counts.
+/// Counts of every capture, as tshark counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Null frames.
+    /// Null frames, without QoS.
     pub null: u64,
-    /// QoS Null frames.
+    /// QoS Null frames, without data.
     pub qos_null: u64,
     /// Null and QoS Null frames with the Power Management bit.
     pub null_pm1: u64,
     /// QoS Data frames.
     pub qos_data: u64,
-    /// Block Acks.
+    /// Block Ack frames.
     pub block_ack: u64,
     /// Block Ack Requests.
     pub block_ack_req: u64,
     /// Frames with the Retry bit.
     pub retry: u64,
-    /// Frames whose radiotap header has an A-MPDU status.
+    /// Frames whose radiotap header has an A-MPDU status field.
     pub ampdu_status: u64,
     /// Frames whose radiotap header has an MCS field (802.11n).
     pub mcs: u64,
@@ -99,63 +99,64 @@ pub struct Counts {
     pub eht: u64,
     /// Trigger frames (802.11ax).
     pub trigger: u64,
-    /// Frames whose check sequence was wrong, by the receiver or by their own bytes. They are in
-    /// the counts above and in no analysis.
+    /// Frames with a wrong check sequence, by the receiver's flag or by their own bytes. They are
+    /// in the counts above and in no analysis.
     pub bad_fcs: u64,
-    /// Frames that should end with a check sequence and end with other bytes, as all of their
-    /// interface do: they are in the analysis.
+    /// Frames that should end with a check sequence and end with other bytes, like all frames of
+    /// their interface. Such frames are part of the analysis.
     pub without_fcs: u64,
-    /// Frames whose end a snap length has cut off.
+    /// Frames that a snap length has cut short.
     pub cut: u64,
-    /// Protected frames: their bodies cannot be read without a key.
+    /// Protected frames, whose bodies require a key.
     pub protected: u64,
-    /// Packets of which a snap length left too little to read their headers.
+    /// Packets that a snap length has cut within their headers.
     pub too_short: u64,
-    /// Packets of a link type that cannot be read.
+    /// Packets of an unsupported link type.
     pub unsupported: u64,
-    /// Packets that have an earlier time than the one before.
+    /// Packets with an earlier time than the previous packet.
     pub clock_backwards: u64,
 }
 
-/// Something malformed.
+/// A malformed packet, or an error of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {
-    /// Number of the packet, from 1; `None` if it is about the file.
+    /// Number of the packet, from 1; `None` for an error of the file.
     pub frame: Option<u64>,
-    /// Where: in bytes from the start of the packet, or of the file if there is no frame.
+    /// Position of the error, in bytes from the start of the packet; from the start of the file if
+    /// there is no packet.
     pub offset: Option<u64>,
-    /// What.
+    /// Text of the error.
     pub message: String,
 }
 
-/// Errors that are listed.
+/// Most errors in the list.
 pub const ERRORS_MAX: usize = 1_000;
-/// Of them, packets that were cut when they were captured.
+/// Most listed packets that were cut when they were captured.
 const CUT_LISTED_MAX: u64 = 10;
-/// From which time on a link or a flow is idle, in ns: longer than any MAC, and than TCP in
-/// nearly all cases, waits to send again. What is idle takes less memory.
+/// Time without frames after which a link or a flow is idle, in ns. It exceeds the time after which
+/// any MAC, and nearly every TCP, retransmits. Idle links and flows use less memory.
 pub(crate) const IDLE_NS: u64 = 60_000_000_000;
-/// Where nothing was idle, it is looked for again after as many that would have needed its place.
+/// Number of refused links or flows after a search without idle ones, before the next search.
 pub(crate) const LOOK_EVERY: u32 = 1_000;
-/// Longest MPDU that is reckoned with in bytes: none of 802.11 is longer than 11 454 (9.2.4.8), but
-/// a file may say anything.
+/// Longest MPDU for time on the air, in bytes. The longest of 802.11 has 11 454 bytes (9.2.4.8),
+/// but a file may claim any length.
 const MPDU_BYTES_MAX: u32 = 1 << 16;
-/// Packets after which it is looked what is idle, at least.
+/// Least number of packets between two searches for idle links and flows.
 const REST_PACKETS: u64 = 1_000;
 
 impl Analysis {
-    /// An analysis that opens protected frames with these credentials, if there are any.
+    /// Creates an analysis that opens protected frames with these credentials, if there are any.
     pub fn new(credentials: Credentials) -> Self {
         let decryption = (!credentials.is_empty()).then(|| Box::new(Decryption::new(credentials)));
         Self { decryption, ..Self::default() }
     }
 
-    /// What became of protected frames; `None` without credentials.
+    /// Returns the results for protected frames; `None` without credentials.
     pub fn decryption(&self) -> Option<&Decryption> {
         self.decryption.as_deref()
     }
 
-    /// The next packet.
+    /// Analyses the next packet.
     pub fn handle_packet(&mut self, packet: &Packet<'_>) {
         self.packets += 1;
         let at_ns = packet.at_ns.or(self.last_ns).unwrap_or_default();
@@ -169,7 +170,7 @@ impl Analysis {
             self.first_ns.get_or_insert(at_ns);
             self.last_ns = Some(at_ns);
         }
-        // Clocks that jump to and fro do not make it more often.
+        // A clock that jumps back and forth does not cause more searches.
         let (rested_ns, packets) = self.rested;
         if at_ns.abs_diff(rested_ns) >= IDLE_NS && self.packets - packets >= REST_PACKETS {
             self.rest(at_ns);
@@ -195,8 +196,7 @@ impl Analysis {
         }
     }
 
-    /// The first packet with a time, behind some without one: they came when it did, as far as is
-    /// known.
+    /// Handles the first packet with a time after packets without one: these get its time.
     fn begin(&mut self, at_ns: u64) {
         self.air.begin(at_ns);
         self.flows.begin(at_ns);
@@ -208,7 +208,7 @@ impl Analysis {
         }
     }
 
-    /// Packets of which the file has no time: that of the one before is taken.
+    /// Returns the number of packets without a time. Such packets get the time of the previous packet.
     pub const fn without_time(&self) -> u64 {
         self.without_time
     }
@@ -269,7 +269,7 @@ impl Analysis {
         }
     }
 
-    /// What is idle takes less memory from now on.
+    /// Reduces the memory of idle links and flows.
     fn rest(&mut self, now_ns: u64) {
         self.rested = (now_ns, self.packets);
         self.air.rest(now_ns);
@@ -282,14 +282,14 @@ impl Analysis {
         }
     }
 
-    /// The file cannot be read any further.
+    /// Records that the file cannot be read any further.
     pub fn handle_error(&mut self, error: &ReadError) {
         let offset = error.offset();
         let malformed = Malformed { frame: None, offset, message: error.to_string() };
         self.errors.push(malformed);
     }
 
-    /// No more packets come.
+    /// Ends the analysis: no more packets follow.
     pub fn finish(&mut self) {
         self.air.finish();
         self.drain_air(self.interface.unwrap_or_default());
@@ -302,26 +302,26 @@ impl Analysis {
         }
     }
 
-    /// Packets in which TCP was reached, at all interfaces.
+    /// Returns the number of packets that carry TCP, at all interfaces.
     pub fn packets_tcp(&self) -> u64 {
         let others = self.others.values().map(|other| other.flows.packets_tcp());
         self.flows.packets_tcp() + others.sum::<u64>()
     }
 
-    /// From now on [`poll_event`](Self::poll_event) gives each packet of IP, and each
-    /// acknowledgement on the air. To be called before the first packet.
+    /// Makes [`poll_event`](Self::poll_event) return each packet of IP, and each acknowledgement on
+    /// the air. Call it before the first packet.
     pub fn watch(&mut self) {
         self.journal = Some(Box::default());
         self.air.log = Some(Vec::new());
     }
 
-    /// The next of what was seen, if it is [watched](Self::watch).
+    /// Returns the next event, if the analysis is [watched](Self::watch).
     pub fn poll_event(&mut self) -> Option<Event> {
         self.journal.as_mut()?.poll()
     }
 
-    /// Calls `look` with the analysis of another interface in the place of the main one's; `None` if
-    /// there is no such interface.
+    /// Calls `look` with the analysis of another interface in the place of the main one. Returns
+    /// `None` if there is no such interface.
     pub fn with_interface<T>(
         &mut self,
         interface: u32,
@@ -338,12 +338,13 @@ impl Analysis {
         Some(seen)
     }
 
-    /// Whether another interface's analysis is in the place of the main one's.
+    /// Whether the analysis of another interface is in the place of the main one.
     pub(crate) const fn is_lent(&self) -> bool {
         self.lent
     }
 
-    /// Puts the analysis of another interface in place; `false` if there are too many.
+    /// Puts the analysis of another interface in place. Returns `false` if there are too many
+    /// interfaces.
     fn swap(&mut self, interface: u32) -> bool {
         if self.others.len() >= OTHERS_MAX && !self.others.contains_key(&interface) {
             return false;
@@ -361,8 +362,8 @@ impl Analysis {
         true
     }
 
-    /// Takes back what [`swap`](Self::swap) did. The first interface that captures 802.11 becomes
-    /// the main one.
+    /// Reverses a call of [`swap`](Self::swap). The first interface that captures 802.11 becomes the main
+    /// one.
     fn swap_back(&mut self, interface: u32) {
         let Some(main) = self.interface else { return };
         let is_air = self.air.begin_ns.is_some();
@@ -386,12 +387,13 @@ impl Analysis {
         }
     }
 
-    /// The link that carried the latest packet in a direction of a flow, if it was on the air.
+    /// Returns the link that carried the latest packet of one direction of a flow, if it was on the
+    /// air.
     pub(crate) fn link_of(&self, direction: &Direction) -> Option<&Link> {
         self.air.links.get(&self.dedupe.link(direction.space?)?)
     }
 
-    /// Times of the first and the last packet, in ns since 1970.
+    /// Returns the times of the first and the last packet, in ns since 1970.
     pub fn times(&self) -> Option<(u64, u64)> {
         self.first_ns.zip(self.last_ns)
     }
@@ -441,7 +443,7 @@ impl Analysis {
         }
     }
 
-    /// Follows handshakes, and reads what is in a frame that can be opened.
+    /// Follows handshakes, and reads the body of a frame that can be opened.
     fn decrypt(&mut self, frame: &Frame<'_>, offset: usize, interface: u32) {
         let Some(mut decryption) = self.decryption.take() else { return };
         match decryption.handle_frame(frame) {
@@ -455,8 +457,7 @@ impl Analysis {
         self.decryption = Some(decryption);
     }
 
-    /// What is in a data frame: `body`, which is not encrypted or not any more and begins at
-    /// `start` in the packet.
+    /// Reads the MSDUs of a data frame. `body` is plaintext and starts at `start` in the packet.
     fn handle_msdus(&mut self, frame: &Frame<'_>, body: &[u8], start: usize, interface: u32) {
         let Some(control) = frame.view.sequence_control() else { return };
         if control.fragment > 0 {
@@ -493,13 +494,13 @@ impl Analysis {
         }
     }
 
-    /// A message of the 4-way handshake, if the MSDU is one.
+    /// Handles an MSDU that is a message of the 4-way handshake.
     fn handle_key(&mut self, frame: &Frame<'_>, msdu: &[u8], carrier: Carrier) {
         let Ok((header, body)) = llc::Repr::parse(msdu) else { return };
         if header.ethertype != eapol::ETHERTYPE || carrier.repeated {
             return;
         }
-        // What is malformed in it concerns those who open frames.
+        // Malformed messages are reported where frames are opened.
         let Ok(Some(key)) = eapol::Key::parse(body) else { return };
         let (information, data) = (key.information, key.key_data);
         let is_handshake = information.is_pairwise() && !information.is_request();
@@ -536,8 +537,8 @@ impl Analysis {
         });
     }
 
-    /// `cut`: a snap length has cut the packet, so that a field that ends too early is nobody's
-    /// fault. A few of these are listed, to show what cannot be read.
+    /// Lists a malformed packet. With `cut`, a snap length may be the reason for a field that ends
+    /// too early; only a few of these are listed.
     fn malformed(&mut self, frame: u64, cut: bool, error: &Error) {
         let by_cut = cut && matches!(error.reason, wire::Reason::Short { .. });
         self.counts.too_short += u64::from(by_cut);

@@ -1,10 +1,10 @@
-//! Data of WPA2-PSK networks opened (IEEE 802.11-2020, 12.5.3, 12.7): with a passphrase or key
-//! ([`credentials`]) and the handshakes in the capture (`handshake`), as CCMP-128 (`ccmp`).
+//! Decryption of WPA2-PSK (IEEE 802.11-2020, 12.5.3, 12.7), with a passphrase or key
+//! ([`credentials`]) and the handshakes in the capture (`handshake`), for CCMP-128 (`ccmp`).
 //!
-//! One pass in the order of the file: what was sent before its handshake was heard is not opened,
-//! as in Wireshark. Every protected frame is counted as opened, or by the reason why not
-//! ([`Counts`]). Memory is bounded. Leaves out SAE, OWE, IEEE 802.1X, fast transitions, TKIP, WEP,
-//! CCMP-256, GCMP, links between stations (TDLS, IBSS), stations with several links (MLD),
+//! One pass in the order of the file: frames before their handshake are not opened, as in
+//! Wireshark. Every protected frame is counted as opened, or by the reason why it was not
+//! ([`Counts`]). Memory is bounded. Not supported: SAE, OWE, IEEE 802.1X, fast transitions, TKIP,
+//! WEP, CCMP-256, GCMP, links between stations (TDLS, IBSS), stations with several links (MLD),
 //! protected management frames.
 
 mod ccmp;
@@ -29,44 +29,46 @@ use std::collections::BTreeMap;
 pub const PAIRS_MAX: usize = 16_384;
 /// Most networks whose names are remembered.
 pub const NETWORKS_MAX: usize = 65_536;
-/// Names of one network that are remembered, and group keys of one number.
+/// Most names of one network, and most group keys with one number, that are remembered.
 const NAMES_MAX: usize = 4;
 const GROUP_KEYS_MAX: usize = 4;
 
-/// Opens protected frames.
+/// Decryption of protected frames.
 #[derive(Debug)]
 pub struct Decryption {
     pmks: Pmks,
     networks: BTreeMap<MacAddr, Network>,
-    /// By access point and station.
+    /// State by access point and station.
     pairs: BTreeMap<(MacAddr, MacAddr), Pair>,
     counts: Counts,
-    /// What was opened last.
+    /// Latest plaintext body.
     body: Vec<u8>,
 }
 
-/// Protected frames by what became of them: each is in one of the numbers.
+/// Protected frames by result: each frame is in one of the numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Opened, and the MIC was right.
+    /// Frames that were opened with the right MIC.
     pub opened: u64,
-    /// Opened, but a snap length has cut off the MIC: it begins as an MSDU does.
+    /// Frames that were opened without their MIC, which a snap length has cut off: they begin like
+    /// an MSDU.
     pub opened_cut: u64,
-    /// No handshake between the two was heard before, or not enough of it.
+    /// Frames between stations of which no complete handshake was captured before.
     pub no_handshake: u64,
-    /// No passphrase fits the handshake.
+    /// Frames whose handshake no passphrase fits.
     pub wrong_passphrase: u64,
-    /// There are passphrases for all networks only, and the name of this one was not heard.
+    /// Frames of a network whose name was not captured, where all passphrases are for all networks.
     pub ssid_unknown: u64,
-    /// An AKM or a cipher that is not read, by its name.
+    /// Frames by the name of an unsupported AKM or cipher.
     pub unsupported: BTreeMap<&'static str, u64>,
-    /// A key is known, but does not fit: a later handshake was missed, or the frame is damaged.
+    /// Frames for which a key is known but does not fit: a later handshake was missed, or the frame
+    /// is damaged.
     pub mic_wrong: u64,
-    /// A snap length has left so little that it cannot be seen whether a key fits.
+    /// Frames that a snap length has cut too short to check a key.
     pub cut: u64,
     /// Management frames, and data frames without a body.
     pub not_data: u64,
-    /// The frame check sequence was wrong.
+    /// Frames with a wrong check sequence.
     pub bad_fcs: u64,
     /// Handshakes that led to a key.
     pub handshakes: u64,
@@ -75,7 +77,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Protected frames.
+    /// Sums all protected frames.
     pub fn protected(&self) -> u64 {
         self.opened
             + self.opened_cut
@@ -90,20 +92,20 @@ impl Counts {
     }
 }
 
-/// What is known of a network.
+/// State of a network.
 #[derive(Debug, Default)]
 struct Network {
     ssids: Vec<Vec<u8>>,
     group_cipher: Option<Cipher>,
     /// Group keys by their number, the newest last.
     group_keys: [Vec<(Secret<16>, ccmp::Key)>; 4],
-    /// The cipher of the group, if it is not read.
+    /// Cipher of the group, if it is unsupported.
     group_unsupported: Option<&'static str>,
-    /// Why the last handshake led to no key.
+    /// Reason why the last handshake led to no key.
     obstacle: Option<Obstacle>,
 }
 
-/// What became of a protected frame.
+/// Result for a protected frame.
 enum Outcome {
     Opened,
     Obstacle(Obstacle),
@@ -112,7 +114,7 @@ enum Outcome {
 }
 
 impl Decryption {
-    /// With what the user knows.
+    /// Creates a decryption with the user's credentials.
     pub fn new(credentials: Credentials) -> Self {
         Self {
             pmks: Pmks::new(credentials),
@@ -123,12 +125,13 @@ impl Decryption {
         }
     }
 
-    /// What became of protected frames so far.
+    /// Returns the protected frames by result.
     pub const fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Access points with stations whose handshakes no passphrase fits, and how many these are.
+    /// Returns the access points with stations whose handshakes no passphrase fits, and the number
+    /// of these stations.
     pub fn refused(&self) -> BTreeMap<MacAddr, u64> {
         let mut refused = BTreeMap::new();
         for ((access_point, _), pair) in &self.pairs {
@@ -140,16 +143,17 @@ impl Decryption {
         refused
     }
 
-    /// PMKs that were not computed because there are too many networks.
+    /// Returns the number of PMKs that were not computed because there are too many networks.
     pub const fn pmks_left_out(&self) -> u64 {
         self.pmks.left_out()
     }
 
-    /// A frame. Of a protected data frame that can be opened, returns what was in it, behind the
-    /// CCMP header ([`HEADER_LEN`]) and without the MIC.
+    /// Handles a frame. For a protected data frame that can be opened, returns its plaintext behind
+    /// the CCMP header ([`HEADER_LEN`]), without the MIC.
     ///
     /// # Errors
-    /// An EAPOL-Key frame that is malformed; offsets count from the start of the MPDU.
+    ///
+    /// Fails for a malformed EAPOL-Key frame; offsets count from the start of the MPDU.
     pub fn handle_frame(&mut self, frame: &Frame<'_>) -> Result<Option<&[u8]>, Error> {
         let is_protected = frame.control.flags.protected;
         if frame.radio.bad_fcs {
@@ -246,7 +250,8 @@ impl Decryption {
         outcome
     }
 
-    /// An MSDU that can be read, from `start` on in the MPDU: a message of a handshake?
+    /// Handles an MSDU that can be read, which starts at `start` in the MPDU and may be a message
+    /// of a handshake.
     fn follow(&mut self, frame: &Frame<'_>, msdu: &[u8], start: usize) -> Result<(), Error> {
         let is_part = frame.control.flags.more_fragments
             || frame.view.sequence_control().is_none_or(|sequence| sequence.fragment > 0)
@@ -258,7 +263,7 @@ impl Decryption {
         let message = match eapol::Key::parse(payload) {
             Ok(Some(message)) => message,
             Ok(None) => return Ok(()),
-            // The MIC may have another length than is assumed.
+            // The MIC may have another length than assumed.
             Err(error) => {
                 let of_akm = eapol::Key::peek(payload).is_some_and(|key| key.version() == 0);
                 return if of_akm { Ok(()) } else { Err(error.shifted(start + llc::LEN)) };
@@ -289,7 +294,7 @@ impl Decryption {
         Ok(())
     }
 
-    /// What a handshake has shown of the group's keys.
+    /// Stores the group keys of a handshake.
     fn learn_keys(
         &mut self,
         access_point: MacAddr,
@@ -321,7 +326,8 @@ impl Decryption {
         }
     }
 
-    /// The network of an access point, which may be new; `None` if there are too many.
+    /// Returns the network of an access point, and adds it if it is new; `None` if there are too
+    /// many.
     fn network(&mut self, access_point: MacAddr) -> Option<&mut Network> {
         if !self.networks.contains_key(&access_point) && self.networks.len() >= NETWORKS_MAX {
             return None;
@@ -329,7 +335,8 @@ impl Decryption {
         Some(self.networks.entry(access_point).or_default())
     }
 
-    /// A management frame that names its network. Elements behind a broken one are not read.
+    /// Handles a management frame that names its network. Elements behind a malformed one are not
+    /// read.
     fn learn_name(&mut self, frame: &Frame<'_>) {
         let fixed = match frame.kind() {
             Kind::Beacon | Kind::ProbeResponse => 12,
@@ -342,7 +349,7 @@ impl Decryption {
         else {
             return;
         };
-        // Of a hidden network, it is empty or zeros.
+        // The name of a hidden network is empty or zeros.
         let Some(ssid) = elements.ssid().filter(|ssid| ssid.iter().any(|octet| *octet != 0)) else {
             return;
         };

@@ -1,7 +1,7 @@
-//! What a capture holds, as one JSON document: the output of `capture --json`. Names carry units;
-//! a key that does not apply is absent, never null, but for the place of an error. Times are
-//! seconds since the first packet. The doc comments of types are the descriptions in the published
-//! JSON Schema.
+//! Results of a capture as one JSON document, the output of `lasthop capture --json`. Names carry
+//! units. A key that does not apply is absent; only the place of an error may be null. Times are
+//! seconds since the first packet. The doc comments of the types are the descriptions in the
+//! published JSON Schema.
 
 mod channel;
 mod decryption;
@@ -28,75 +28,74 @@ use crate::finding::{self, Extent, Finding};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a capture holds.
+/// Results of a capture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CaptureDocument {
-    /// The file, as it was named; `-` is the standard input.
+    /// Name of the file as given on the command line; `-` is standard input.
     pub file: String,
-    /// Number of packets, malformed ones included.
+    /// Number of packets, including malformed ones.
     pub frames: u64,
-    /// Frames of a kind, counted as tshark counts them: all packets of the file, also those whose
-    /// check sequence was wrong.
+    /// Numbers of frames by type, as tshark counts them: all packets of the file, including frames
+    /// with a wrong check sequence.
     pub counts: CountsSummary,
-    /// What is malformed: the first 1 000.
+    /// Malformed packets, at most 1 000.
     pub errors: Vec<ErrorSummary>,
-    /// What is wrong with the link, worst first.
+    /// Problems of the link, worst first.
     pub findings: Vec<Finding>,
-    /// What this capture cannot show, and why: of that nothing is found, whatever is wrong.
+    /// Limits of this capture, with reasons: findings about these subjects are not possible.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unknown: Vec<String>,
-    /// Findings that are not among `findings`: those of a kind beyond the 50 worst.
+    /// Number of findings that are not in `findings`: of each kind the 50 worst are listed.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub findings_left_out: u64,
-    /// Errors that are not among `errors`.
+    /// Number of malformed packets that are not in `errors`.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub errors_left_out: u64,
-    /// Version of lasthop that read it.
+    /// Version of lasthop that analysed the capture.
     pub version: String,
-    /// Time of the first packet in seconds since 1970-01-01 UTC; absent if no packet has a time.
+    /// Time of the first packet, in seconds since 1970-01-01 UTC. Absent if no packet has a time.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub begin_unix_s: Option<f64>,
-    /// From the first to the last packet in seconds.
+    /// Time from the first to the last packet, in seconds.
     pub duration_s: f64,
-    /// Packets by the kind of header in front of them.
+    /// Number of packets by link-layer header type.
     pub link_types: BTreeMap<String, u64>,
-    /// What could not be used, or only in part.
+    /// Packets that could not be used, or only in part.
     pub unused: UnusedSummary,
-    /// What became of encrypted frames; absent without a passphrase (`--psk`).
+    /// Results of decryption. Absent without a passphrase (`--psk`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub decryption: Option<DecryptionSummary>,
     /// Shares of the time on the air.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub airtime: Option<AirtimeSummary>,
-    /// Networks by the address of their access point.
+    /// Networks, by the address of their access point.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub networks: BTreeMap<String, BssSummary>,
-    /// Stations that were heard, or sent to, and belong to no network here.
+    /// Number of stations that sent or were sent frames and belong to none of these networks.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub strangers: u64,
     /// Flows of TCP and UDP that could be read, by protocol and ends.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub flows: BTreeMap<String, FlowSummary>,
-    /// Flows that are not among `flows`: idle ones that were forgotten for newer ones, as there
-    /// were more than 4 096.
+    /// Number of flows that are not in `flows`: with more than 4 096 flows, idle ones are dropped.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub flows_left_out: u64,
-    /// The interfaces of the file, if there are several.
+    /// Interfaces of the file, if it has several.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub interfaces: Vec<InterfaceSummary>,
-    /// What the file shows together with others.
+    /// Results of this capture together with others (`--with`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub joined: Option<JoinedSummary>,
 }
 
-/// Numbers of frames.
+/// Numbers of frames by type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CountsSummary {
-    /// Null frames.
+    /// Null frames, without QoS.
     pub null: u64,
-    /// QoS Null frames.
+    /// QoS Null frames, without data.
     pub qos_null: u64,
     /// Null and QoS Null frames with the Power Management bit set.
     pub null_pm1: u64,
@@ -114,7 +113,7 @@ pub struct CountsSummary {
     pub mcs: u64,
     /// Frames whose radiotap header has a VHT field (802.11ac).
     pub vht: u64,
-    /// Packets in which TCP was reached.
+    /// Packets that carry TCP, at all interfaces.
     pub tcp: u64,
     /// Frames whose radiotap header has an HE field (802.11ax).
     pub he: u64,
@@ -124,15 +123,16 @@ pub struct CountsSummary {
     pub trigger: u64,
 }
 
-/// Something malformed.
+/// A malformed packet, or an error of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ErrorSummary {
-    /// Number of the packet, from 1; null if it is about the file.
+    /// Number of the packet, from 1; null for an error of the file.
     pub frame: Option<u64>,
-    /// Where, in bytes from the start of the packet, or of the file if `frame` is null.
+    /// Position of the error, in bytes from the start of the packet, or from the start of the file
+    /// if `frame` is null.
     pub offset: Option<u64>,
-    /// What is wrong, and what was expected.
+    /// Error, and the expected value.
     pub message: String,
 }
 
@@ -140,36 +140,36 @@ pub struct ErrorSummary {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnusedSummary {
-    /// The check sequence was wrong, by the receiver or by the frame's own bytes: they are in
-    /// `counts` and in nothing else.
+    /// Frames with a wrong check sequence, by the receiver's flag or by their own bytes. They are
+    /// in `counts` and in nothing else.
     pub bad_fcs: u64,
-    /// The header announces a check sequence, and the last bytes of all frames are none: not
-    /// checked.
+    /// Frames that are not checked: their header announces a check sequence, but the last bytes of
+    /// all frames of the interface are other data.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub without_fcs: u64,
-    /// A snap length has cut off their end.
+    /// Packets that a snap length has cut short.
     pub cut: u64,
-    /// Of them, those of which too little is left for their headers.
+    /// Packets that were cut within their headers; a part of `cut`.
     pub too_short: u64,
-    /// Encrypted and not opened: their headers are used, their content is not.
+    /// Encrypted frames that were not opened: their headers are used, their bodies are not.
     pub protected: u64,
-    /// Of a link type that cannot be read.
+    /// Packets of an unsupported link-layer header type.
     pub unsupported: u64,
-    /// Earlier than the packet before them.
+    /// Packets with an earlier time than the previous packet.
     pub clock_backwards: u64,
-    /// Without a time: that of the packet before is taken, and the duration is without them.
+    /// Packets without a time. They get the time of the previous packet, and are not part of the
+    /// duration.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub without_time: u64,
-    /// Rate unknown: not in the time on the air.
+    /// PPDUs of unknown rate, which are not part of the time on the air.
     pub without_rate: u64,
-    /// Dropped by the kernel before they could be read, in a capture of an interface: in nothing
-    /// else here.
+    /// Packets that the kernel dropped before they could be read, in a live capture.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub dropped: u64,
 }
 
 impl CaptureDocument {
-    /// The document of a capture that has been read. `file` is its name.
+    /// Builds the document of a capture that has been read. `file` is the name of the file.
     pub fn new(file: &str, analysis: &Analysis) -> Self {
         let counts = &analysis.counts;
         let times = analysis.times();
@@ -216,14 +216,14 @@ impl CaptureDocument {
         }
     }
 
-    /// With what the interfaces of the file have captured, if there are several.
+    /// Adds the interfaces of the file, if it has several.
     #[must_use]
     pub fn with_interfaces(mut self, analysis: &mut Analysis) -> Self {
         self.interfaces = interfaces::interfaces(analysis);
         self
     }
 
-    /// With what the file shows together with others.
+    /// Adds the results of this capture together with others.
     #[must_use]
     pub fn with_joined(mut self, joined: JoinedSummary) -> Self {
         self.findings.extend(joined.findings(&self));
@@ -232,7 +232,7 @@ impl CaptureDocument {
         self
     }
 
-    /// With the results of other measurements beside it.
+    /// Adds the results of other measurements.
     #[must_use]
     pub fn with_context(mut self, context: Vec<ContextSummary>) -> Self {
         if !context.is_empty() {
@@ -241,7 +241,7 @@ impl CaptureDocument {
         self
     }
 
-    /// As JSON, with a line feed at its end.
+    /// Formats the document as JSON, with a line feed at the end.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("every value has a JSON form");
         text.push('\n');
@@ -279,33 +279,33 @@ fn errors(analysis: &Analysis) -> Vec<ErrorSummary> {
     analysis.errors.iter().map(error).collect()
 }
 
-/// The JSON Schema of [`CaptureDocument`].
+/// Returns the JSON Schema of [`CaptureDocument`].
 pub fn schema() -> serde_json::Value {
     let text = include_str!("../schemas/capture.json");
     serde_json::from_str(text).expect("a test compares it with what schemars makes")
 }
 
-/// Seconds from nanoseconds, to the microsecond.
+/// Converts nanoseconds to seconds, rounded down to the microsecond.
 pub(crate) fn seconds(ns: u64) -> f64 {
     (ns / 1_000) as f64 / 1e6
 }
 
-/// Milliseconds from nanoseconds, to the microsecond.
+/// Converts nanoseconds to milliseconds, rounded down to the microsecond.
 pub(crate) fn millis(ns: u64) -> f64 {
     (ns / 1_000) as f64 / 1e3
 }
 
-/// Milliseconds from nanoseconds that may be below zero, to the microsecond.
+/// Converts signed nanoseconds to milliseconds, to the microsecond.
 pub(crate) fn millis_signed(ns: i64) -> f64 {
     (ns as f64 / 1e3).round() / 1e3
 }
 
-/// A share, to six digits; 0 of nothing.
+/// Computes a share, to six digits; 0 if `whole` is 0.
 pub(crate) fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { rounded(part as f64 / whole as f64, 1e6) }
 }
 
-/// A number to as many digits as `scale` has zeros.
+/// Rounds a number to as many digits as `scale` has zeros.
 pub(crate) fn rounded(value: f64, scale: f64) -> f64 {
     (value * scale).round() / scale
 }

@@ -1,9 +1,8 @@
-//! Capture files: pcap (`pcap`) and pcapng (`pcapng`), also compressed with gzip or
-//! zstd, from anything that can be read. Packets come one after the other out of a buffer
-//! of fixed size: memory does not grow with the file, and a pipe gives each packet as soon
-//! as its last byte has arrived. Offsets are in bytes from the start of the file, of a
-//! compressed one from the start of what is in it. A file that ends within a packet gives
-//! all packets before it and then an error.
+//! Capture files: pcap (`pcap`) and pcapng (`pcapng`), also compressed with gzip or zstd, from any
+//! reader. Packets come one by one out of a buffer of fixed size: memory does not grow with the
+//! file, and a pipe delivers each packet as soon as its last byte has arrived. Offsets are in bytes
+//! from the start of the file; in a compressed file, from the start of its content. A file that
+//! ends within a packet delivers all packets before it, and then an error.
 
 pub mod error;
 mod input;
@@ -16,12 +15,11 @@ use crate::link::LinkType;
 use input::Input;
 use std::io::Read;
 
-/// Longest packet that is accepted, in bytes: far more than any capture program writes
-/// (libpcap's limit is 262 144, and 128 MiB for USB only). A longer one means that the file
-/// is damaged.
+/// Longest packet that is accepted, in bytes: far more than any capture program writes (libpcap's
+/// limit is 262 144, and 128 MiB for USB only). A longer one means that the file is damaged.
 const PACKET_BYTES_MAX: u32 = 16 << 20;
 
-/// A capture that is being read.
+/// A capture file during reading.
 pub struct Capture {
     input: Input,
     format: Format,
@@ -34,39 +32,40 @@ enum Format {
     Pcapng(pcapng::Reader),
 }
 
-/// A packet as it stands in the file.
+/// A packet of a capture file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// Its number, from 1, as other programs count.
+    /// Number of the packet, from 1, as in other programs.
     pub number: u64,
-    /// Where its bytes begin in the file.
+    /// Offset of its bytes in the file.
     pub offset: u64,
     /// Index of the interface that captured it; 0 in a pcap file.
     pub interface: u32,
-    /// The kind of headers that it has.
+    /// Link type of its headers.
     pub link: LinkType,
-    /// When it was captured, in ns since 1970; a simple packet of pcapng has no time.
+    /// Capture time in ns since 1970; `None` for a simple packet of pcapng.
     pub at_ns: Option<u64>,
-    /// What was captured.
+    /// Captured bytes of the packet.
     pub bytes: &'a [u8],
-    /// Length of the whole packet in bytes, of which a snap length may have left out the end.
+    /// Length of the whole packet, including bytes beyond the snap length.
     pub length: u32,
-    /// Length of the frame check sequence at the end in bytes, if the file says so.
+    /// Length of the frame check sequence at its end in bytes, if the file specifies it.
     pub fcs_bytes: Option<u8>,
 }
 
 impl Packet<'_> {
-    /// Whether a snap length has cut off its end.
+    /// Whether a snap length has cut it short.
     pub const fn is_cut(&self) -> bool {
         (self.bytes.len() as u64) < self.length as u64
     }
 }
 
 impl Capture {
-    /// Reads the head of a capture.
+    /// Reads the header of a capture.
     ///
     /// # Errors
-    /// If there is nothing to read, if it is no capture, or if reading fails.
+    ///
+    /// Fails if there are no bytes, if they are not a capture, or if reading fails.
     pub fn open(source: impl Read + 'static) -> Result<Self, ReadError> {
         let mut input = Input::new(Box::new(source))?;
         let magic = input.peek(4)?;
@@ -83,11 +82,11 @@ impl Capture {
         Ok(Self { input, format, packets: 0, ended: false })
     }
 
-    /// The next packet; `None` at the end of the file.
+    /// Returns the next packet; `None` at the end of the file.
     ///
     /// # Errors
-    /// If the file is damaged or cut, or if reading fails. It has ended then: the next call
-    /// gives `None`.
+    ///
+    /// Fails if the file is damaged or cut, or if reading fails. The next call returns `None`.
     pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
         if self.ended {
             return Ok(None);
@@ -123,13 +122,13 @@ impl Capture {
         }
     }
 
-    /// How many bytes of the file (of what is in it, if it is compressed) have been read.
+    /// Returns the number of bytes read so far; in a compressed file, of its content.
     pub const fn offset(&self) -> u64 {
         self.input.offset()
     }
 }
 
-/// What stands before the bytes of a packet. They are the next in the input, all of them.
+/// Header of a packet, whose bytes are completely in the input.
 struct Head {
     offset: u64,
     interface: u32,

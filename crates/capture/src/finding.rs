@@ -1,6 +1,6 @@
-//! What is wrong with a link, in sentences: each with the frames and the times that show it, what
-//! it costs, and how to check it. A finding says what was seen and names a cause only where the
-//! capture shows it; what is inferred is called likely.
+//! Findings: problems of a link in sentences, each with the frames and times that show it, its
+//! cost, and a way to check it. A finding states the observation, and a cause only if the capture
+//! shows it; inferred causes are called likely.
 
 mod absences;
 mod bound;
@@ -20,57 +20,57 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 pub(crate) use unknown::unknown;
 
-/// Something that is wrong. As JSON it has, beside these fields, what is true of its kind:
-/// [`Kind::certainty`] and [`Kind::unless`].
+/// A problem of the link. As JSON it also has the properties of its kind: [`Kind::certainty`] and
+/// [`Kind::unless`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(into = "kind::Said", from = "kind::Said")]
 pub struct Finding {
-    /// Its kind, for programs.
+    /// Kind of the finding, for programs.
     pub kind: Kind,
-    /// What is wrong, for people.
+    /// Problem in words, for people.
     pub sentence: String,
     /// First and last of the frames that show it.
     pub frames: [u64; 2],
-    /// When it begins, in seconds since the first packet.
+    /// Start, in seconds since the first packet.
     pub from_s: f64,
-    /// When it ends.
+    /// End, in seconds since the first packet.
     pub to_s: f64,
-    /// What it costs while it lasts, 0 to 1: a share of the throughput, of the time on the air or
-    /// of the delay, as the sentence says. The worst comes first, behind what the capture cannot
-    /// show, and before missing beacons.
+    /// Cost while it lasts, 0 to 1: a share of the throughput, of the time on the air or of the
+    /// delay, as the sentence says. The worst finding comes first, after those about limits of the
+    /// capture, and before missing beacons.
     pub harm: f64,
-    /// How to check it, and what to try.
+    /// Instructions to check the finding, and remedies.
     pub check: String,
-    /// The station that it is about, if it is about one.
+    /// Station that the finding is about, if it is about one.
     pub station: Option<String>,
 }
 
-/// How far back it is looked for what costs time in proportion to that.
+/// Range of the past for findings whose computation time grows with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Absences of each station.
+    /// Number of absences of each station.
     pub absences: usize,
-    /// Seconds of each link.
+    /// Number of seconds of each link.
     pub seconds: usize,
 }
 
 impl Extent {
-    /// All that is kept.
+    /// Everything that is kept.
     pub const ALL: Self = Self { absences: usize::MAX, seconds: usize::MAX };
-    /// What can be looked at each second, of a hundred stations in some milliseconds: twenty
-    /// scans of 25 channels, and the throughput of half an hour.
+    /// Range for a reading each second, which takes some milliseconds for a hundred stations:
+    /// twenty scans of 25 channels, and the throughput of half an hour.
     pub const LATEST: Self = Self { absences: 512, seconds: 1_800 };
 }
 
 /// Most findings of one kind in a list: the worst.
 pub const OF_KIND_MAX: usize = 50;
 
-/// Findings, worst first: [`OF_KIND_MAX`] of each kind.
+/// Returns the findings, worst first, with at most [`OF_KIND_MAX`] of each kind.
 pub fn findings(analysis: &Analysis, extent: Extent) -> Vec<Finding> {
     counted(analysis, extent).0
 }
 
-/// The same, and how many were left out.
+/// Returns the findings and the number of those that were left out.
 pub(crate) fn counted(analysis: &Analysis, extent: Extent) -> (Vec<Finding>, u64) {
     let mut found = Vec::new();
     let heard = heard::Heard::of(&analysis.air);
@@ -92,10 +92,10 @@ pub(crate) fn counted(analysis: &Analysis, extent: Extent) -> (Vec<Finding>, u64
     (found, left_out)
 }
 
-/// The worst first; kinds in their order where the harm is equal, so that the order is always the
-/// same. Before them is what makes their numbers those of a part: a receiver that was elsewhere,
-/// or has missed much. Missing beacons come last: they cost little, and most often it is the
-/// receiver.
+/// Sorts findings by harm, and by kind where the harm is equal, so that the order is always the
+/// same. Findings that make others partial come first: a receiver that was elsewhere, or missed
+/// many frames. Missing beacons come last: they cost little, and the receiver is the most frequent
+/// cause.
 pub(crate) fn sort(found: &mut [Finding]) {
     let place = |finding: &Finding| match finding.kind {
         Kind::ChannelHopping => 0,
@@ -109,13 +109,13 @@ pub(crate) fn sort(found: &mut [Finding]) {
     });
 }
 
-/// Seconds since the first packet.
+/// Converts a time to seconds since the first packet.
 fn at(analysis: &Analysis, ns: u64) -> f64 {
     let begin = analysis.times().map_or(0, |(first, _)| first);
     seconds(ns.saturating_sub(begin))
 }
 
-/// A finding about the whole capture.
+/// Creates a finding about the whole capture.
 fn throughout(analysis: &Analysis, kind: Kind, sentence: String, check: &str) -> Finding {
     let (first, last) = analysis.times().unwrap_or_default();
     Finding {
@@ -130,18 +130,18 @@ fn throughout(analysis: &Analysis, kind: Kind, sentence: String, check: &str) ->
     }
 }
 
-/// A share as whole per cent.
+/// Formats a share as whole per cent.
 fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
-/// Milliseconds as a number of two or three digits.
+/// Formats milliseconds with two or three digits.
 fn ms(ns: u64) -> String {
     let ms = ns as f64 / 1e6;
     if ms < 10.0 { format!("{ms:.1} ms") } else { format!("{ms:.0} ms") }
 }
 
-/// Milliseconds below a second, seconds with a digit behind the point from there on.
+/// Formats milliseconds below a second, and seconds with one decimal from there on.
 fn ms_or_s(ns: u64) -> String {
     if ns < 1_000_000_000 { ms(ns) } else { format!("{:.1} s", ns as f64 / 1e9) }
 }

@@ -1,31 +1,31 @@
-//! An MPDU in a capture: what its MAC header says, and what the receiver knew of it.
+//! An MPDU in a capture: its MAC header, and metadata of the receiver.
 
 use crate::link::Radio;
 use lasthop_units::MacAddr;
 use lasthop_wifi::wire::frame::View;
 use lasthop_wifi::wire::{FrameControl, Kind};
 
-/// An MPDU that was captured, its MAC header complete.
+/// A captured MPDU with a complete MAC header.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// Number of the packet in the file, from 1.
     pub number: u64,
-    /// When it was captured, in ns since 1970; of packets without time, that of the one before.
+    /// Capture time in ns since 1970; for a packet without time, that of the previous one.
     pub at_ns: u64,
-    /// What the receiver knew.
+    /// Metadata of the receiver.
     pub radio: Radio,
     /// The Frame Control field.
     pub control: FrameControl,
-    /// The MAC header, and the body as far as it was captured.
+    /// MAC header, and the captured part of the body.
     pub view: View<'a>,
-    /// Length of the MPDU on the air in bytes, with its FCS.
+    /// Length of the MPDU on the air including the FCS, in bytes.
     pub mpdu_bytes: u32,
-    /// A snap length has cut off its end.
+    /// Whether a snap length has cut it short.
     pub cut: bool,
 }
 
 impl<'a> Frame<'a> {
-    /// Type and subtype.
+    /// Returns the type and subtype.
     pub const fn kind(&self) -> Kind {
         self.control.kind
     }
@@ -40,26 +40,26 @@ impl<'a> Frame<'a> {
         matches!(self.control.kind, Kind::Data | Kind::QosData)
     }
 
-    /// The address that it was sent to. Every frame has one but those of type extension.
+    /// Returns the receiver address. Every frame has one, except those of type extension.
     pub fn receiver(&self) -> MacAddr {
         self.view.receiver().unwrap_or_default()
     }
 
-    /// The address of its sender; Ack and CTS have none. An address with the group bit says that
-    /// the sender signals its bandwidth (9.2.4.3.7); the bit is not part of the address.
+    /// Returns the transmitter address; Ack and CTS have none. A group bit in it signals the
+    /// bandwidth (9.2.4.3.7) and is not part of the address.
     pub fn transmitter(&self) -> Option<MacAddr> {
         let MacAddr([first, rest @ ..]) = self.view.transmitter()?;
         let [a, b, c, d, e] = rest;
         Some(MacAddr([first & !1, a, b, c, d, e]))
     }
 
-    /// Length of the frame body in bytes on the air, without FCS.
+    /// Returns the length of the frame body on the air without FCS, in bytes.
     pub fn body_bytes(&self) -> u32 {
         let around = self.view.body_start() + lasthop_wifi::wire::fcs::LEN;
         self.mpdu_bytes.saturating_sub(around as u32)
     }
 
-    /// The frame body, as far as it was captured.
+    /// Returns the captured part of the frame body.
     pub fn body(&self) -> &'a [u8] {
         self.view.body()
     }

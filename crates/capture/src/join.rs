@@ -1,16 +1,16 @@
-//! Several captures of one moment put together: the monitor's, the station's own, the server's. What
-//! each alone cannot show is the way of a segment of TCP: when it left, how long it waited, how
-//! often it was sent on the air, when it arrived, and what its sender did then.
+//! Analysis of several simultaneous captures: of a monitor, the station, the server. Together they
+//! show the way of each TCP segment, which no capture shows alone: its departure, its wait, its
+//! attempts on the air, its arrival, and the sender's reaction.
 //!
 //! 1. Each file is read once: a [`Survey`] keeps a sample of its packets (`sample`).
-//! 2. The samples show which packets are the same, how far the clocks are apart (`line`, `align`),
-//!    and in which order the places lie on the path of each flow (`plan`).
-//! 3. All files are read again together in the order of one clock ([`Join`], [`read`](fn@read)), and
-//!    each direction of a flow (`direction`, `ledger`) gives its [`SegmentWay`]s.
+//! 2. The samples show which packets are the same, the difference of the clocks (`line`, `align`),
+//!    and the order of the places on the path of each flow (`plan`).
+//! 3. All files are read again together in the order of one clock ([`Join`], [`read`](fn@read)),
+//!    and each direction of a flow (`direction`, `ledger`) produces its [`SegmentWay`]s.
 //!
-//! Memory is bounded: samples of 131 072 packets for each place, and of each flow what the last 20 s
-//! have brought, 393 216 packets at most over all. A place is an interface of a file. Times are in ns
-//! since 1970 by the clock of one of the places.
+//! Memory is bounded: samples of 131 072 packets for each place, and packets of the last 20 s of
+//! all flows, at most 393 216. A place is an interface of a file. Times are in ns since 1970 by the
+//! clock of one of the places.
 
 mod acks;
 mod align;
@@ -40,17 +40,17 @@ use plan::{Path, Plan};
 use sample::Samples;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What is kept of a file when it is read first.
+/// Sample of a file from its first reading.
 #[derive(Debug, Default)]
 pub struct Survey {
     interfaces: BTreeMap<u32, Samples>,
 }
 
-/// Interfaces of a file that are places.
+/// Most interfaces of a file that are places.
 const INTERFACES_MAX: usize = 8;
 
 impl Survey {
-    /// Takes what an analysis that is [watched](Analysis::watch) has seen since the last time.
+    /// Takes the new events of an analysis that is [watched](Analysis::watch).
     pub fn take(&mut self, analysis: &mut Analysis) {
         while let Some(event) = analysis.poll_event() {
             let Event::Seen(sighting) = event else { continue };
@@ -68,43 +68,44 @@ impl Survey {
 pub struct Place {
     /// Index of the file.
     pub file: usize,
-    /// The interface in it.
+    /// Number of the interface in the file.
     pub interface: u32,
-    /// Packets of IP that it has seen, each attempt on the air for itself.
+    /// Number of packets of IP; on the air, each attempt counts.
     pub packets: u64,
-    /// It captures the air.
+    /// Whether it captures the air.
     pub is_air: bool,
 }
 
-/// What is known of the clock of a place.
+/// State of the clock of a place.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClockState {
-    /// All times are by this clock.
+    /// This clock is the reference of all times.
     Reference,
-    /// It was compared with that of another place.
+    /// The clock was compared with that of another place.
     Aligned {
-        /// The other place.
+        /// Index of the other place.
         with: usize,
-        /// This clock by the other one.
+        /// Relation of this clock to the other one.
         line: Line,
-        /// Packets in common that go here, and that come from here.
+        /// Packets in common: from the other place to this one, and back.
         packets: [usize; 2],
-        /// How far its times may be off in ns, against the clock of reference, the other places
-        /// between them included; `None` if only one direction is known.
+        /// Largest error of its times relative to the reference clock in ns, including the places
+        /// between them; `None` if only one direction is known.
         bound_ns: Option<u64>,
-        /// An earlier place that is the same: both have captured the same packets at one time.
+        /// An earlier place at the same point of the path: both captured the same packets at the
+        /// same time.
         same_as: Option<usize>,
-        /// Flows whose addresses or ports are others here.
+        /// Number of flows with other addresses or ports at this place.
         translated: usize,
     },
-    /// It could not be compared with any that leads to the clock of reference.
+    /// The clock could not be compared with one that leads to the reference.
     Unknown {
-        /// Why.
+        /// Reason in words.
         reason: String,
     },
 }
 
-/// Files put together.
+/// Several captures that are analysed together.
 #[derive(Debug)]
 pub struct Join {
     places: Vec<Place>,
@@ -117,31 +118,31 @@ pub struct Join {
     slowest: tally::Slowest,
     now_ns: i64,
     events: u64,
-    /// How often what was seen was put together before its time, for there was too much.
+    /// Number of times that events were matched early because of the limit on kept packets.
     hurried: u64,
 }
 
-/// What the places are to one direction of a flow.
+/// Roles of places for one direction of a flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Roles {
     flow: usize,
     back: bool,
     places: [Option<usize>; 4],
-    /// From when to when each of them has captured, in ns.
+    /// Capture times of each of them, from the first to the last packet, in ns.
     times: [Option<(i64, i64)>; 4],
-    /// How much earlier than it left a packet may seem to come, in ns.
+    /// Time by which a packet may seem to arrive before its departure, in ns.
     slack_ns: i64,
     ids_agree: bool,
 }
 
 impl Roles {
-    /// The first place that sees a packet.
+    /// Returns the first place on the path.
     const fn first(&self) -> usize {
         if self.places[SENDER].is_some() { SENDER } else { AIR }
     }
 }
 
-/// Place, sender, receiver, TID and sequence number of an MPDU.
+/// Key of an MPDU: place, sender, receiver, TID and sequence number.
 type ChainKey = (usize, u32, u32, u8, u16);
 
 /// An MPDU that may be sent again.
@@ -152,20 +153,20 @@ struct Chain {
     records: Vec<(usize, bool, Key)>,
 }
 
-/// Longest time from an attempt to its acknowledgement, which may have to be asked for, in ns. Later
-/// its number may be another MPDU's that was not captured.
+/// Longest time from an attempt to its acknowledgement, which may require a request, in ns. Later,
+/// another MPDU that was not captured may have its number.
 const ANSWERED_NS: i64 = 500_000_000;
-/// Packets that are kept over all flows.
+/// Most packets that are kept, over all flows.
 const RECORDS_MAX: usize = 3 << 17;
-/// Events after which all flows are looked at.
+/// Number of events after which all flows are checked.
 const SWEEP_EVENTS: u64 = 1 << 16;
 /// Inaccuracy of the times of hosts, in ns.
 const SLACK_NS: i64 = 200_000;
-/// Most inaccuracy, as the comparison of clocks shows it, that is reckoned with, in ns.
+/// Largest inaccuracy from the comparison of clocks that is used, in ns.
 const NOISE_NS_MAX: i64 = 100_000_000;
 
 impl Join {
-    /// Compares the files' clocks and flows.
+    /// Compares the clocks and the flows of the files.
     pub fn new(surveys: Vec<Survey>) -> Self {
         let (mut places, mut samples, mut files) = (Vec::new(), Vec::new(), Vec::new());
         for (file, survey) in surveys.into_iter().enumerate() {
@@ -213,17 +214,17 @@ impl Join {
         }
     }
 
-    /// The places, in the order of files.
+    /// Returns the places, in the order of files.
     pub fn places(&self) -> &[Place] {
         &self.places
     }
 
-    /// The place whose clock all times are in; `None` if nothing was captured of IP.
+    /// Returns the place whose clock is the reference; `None` if no packet of IP was captured.
     pub fn reference(&self) -> Option<usize> {
         (!self.places.is_empty()).then_some(self.plan.reference)
     }
 
-    /// The clock of a place.
+    /// Returns the state of the clock of a place.
     pub fn clock(&self, place: usize) -> ClockState {
         match &self.plan.clocks[place] {
             Err(why) => ClockState::Unknown { reason: why.to_string() },
@@ -247,13 +248,14 @@ impl Join {
         }
     }
 
-    /// A time of a place by the clock of reference, in ns since 1970; `None` if that is not known.
+    /// Converts a time at a place to the reference clock, in ns since 1970; `None` if the relation
+    /// is unknown.
     pub fn to_reference(&self, place: usize, at_ns: u64) -> Option<i64> {
         self.plan.clocks[place].as_ref().ok().map(|clock| clock.to_reference(at_ns))
     }
 
-    /// The flows of TCP that several places have seen: index, name, and what was counted of both
-    /// directions with the places on their paths: sender, last before the air, air, receiver.
+    /// Returns the TCP flows that several places captured: index, key, and for both directions the
+    /// counts with the places on the path: sender, last before the air, air, receiver.
     pub fn flows(&self) -> impl Iterator<Item = (usize, FlowKey, [Option<DirectionView<'_>>; 2])> {
         let flows = self.plan.flows.iter().zip(&self.roles).zip(&self.directions).enumerate();
         flows.filter_map(|(index, ((flow, roles), directions))| {
@@ -267,7 +269,7 @@ impl Join {
         })
     }
 
-    /// Flows of TCP that one place only has seen, or whose path is not known.
+    /// Returns the number of TCP flows that only one place captured, or whose path is unknown.
     pub fn flows_alone(&self) -> usize {
         let tcp = self.plan.flows.iter().zip(&self.roles).filter(|(flow, roles)| {
             flow.key.protocol == lasthop_packet::ip::protocol::TCP
@@ -276,23 +278,24 @@ impl Join {
         tcp.count()
     }
 
-    /// The slowest segments, slowest first.
+    /// Returns the slowest segments, the slowest first.
     pub fn slowest(&self) -> &[SegmentWay] {
         self.slowest.list()
     }
 
-    /// How often what was seen was put together before 20 s were over, because there was too much
-    /// of it: what came later is missing in it.
+    /// Returns how often events were matched before 20 s had passed because there were too many.
+    /// Later packets are missing in these results.
     pub const fn hurried(&self) -> u64 {
         self.hurried
     }
 
-    /// The next segment whose way is known. To be called until there is none after each event.
+    /// Returns the next segment whose way is known. Call it after each event until it returns
+    /// `None`.
     pub fn poll_segment(&mut self) -> Option<SegmentWay> {
         self.ready.pop_front()
     }
 
-    /// What a place has seen, in the order of the clock of reference, about.
+    /// Handles an event of a place. Events come roughly in the order of the reference clock.
     pub fn handle_event(&mut self, place: usize, event: &Event) {
         let Ok(clock) = &self.plan.clocks[place] else { return };
         match event {
@@ -321,7 +324,7 @@ impl Join {
         }
     }
 
-    /// No more comes.
+    /// Ends the analysis: no more events follow.
     pub fn finish(&mut self) {
         for flow in 0..self.directions.len() {
             for back in [false, true] {
@@ -333,7 +336,7 @@ impl Join {
     fn handle_sighting(&mut self, place: usize, sighting: &Sighting, [begin_ns, end_ns]: [i64; 2]) {
         let header = &sighting.header;
         if let Some(carrier) = sighting.air.filter(|carrier| !carrier.retry) {
-            // Another MPDU has this number now, whatever it carries.
+            // The number now belongs to another MPDU, whatever it carries.
             let key = (place, carrier.from, carrier.to, carrier.tid, carrier.sequence);
             if self.chains.get(&key).is_some_and(|chain| chain.frame != sighting.number) {
                 self.chains.remove(&key);
@@ -441,7 +444,7 @@ impl Join {
         });
     }
 
-    /// Looks at flows to which nothing has come for long, and keeps memory within its bound.
+    /// Settles flows without recent events, and keeps memory within its bound.
     fn sweep(&mut self) {
         let mut horizon_ns = HORIZON_NS;
         loop {
@@ -464,16 +467,16 @@ impl Join {
     }
 }
 
-/// One direction of a flow that several places have seen.
+/// One direction of a flow that several places captured.
 #[derive(Clone, Copy, Debug)]
 pub struct DirectionView<'a> {
-    /// The places on its path: farthest before the air, last before it, the air, farthest behind.
+    /// Places on its path: farthest before the air, last before it, the air, farthest behind.
     pub places: [Option<usize>; 4],
-    /// What was counted.
+    /// Counts of the direction.
     pub tally: &'a Tally,
 }
 
-/// What the places of a path are to a direction; `None` if it is seen at one place only.
+/// Returns the roles of places on a path for a direction; `None` if only one place captured it.
 fn roles_on(path: &Path, plan: &Plan, times: &[Option<(i64, i64)>], flow: usize) -> Option<Roles> {
     if path.places().count() < 2 {
         return None;

@@ -1,23 +1,23 @@
-//! Captures of 802.11, read and analysed: from the frames that a monitor interface heard to
-//! what is wrong with the link, in sentences. What the authors of the `scan` paper did by hand
-//! with a protocol analyser (Figs. 3-5, 7-10), for any capture.
+//! Reads and analyses captures of 802.11: from the frames of a monitor interface to the problems of
+//! the link, in sentences. The authors of the `scan` paper did such an analysis by hand with a
+//! protocol analyser (Figs. 3-5, 7-10).
 //!
 //! | module | content |
 //! |---|---|
-//! | [`file`](mod@file) | pcap and pcapng, packet by packet, from anything that can be read |
-//! | [`link`] | radiotap, AVS, PPI, Ethernet: what stands in front of a frame |
+//! | [`file`](mod@file) | pcap and pcapng, packet by packet, from any reader |
+//! | [`link`] | headers in front of a frame: radiotap, AVS, PPI, Ethernet |
 //! | [`rate`] | PHY rates and times on the air |
 //! | [`air`] | stations, PPDUs, exchanges, absences, beacons |
-//! | [`decrypt`] | WPA2-PSK opened |
+//! | [`decrypt`] | decryption of WPA2-PSK |
 //! | [`transport`] | flows of TCP and UDP |
-//! | [`analysis`] | all of it, interface by interface, and what is malformed |
+//! | [`analysis`] | the whole analysis by interface, and malformed packets |
 //! | [`series`] | values by second |
-//! | [`join`] | several captures of one moment: clocks, and the way of each segment of TCP |
-//! | [`finding`] | what is wrong with the link, in sentences |
-//! | [`document`] | all of it as JSON |
-//! | [`live`] | readings of an analysis that goes on |
+//! | [`join`] | several simultaneous captures: clocks, and the way of each TCP segment |
+//! | [`finding`] | problems of the link, in sentences |
+//! | [`document`] | all results as JSON |
+//! | [`live`] | readings of a running analysis |
 //!
-//! Nothing here writes a file or reads a clock. Nothing panics, whatever a file holds.
+//! The crate writes no file and reads no clock. No content of a file makes it panic.
 //!
 //! The feature `schema` derives `schemars::JsonSchema` of the document, for the test that
 //! compares the kept JSON Schema, `schemas`, with it.

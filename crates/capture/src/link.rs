@@ -1,7 +1,7 @@
-//! What stands in front of a frame: radiotap (`wifi::wire::radiotap`),
-//! AVS (`avs`), Prism (`prism`), PPI (`ppi`) or nothing in front of an MPDU of 802.11; Ethernet
-//! and what replaces it on wired captures (`wired`). All of it becomes one form: what the receiver
-//! knew ([`Radio`]) and the MPDU, or the network-layer packet and its addresses.
+//! Headers in front of a frame: radiotap (`wifi::wire::radiotap`), AVS (`avs`), Prism (`prism`),
+//! PPI (`ppi`) or none for an MPDU of 802.11; Ethernet and similar headers of wired captures
+//! (`wired`). The result is an MPDU with metadata of the receiver ([`Radio`]), or a network-layer
+//! packet with its addresses.
 
 mod avs;
 mod headers;
@@ -18,35 +18,35 @@ use lasthop_wifi::wire::frame::Layout;
 use lasthop_wifi::wire::{Error, fcs, radiotap};
 use std::fmt;
 
-/// The kinds of headers in front of a packet (the registry of LINKTYPE values).
+/// Link-layer header types of a packet (the registry of LINKTYPE values).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LinkType {
-    /// 0, also 108: BSD's loopback, an address family and a packet.
+    /// LINKTYPE 0 and 108: BSD's loopback, an address family and a packet.
     Loopback,
-    /// 1: Ethernet.
+    /// LINKTYPE 1, an Ethernet frame.
     Ethernet,
-    /// 101, also 12, 14, 228 and 229: an IPv4 or IPv6 packet.
+    /// LINKTYPE 101, 12, 14, 228 and 229: an IPv4 or IPv6 packet.
     Ip,
-    /// 105: an MPDU of 802.11.
+    /// LINKTYPE 105: an MPDU of 802.11.
     Ieee80211,
-    /// 113: what Linux writes for interface `any`.
+    /// LINKTYPE 113: packets of Linux' interface `any`.
     LinuxSll,
-    /// 119: Prism, then an MPDU.
+    /// LINKTYPE 119: Prism, then an MPDU.
     Prism,
-    /// 127: radiotap, then an MPDU.
+    /// LINKTYPE 127: radiotap, then an MPDU.
     Radiotap,
-    /// 163: AVS, then an MPDU.
+    /// LINKTYPE 163: AVS, then an MPDU.
     Avs,
-    /// 192: per-packet information, then most often an MPDU.
+    /// LINKTYPE 192: per-packet information, then most often an MPDU.
     Ppi,
-    /// 276: the newer form of 113.
+    /// LINKTYPE 276: newer form of 113.
     LinuxSll2,
-    /// Any other.
+    /// An unsupported type.
     Other(u16),
 }
 
 impl LinkType {
-    /// The kind of this number.
+    /// Returns the type with this number.
     pub const fn from_code(code: u16) -> Self {
         match code {
             0 | 108 => Self::Loopback,
@@ -63,7 +63,7 @@ impl LinkType {
         }
     }
 
-    /// Its number.
+    /// Returns the number of the type.
     pub const fn code(self) -> u16 {
         match self {
             Self::Loopback => 0,
@@ -80,12 +80,12 @@ impl LinkType {
         }
     }
 
-    /// Whether it is one that can be read.
+    /// Whether the type is supported.
     pub const fn is_supported(self) -> bool {
         !matches!(self, Self::Other(_))
     }
 
-    /// Those that can be read, for messages.
+    /// Supported types, for messages.
     pub const SUPPORTED: &'static str = "802.11 (105), radiotap (127), Prism (119), AVS (163), \
         PPI (192), Ethernet (1), IP (101, 12, 14, 228, 229), Linux cooked (113, 276), \
         BSD loopback (0, 108)";
@@ -109,12 +109,12 @@ impl fmt::Display for LinkType {
     }
 }
 
-/// What the receiver knew about an MPDU.
+/// Metadata of the receiver for an MPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Radio {
-    /// The receiver's clock in us, at the first bit of the MPDU or the PPDU.
+    /// Receiver's clock in us, at the first bit of the MPDU or the PPDU.
     pub tsft_us: Option<u64>,
-    /// PHY rate.
+    /// PHY rate of the MPDU.
     pub rate: Option<Rate>,
     /// Centre of the (primary) channel in MHz.
     pub frequency_mhz: Option<u16>,
@@ -122,56 +122,57 @@ pub struct Radio {
     pub signal_dbm: Option<i8>,
     /// Noise at the antenna in dBm.
     pub noise_dbm: Option<i8>,
-    /// The frame check sequence was wrong: nothing in the frame can be relied on.
+    /// Whether the frame check sequence was wrong, so that the frame is not reliable.
     pub bad_fcs: bool,
     /// Whether the frame ends with its FCS, and whether its header is padded.
     pub layout: Layout,
-    /// It was part of an A-MPDU.
+    /// A-MPDU that the MPDU was part of, if the header marks one.
     pub ampdu: Option<Ampdu>,
-    /// The frame ended with its FCS on the way to the file; a snap length may have cut it off.
+    /// Whether the frame originally ended with its FCS, which a snap length may have cut off.
     pub had_fcs: bool,
-    /// What is in front of the frame is radiotap.
+    /// Whether the header is radiotap.
     pub radiotap: bool,
-    /// The header has an MCS field (802.11n).
+    /// Whether the header has an MCS field (802.11n).
     pub has_mcs: bool,
-    /// The header has a VHT field (802.11ac).
+    /// Whether the header has a VHT field (802.11ac).
     pub has_vht: bool,
-    /// The header has an HE field (802.11ax).
+    /// Whether the header has an HE field (802.11ax).
     pub has_he: bool,
-    /// The header has an EHT field (802.11be).
+    /// Whether the header has an EHT field (802.11be).
     pub has_eht: bool,
 }
 
-/// What is known of the A-MPDU that an MPDU came in.
+/// The A-MPDU of an MPDU, as the header describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ampdu {
-    /// The same for all MPDUs of one A-MPDU; some drivers leave it at 0.
+    /// Reference number of all MPDUs of one A-MPDU; some drivers leave it at 0.
     pub reference: u32,
-    /// Whether it is the last, if that is known.
+    /// Whether the MPDU is the last one, if known.
     pub last: Option<bool>,
 }
 
-/// A packet without the headers that its link type says.
+/// A packet without its link-layer headers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Opened<'a> {
-    /// An MPDU, as it was on the air.
+    /// An MPDU as it was on the air.
     Air {
-        /// What the receiver knew.
+        /// Metadata of the receiver.
         radio: Radio,
-        /// The MPDU, as far as it was captured.
+        /// Captured part of the MPDU.
         mpdu: &'a [u8],
-        /// Where it begins in the packet.
+        /// Offset of the MPDU in the packet.
         offset: usize,
     },
     /// A packet of a wired (or any) interface.
     Wired(Wired<'a>),
 }
 
-/// Opens a packet of a link type that is [supported](LinkType::is_supported). `headers` remembers
-/// what those before looked like.
+/// Opens a packet of a [supported](LinkType::is_supported) link type. `headers` remembers earlier
+/// headers.
 ///
 /// # Errors
-/// A header that is cut or makes no sense; offsets count from the start of the packet.
+///
+/// Fails for a header that is cut or invalid; offsets count from the start of the packet.
 pub fn open<'a>(headers: &mut Headers, packet: &Packet<'a>) -> Result<Opened<'a>, Error> {
     let bytes = packet.bytes;
     let (mut radio, offset) = match packet.link {
@@ -198,12 +199,12 @@ pub fn open<'a>(headers: &mut Headers, packet: &Packet<'a>) -> Result<Opened<'a>
     let says_fcs = matches!(packet.link, LinkType::Radiotap | LinkType::Ppi)
         || packet.link == LinkType::Ieee80211 && packet.fcs_bytes.is_some();
     if !says_fcs && !packet.is_cut() {
-        // Four other bytes are its check sequence once in 4 billion frames.
+        // Four other bytes equal the check sequence once in 4 billion frames.
         radio.layout.fcs = ends_with_fcs(mpdu);
     }
     radio.had_fcs = radio.layout.fcs;
     if packet.is_cut() && radio.layout.fcs {
-        // The end is missing, and so is the FCS, or what is left of it is of no use.
+        // The end is missing, and with it the FCS or a part of it.
         let missing = packet.length as usize - bytes.len();
         let rest = mpdu.len().saturating_sub(4usize.saturating_sub(missing));
         mpdu = mpdu.get(..rest).unwrap_or_default();
@@ -212,9 +213,9 @@ pub fn open<'a>(headers: &mut Headers, packet: &Packet<'a>) -> Result<Opened<'a>
     Ok(Opened::Air { radio, mpdu, offset })
 }
 
-/// Whether the last four bytes are the check sequence of those before.
+/// Whether the last four bytes are the check sequence of the other bytes.
 fn ends_with_fcs(mpdu: &[u8]) -> bool {
-    // An Ack, the shortest frame but for those of extension.
+    // Length of an Ack, the shortest frame except those of extension.
     const LEAST: usize = 10;
     mpdu.split_last_chunk::<{ fcs::LEN }>().is_some_and(|(frame, last)| {
         frame.len() >= LEAST && fcs::compute(frame) == u32::from_le_bytes(*last)

@@ -1,11 +1,10 @@
-//! What a live view shows of an analysis that goes on: each station with what it did since the
-//! reading before and since the start, the channel, and the findings so far. A reading changes
-//! nothing in the analysis, and ends nothing in it: the PPDU to which MPDUs may still come is in
-//! the next reading.
+//! Readings for a live view of a running analysis: each station with its traffic since the previous
+//! reading and since the start, the channel, and the findings so far. A reading does not change the
+//! analysis: a PPDU that may still get MPDUs is part of the next reading.
 //!
-//! Shares are 0 to 1, rates and throughput in Mb/s. A quantity that the interval says nothing of
-//! is `None`. Stations that exchange no data and send no beacons (passers-by who look for
-//! networks) are counted only.
+//! Shares are 0 to 1, rates and throughput are in Mb/s. A quantity that is unknown for the interval
+//! is `None`. Stations that exchange no data and send no beacons (devices that only look for
+//! networks) are only counted.
 
 mod news;
 mod order;
@@ -26,27 +25,27 @@ use lasthop_units::{Duration, MacAddr};
 use std::collections::BTreeMap;
 use wire::Wire;
 
-/// The channel and its stations in the time since the reading before.
+/// State of the channel and its stations in the time since the previous reading.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
-    /// Time since the first packet, by the times of packets.
+    /// Time since the first packet, by capture times.
     pub length: Duration,
-    /// Packets since the start.
+    /// Number of packets since the start.
     pub frames: u64,
-    /// Packets a second.
+    /// Packets per second.
     pub frames_per_s: f64,
-    /// Share of the time in which something was on the air; `None` on a wire.
+    /// Share of the time in which frames were on the air; `None` on a wire.
     pub busy: Option<f64>,
-    /// Share of the MPDUs since the start that the monitor has captured, by their answers; `None`
-    /// if no answer was captured.
+    /// Share of the MPDUs since the start that the monitor captured; `None` if no answer was
+    /// captured.
     pub captured: Option<f64>,
     /// Centre of the (primary) channel of the latest frame in MHz.
     pub frequency_mhz: Option<u16>,
     /// Stations and access points, in the order in which they were heard.
     pub stations: Vec<Row>,
-    /// Stations that are not among them.
+    /// Number of stations that are not in `stations`.
     pub strangers: usize,
-    /// Flows that sent something, if there is no 802.11; the fastest first.
+    /// Flows with packets, if there is no 802.11; the fastest first.
     pub flows: Vec<FlowRow>,
     /// Findings so far, worst first.
     pub findings: Vec<Found>,
@@ -55,57 +54,57 @@ pub struct Reading {
 /// A station or an access point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Its address.
+    /// MAC address of the station.
     pub address: MacAddr,
-    /// It is an access point.
+    /// Whether it is an access point.
     pub access_point: bool,
-    /// Name of its network; its access point's address if no beacon with a name was heard.
+    /// Name of its network; the address of the access point if no beacon with a name was captured.
     pub network: String,
-    /// Mean level of what it sent in dBm; of the last interval in which it sent something.
+    /// Mean level of its frames in dBm, in the last interval in which it sent frames.
     pub signal_dbm: Option<f64>,
-    /// Data that it sent. Time on the air is that of all that it sent.
+    /// Data from the station. Its time on the air includes all of its frames.
     pub sent: Traffic,
-    /// Data that was sent to it.
+    /// Data to the station.
     pub received: Traffic,
-    /// Whether it can be reached; `None` if it never says so.
+    /// State of the station; `None` if it never announces absences.
     pub state: Option<State>,
 }
 
 /// Data of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Traffic {
-    /// The PHY rate that took most of the time on the air.
+    /// PHY rate with the most time on the air.
     pub rate: Option<Rate>,
-    /// Mean PHY rate, weighted by time on the air.
+    /// Mean PHY rate weighted by time on the air, in Mb/s.
     pub rate_mbps: Option<f64>,
-    /// The same since the start.
+    /// Mean PHY rate since the start, in Mb/s.
     pub rate_mbps_mean: Option<f64>,
-    /// MPDUs a second.
+    /// MPDUs per second.
     pub mpdus_per_s: f64,
-    /// Share of them that were retries.
+    /// Share of MPDUs with the Retry bit.
     pub retries: Option<f64>,
-    /// Share of the time that it took.
+    /// Share of the time on the air.
     pub airtime: f64,
-    /// The same since the start.
+    /// Share of the time on the air since the start.
     pub airtime_mean: f64,
-    /// Bodies of MSDUs, each once.
+    /// Bodies of MSDUs, each once, in Mb/s.
     pub throughput_mbps: f64,
-    /// MPDUs in an A-MPDU.
+    /// Mean number of MPDUs in an A-MPDU.
     pub mpdus_per_ampdu: Option<f64>,
 }
 
-/// Whether a station can be reached, as it announces.
+/// State of a station, as it announces it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is there.
+    /// The station can be reached.
     Awake,
-    /// It rests, since this time before the latest packet.
+    /// The station rests, since this time before the latest packet.
     Dozing(Duration),
-    /// It interrupted its traffic, this long before the latest packet.
+    /// The station has interrupted its traffic, this long before the latest packet.
     Away(Duration),
 }
 
-/// Makes readings of one analysis.
+/// Source of readings of one analysis.
 #[derive(Debug, Default)]
 pub struct Meter {
     before: Counts,
@@ -115,7 +114,7 @@ pub struct Meter {
     wire: Wire,
 }
 
-/// What was counted up to the reading before.
+/// Counts up to the previous reading.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     packets: u64,
@@ -141,7 +140,7 @@ struct Sums {
     ampdu_mpdus: u64,
     payload_bytes: u64,
     airtime_ns: u64,
-    /// PHY rate in kb/s times time on the air in ns, and that time where the rate is known.
+    /// PHY rate in kb/s times time on the air in ns, and that time if the rate is known.
     rate: (f64, f64),
 }
 
@@ -153,8 +152,9 @@ struct Rates {
 }
 
 impl Meter {
-    /// The reading of an analysis, `elapsed` after the one before (or after the start). What was
-    /// captured of a longer time, such as of a pipe that has waited, or of a file, counts as that.
+    /// Returns a reading of an analysis, `elapsed` after the previous one (or after the start). If
+    /// the captured time is longer, as for a pipe that has waited or for a file, the captured time
+    /// counts.
     pub fn read(&mut self, analysis: &Analysis, elapsed: Duration) -> Reading {
         let air = &analysis.air;
         let (first_ns, end_ns) = analysis.times().unwrap_or_default();
@@ -229,8 +229,8 @@ impl Meter {
         reading
     }
 
-    /// The rates that took most time on the air since the reading before, of what each station
-    /// sent and received.
+    /// Returns the rates with the most time on the air since the previous reading, for data from
+    /// and to each station.
     fn most_used(&mut self, air: &Air) -> BTreeMap<StationId, [Option<Rate>; 2]> {
         let mut used: BTreeMap<StationId, [BTreeMap<Rate, u64>; 2]> = BTreeMap::new();
         for (key, link) in &air.links {
@@ -260,7 +260,7 @@ impl Meter {
     }
 }
 
-/// Sums of each station, by its number.
+/// Returns the sums of each station, in the order of stations.
 fn sums(air: &Air) -> Vec<Station> {
     let mut stations = vec![Station::default(); air.stations.count()];
     for link in air.links.values() {
@@ -288,7 +288,7 @@ impl Sums {
 }
 
 impl Traffic {
-    /// From sums before and now; links may have been forgotten in between.
+    /// Creates traffic from earlier and current sums. Links may have been dropped in between.
     fn new(before: &Sums, now: &Sums, interval_ns: u64, length_ns: u64) -> Self {
         let since = |of: fn(&Sums) -> u64| of(now).saturating_sub(of(before)) as f64;
         let ratio = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);

@@ -1,7 +1,6 @@
-//! PHY rates as a capture has them: of DSSS and CCK, OFDM, HT (802.11n), VHT (802.11ac), HE
-//! (802.11ax) and EHT (802.11be). Up to HT the time on the air is exact
-//! ([`lasthop_wifi::phy`]); later ones have a preamble of typical length, which is said where
-//! it matters.
+//! PHY rates of captured frames: DSSS and CCK, OFDM, HT (802.11n), VHT (802.11ac), HE (802.11ax)
+//! and EHT (802.11be). Up to HT the time on the air is exact ([`lasthop_wifi::phy`]); later formats
+//! are given a preamble of typical length.
 
 use lasthop_units::Duration;
 use lasthop_wifi::phy::{
@@ -10,7 +9,7 @@ use lasthop_wifi::phy::{
 use lasthop_wifi::wire::radiotap;
 use std::fmt;
 
-/// The family of a rate.
+/// Family of a PHY rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {
     /// DSSS and CCK (802.11b).
@@ -27,29 +26,29 @@ pub enum Format {
     Eht,
 }
 
-/// A PHY rate. What a family does not have is 0.
+/// A PHY rate. Fields that a family does not have are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rate {
-    /// Its family.
+    /// Family of the rate.
     pub format: Format,
-    /// In kb/s.
+    /// Bit rate in kb/s.
     pub kbps: u32,
-    /// MCS index; of HT 0 to 76, later 0 to 13.
+    /// MCS index: 0 to 76 for HT, 0 to 13 for later families.
     pub mcs: u8,
-    /// Spatial streams.
+    /// Number of spatial streams.
     pub streams: u8,
-    /// Width in MHz.
+    /// Channel width in MHz.
     pub width_mhz: u16,
     /// Guard interval in ns.
     pub guard_ns: u16,
-    /// The short preamble of DSSS.
+    /// Whether DSSS uses the short preamble.
     pub short_preamble: bool,
 }
 
 impl Rate {
-    /// A rate of radiotap's field `rate`, in 500 kb/s.
+    /// Returns the rate of radiotap's field `rate`, in units of 500 kb/s.
     pub fn legacy(rate_500kbps: u8, cck: bool, short_preamble: bool) -> Self {
-        // The rates of DSSS and CCK are no OFDM rates, so that the flag is not needed for them.
+        // Rates of DSSS and CCK differ from those of OFDM, so that the flag is not needed for them.
         let dsss = cck || matches!(rate_500kbps, 2 | 4 | 11 | 22);
         Self {
             format: if dsss { Format::Dsss } else { Format::Ofdm },
@@ -62,14 +61,14 @@ impl Rate {
         }
     }
 
-    /// A rate of 802.11n with equal modulation on up to four streams, MCS 0 to 31.
+    /// Returns a rate of 802.11n with equal modulation on up to four streams, MCS 0 to 31.
     pub fn ht(mcs: u8, wide: bool, short_guard_interval: bool) -> Option<Self> {
         let width = if wide { ChannelWidth::Mhz40 } else { ChannelWidth::Mhz20 };
         let guard = if short_guard_interval { GuardInterval::Short } else { GuardInterval::Long };
         PhyRate::ht(mcs, width, guard).map(Self::of_phy)
     }
 
-    /// A rate of the model.
+    /// Converts a rate of the model.
     pub fn of_phy(rate: PhyRate) -> Self {
         let (format, mcs, guard_ns) = match rate {
             PhyRate::Dsss { .. } => (Format::Dsss, 0, 0),
@@ -104,7 +103,7 @@ impl Rate {
         }
     }
 
-    /// The rate that a radiotap header has.
+    /// Returns the rate in a radiotap header.
     pub(crate) fn of_radiotap(header: &radiotap::Repr) -> Option<Self> {
         if header.vht.is_some() || header.he.is_some() || header.eht.is_some() {
             return Self::of_later(header);
@@ -119,11 +118,11 @@ impl Rate {
                 == radiotap::Channel::CCK
         });
         let short = header.flags.is_some_and(radiotap::Flags::short_preamble);
-        // Some drivers write 0 where the rate is in a field of its own.
+        // Some drivers write 0 if another field has the rate.
         header.rate_500kbps.filter(|rate| *rate > 0).map(|rate| Self::legacy(rate, cck, short))
     }
 
-    /// A rate of VHT, HE or EHT: of the first user, or of the one whose data was captured.
+    /// Returns a rate of VHT, HE or EHT: of the first user, or of the user whose data was captured.
     fn of_later(header: &radiotap::Repr) -> Option<Self> {
         // At most 10 Gb/s for each stream of 320 MHz: fits into 32 bits of kb/s.
         let kbps = u32::try_from(header.bitrate()?.as_bps() / 1_000).ok()?;
@@ -141,7 +140,7 @@ impl Rate {
         } else if let Some(he) = header.he {
             let width = match he.allocation() {
                 Some(radiotap::Allocation::Channel { mhz }) => mhz,
-                // A resource unit: as many MHz as its tones take, in whole ones.
+                // Width of a resource unit by its tones, in whole MHz.
                 Some(radiotap::Allocation::ResourceUnit { tones }) => tones * 5 / 64,
                 None => 0,
             };
@@ -157,17 +156,17 @@ impl Rate {
         Some(Self { format, kbps, mcs, streams, width_mhz, guard_ns, short_preamble: false })
     }
 
-    /// Whether MPDUs are sent together at this rate: since 802.11n.
+    /// Whether MPDUs are aggregated at this rate: since 802.11n.
     pub const fn can_aggregate(self) -> bool {
         !matches!(self.format, Format::Dsss | Format::Ofdm)
     }
 
-    /// Whether a station cannot send any slower: 1 Mb/s of DSSS, 6 Mb/s of OFDM.
+    /// Whether the family has no slower rate: 1 Mb/s of DSSS, 6 Mb/s of OFDM.
     pub const fn is_slowest(self) -> bool {
         matches!((self.format, self.kbps), (Format::Dsss, 1_000) | (Format::Ofdm, 6_000))
     }
 
-    /// The same rate of the model, if it has it.
+    /// Returns the same rate of the model, if it has it.
     pub fn phy(self, band: Band) -> Option<PhyRate> {
         match self.format {
             Format::Dsss => {
@@ -213,7 +212,7 @@ impl Rate {
         }
     }
 
-    /// Preamble and PHY header.
+    /// Returns the duration of preamble and PHY header.
     pub fn preamble(self, band: Band) -> Duration {
         if let Some(rate) = self.phy(band) {
             return rate.preamble_and_header(band);
@@ -231,7 +230,7 @@ impl Rate {
         })
     }
 
-    /// Time that a PPDU takes whose PSDU has this many bytes.
+    /// Returns the time on the air of a PPDU whose PSDU has this many bytes.
     pub fn airtime(self, psdu_bytes: u32, band: Band) -> Duration {
         if let Some(rate) = self.phy(band) {
             return rate.ppdu_duration(psdu_bytes, band);

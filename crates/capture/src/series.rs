@@ -8,20 +8,20 @@
 //! | [`Link::seconds`](crate::air::exchange::Link::seconds) | data from one station to another | [`Second`](crate::air::exchange::Second) |
 //! | [`Direction::seconds`](crate::transport::Direction::seconds) | one direction of a flow | [`FlowSecond`](crate::transport::FlowSecond) |
 //!
-//! What is finer than a second is kept where it matters: the frames without data around each
+//! Finer times exist for the frames without data around each
 //! absence ([`Absence::bare`](crate::air::absence::Absence::bare)).
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Most seconds of a series that have values and are kept: four hours.
+/// Most seconds of a series that are kept: four hours of seconds with values.
 pub const SECONDS_MAX: usize = 4 * 3_600;
 
-/// Values by second, ascending: the latest `MAX` that there are.
+/// Values by second in ascending order: the latest `MAX` seconds with values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seconds<T, const MAX: usize = SECONDS_MAX> {
     older: BTreeMap<usize, T>,
-    /// The newest second: nearly always the one that is asked for.
+    /// Newest second, which nearly every access is about.
     newest: Option<(usize, T)>,
 }
 
@@ -32,9 +32,9 @@ impl<T, const MAX: usize> Default for Seconds<T, MAX> {
 }
 
 impl<T: Default, const MAX: usize> Seconds<T, MAX> {
-    /// The values of a second, to be changed; new ones if there were none. Beyond `MAX` seconds
-    /// the earliest is forgotten, and what is earlier than those that are kept counts for the
-    /// earliest of them.
+    /// Returns the values of a second, to be changed; new ones if there were none. Beyond `MAX`
+    /// seconds the earliest is dropped. Values of even earlier seconds are added to the earliest
+    /// kept second.
     pub fn at(&mut self, second: usize) -> &mut T {
         let newest = self.newest.as_ref().map(|(newest, _)| *newest);
         if newest.is_some_and(|newest| second < newest) {
@@ -63,13 +63,13 @@ impl<T: Default, const MAX: usize> Seconds<T, MAX> {
         }
     }
 
-    /// The first second with values that is kept; 0 without any.
+    /// Returns the first kept second with values; 0 without any.
     pub fn first(&self) -> usize {
         let newest = self.newest.as_ref().map_or(0, |(second, _)| *second);
         self.older.first_key_value().map_or(newest, |(second, _)| *second)
     }
 
-    /// The values of a second, if there are any.
+    /// Returns the values of a second, if there are any.
     pub fn get(&self, second: usize) -> Option<&T> {
         match &self.newest {
             Some((newest, values)) if *newest == second => Some(values),
@@ -77,13 +77,13 @@ impl<T: Default, const MAX: usize> Seconds<T, MAX> {
         }
     }
 
-    /// All seconds that have values, ascending.
+    /// Returns all seconds with values in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
         let newest = self.newest.as_ref().map(|(second, values)| (*second, values));
         self.older.iter().map(|(second, values)| (*second, values)).chain(newest)
     }
 
-    /// Those of them that are in `range`, ascending.
+    /// Returns the seconds with values in `range`, in ascending order.
     pub fn range(&self, range: Range<usize>) -> impl Iterator<Item = (usize, &T)> {
         let newest = self.newest.as_ref().map(|(second, values)| (*second, values));
         let newest = newest.filter(|(second, _)| range.contains(second));
@@ -92,17 +92,17 @@ impl<T: Default, const MAX: usize> Seconds<T, MAX> {
         older.map(|(second, values)| (*second, values)).chain(newest)
     }
 
-    /// How many seconds have values.
+    /// Returns the number of seconds with values.
     pub fn count(&self) -> usize {
         self.older.len() + usize::from(self.newest.is_some())
     }
 
-    /// One more than the last second with values; 0 without any.
+    /// Returns one more than the last second with values; 0 without any.
     pub fn end(&self) -> usize {
         self.newest.as_ref().map_or(0, |(second, _)| second + 1)
     }
 
-    /// The sum of one value over several series, in the seconds of `range`.
+    /// Sums one value over several series, in the seconds of `range`.
     pub fn sum<'a>(
         series: impl Iterator<Item = &'a Self>,
         range: &Range<usize>,
@@ -119,14 +119,14 @@ impl<T: Default, const MAX: usize> Seconds<T, MAX> {
     }
 }
 
-/// Time on the air by second, with what stays of the seconds that are forgotten.
+/// Time on the air by second, and sums that outlive the seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Busy {
-    /// In ns, of the seconds that are kept.
+    /// Time on the air of the kept seconds, in ns.
     pub seconds_ns: Seconds<u64>,
-    /// In ns, of all seconds.
+    /// Time on the air of all seconds, in ns.
     pub sum_ns: u64,
-    /// The greatest of all seconds but the latest one.
+    /// Greatest value of all seconds except the latest one, in ns.
     busiest_ns: u64,
 }
 
@@ -146,8 +146,8 @@ impl Busy {
         self.sum_ns += ns;
     }
 
-    /// Time on the air in the busiest second in ns. The latest one, which is most often not a
-    /// whole one, counts only if it is the only one.
+    /// Returns the time on the air in the busiest second, in ns. The latest second, which is
+    /// usually incomplete, counts only if it is the only one.
     pub fn busiest_ns(&self) -> u64 {
         match self.seconds_ns.end() {
             end @ ..=1 => self.seconds_ns.get(end.saturating_sub(1)).copied().unwrap_or_default(),
@@ -162,7 +162,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// As a map has it, in whatever order seconds come.
+        /// A map gives the same results, in any order of seconds.
         #[test]
         fn it_counts_as_a_map(seconds in prop::collection::vec(0usize..40, 0..200), from in 0usize..45, to in 0usize..45) {
             let mut ours = Seconds::<u64>::default();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     proptest! {
-        /// The busiest of all seconds but the last, and the sum, although few are kept.
+        /// The sum, and the busiest of all seconds but the last, are known although few are kept.
         #[test]
         fn what_is_forgotten_stays_in_sum_and_maximum(
             added in proptest::collection::vec((0usize..3, 1u64..9), 1..200),

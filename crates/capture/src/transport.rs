@@ -1,12 +1,12 @@
-//! Flows of TCP and UDP, in MSDUs that are not encrypted and on wired captures: packets and
-//! payload by second, and of TCP what is in flight, how long it takes until it is acknowledged,
-//! and what is sent again (RFC 9293).
+//! Flows of TCP and UDP, in unencrypted MSDUs and in wired captures. Each flow has packets and
+//! payload by second; TCP also has bytes in flight, times until acknowledgement, and
+//! retransmissions (RFC 9293).
 //!
-//! Everything is as the monitor sees it. A segment that the MAC repeats counts once. Times from a
-//! segment to its acknowledgement hold the way between the monitor and the receiver only; those
-//! of the two directions add up to the round trip. A retransmission is a segment whose bytes were
-//! seen before, or were passed over and are numbered later (`tcp`); what became of the earlier
-//! copy on the air shows where it was lost.
+//! All results are those at the monitor. MAC retransmissions of a segment count once. The time from
+//! a segment to its acknowledgement covers the path between the monitor and the receiver only; the
+//! times of the two directions add up to the round trip. A retransmission is a segment whose bytes
+//! were captured before, or that fills a gap and has a later IP identification (`tcp`). The fate of
+//! the previous copy on the air shows where it was lost.
 
 mod tcp;
 
@@ -18,67 +18,70 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 
-/// Most flows that are followed. For a new one, idle ones are forgotten; others are counted.
+/// Most flows that are followed. A new flow takes the place of an idle one; otherwise its packets
+/// are only counted.
 pub const FLOWS_MAX: usize = 4_096;
 
-/// All flows.
+/// All flows of an interface.
 #[derive(Debug, Default)]
 pub struct Flows {
     index: BTreeMap<FlowKey, usize>,
     flows: Vec<Flow>,
-    /// The flow of the packet before: most often it is that of the next, too.
+    /// Flow of the previous packet, which most often is the flow of the next one.
     recent: Option<(FlowKey, usize)>,
     left_out: u64,
     forgotten: u64,
-    /// Packets without a place until idle flows are looked for again.
+    /// Packets of new flows to refuse before the next search for idle flows.
     place_after: u32,
-    /// Packets of IP that were in no flow: fragments behind the first, and other protocols.
+    /// Packets of IP outside of flows: later fragments, and other protocols.
     others: u64,
     packets_tcp: u64,
 }
 
-/// A flow of both directions: the end with the lower address and port comes first.
+/// Key of a flow in both directions. The end with the lower address and port comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FlowKey {
-    /// 6 is TCP, 17 UDP.
+    /// Protocol number: 6 is TCP, 17 is UDP.
     pub protocol: u8,
-    /// Both ends.
+    /// Address and port of both ends.
     pub ends: [(IpAddr, u16); 2],
 }
 
-/// What was seen of a flow.
+/// Packets of a flow.
 #[derive(Debug, Default)]
 pub struct Flow {
-    /// From the first end to the second, and back.
+    /// Direction from the first end to the second, and back.
     pub directions: [Direction; 2],
 }
 
-/// How a packet came to the monitor, for what is reported of its loss.
+/// Carrier of a packet, which relates its loss to the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carrier {
-    /// The MAC only repeats what it has sent before: the packet is counted, and no more.
+    /// Whether the MAC only retransmits an earlier frame. Such packets are counted and not
+    /// analysed.
     pub repeated: bool,
-    /// Which MPDU carried it: a number of the sequence number space, TID, sequence number.
+    /// MPDU that carried the packet: number of the sequence number space, TID, sequence number.
     pub mpdu: Option<(u32, u8, u16)>,
-    /// The MPDU has the Retry bit.
+    /// Whether the MPDU has the Retry bit.
     pub retry: bool,
-    /// The MPDU goes to an access point.
+    /// Whether the MPDU is sent to an access point.
     pub to_ds: bool,
     /// Number of the packet in the file.
     pub number: u64,
-    /// When it was captured, in ns since 1970.
+    /// Capture time in ns since 1970.
     pub at_ns: u64,
 }
 
 impl Carrier {
-    /// Of a packet that was captured on a wire.
+    /// Carrier of a packet that was captured on a wire.
     pub const fn of_wire(number: u64, at_ns: u64) -> Self {
         Self { repeated: false, mpdu: None, retry: false, to_ds: false, number, at_ns }
     }
 }
 
 impl FlowKey {
-    /// The flow from `source` to `destination`; whether it goes from the second end to the first.
+    /// Returns the key of the flow from `source` to `destination`, and whether the packet goes from
+    /// the second end to the first.
     pub fn of(protocol: u8, source: (IpAddr, u16), destination: (IpAddr, u16)) -> (Self, bool) {
         let back = destination < source;
         let ends = if back { [destination, source] } else { [source, destination] };
@@ -87,8 +90,8 @@ impl FlowKey {
 }
 
 impl Flows {
-    /// A packet of IP, from its header on, as far as it was captured. `fate` gives what became
-    /// of an MPDU on the air.
+    /// Analyses a packet of IP, from its header on, as far as it was captured. `fate` returns
+    /// whether an MPDU was acknowledged on the air.
     pub fn handle_packet(
         &mut self,
         packet: &[u8],
@@ -136,7 +139,7 @@ impl Flows {
         }
     }
 
-    /// The number of a flow, which may be new; `None` if there are too many.
+    /// Returns the index of a flow, and adds the flow if it is new; `None` if there are too many.
     fn index_of(&mut self, key: FlowKey, now_ns: u64) -> Option<usize> {
         if let Some((recent, index)) = self.recent
             && recent == key
@@ -158,7 +161,7 @@ impl Flows {
         Some(index)
     }
 
-    /// Whether there is a place for another flow, after idle ones were forgotten.
+    /// Whether another flow can be added, after idle ones were dropped.
     fn has_place(&mut self, now_ns: u64) -> bool {
         if self.place_after > 0 {
             self.place_after -= 1;
@@ -169,8 +172,8 @@ impl Flows {
         has_place
     }
 
-    /// Forgets idle flows, a quarter of all at most: those with the fewest packets. Whether there
-    /// were any.
+    /// Drops idle flows with the fewest packets, at most a quarter of all flows. Returns whether
+    /// there were any.
     fn forget(&mut self, now_ns: u64) -> bool {
         let mut idle: Vec<(u64, usize)> = Vec::new();
         for (index, flow) in self.flows.iter().enumerate() {
@@ -197,14 +200,14 @@ impl Flows {
         !idle.is_empty()
     }
 
-    /// Packets up to now came without a time: they came at this one.
+    /// Gives packets without a time this time.
     pub(crate) fn begin(&mut self, at_ns: u64) {
         for direction in self.flows.iter_mut().flat_map(|flow| &mut flow.directions) {
             direction.times = direction.times.map(|_| (at_ns, at_ns));
         }
     }
 
-    /// Flows that were idle for long take less memory from now on.
+    /// Reduces the memory of flows that have been idle for long.
     pub(crate) fn rest(&mut self, now_ns: u64) {
         for flow in &mut self.flows {
             let idle_ns = now_ns.saturating_sub(flow.latest_ns());
@@ -214,29 +217,29 @@ impl Flows {
         }
     }
 
-    /// Flows that were forgotten for newer ones.
+    /// Returns the number of flows that were dropped for newer ones.
     pub const fn forgotten(&self) -> u64 {
         self.forgotten
     }
 
-    /// Packets whose protocol is TCP.
+    /// Returns the number of TCP packets.
     pub const fn packets_tcp(&self) -> u64 {
         self.packets_tcp
     }
 
-    /// All flows in order.
+    /// Returns all flows in the order of their keys.
     pub fn iter(&self) -> impl Iterator<Item = (&FlowKey, &Flow)> {
         self.index.iter().map(|(key, index)| (key, &self.flows[*index]))
     }
 
-    /// Packets of flows beyond [`FLOWS_MAX`].
+    /// Returns the number of packets of flows beyond [`FLOWS_MAX`].
     pub const fn left_out(&self) -> u64 {
         self.left_out
     }
 }
 
 impl Flow {
-    /// When its latest packet was captured, in ns since 1970.
+    /// Returns the capture time of the latest packet, in ns since 1970.
     fn latest_ns(&self) -> u64 {
         let times = self.directions.iter().filter_map(|direction| direction.times);
         times.map(|(_, last)| last).max().unwrap_or_default()
@@ -251,13 +254,14 @@ impl fmt::Display for FlowKey {
     }
 }
 
-/// Address and port as one text.
+/// Formats an address and a port.
 pub fn end(address: IpAddr, port: u16) -> String {
     std::net::SocketAddr::new(address, port).to_string()
 }
 
-/// Length of the packet by its header, which neither a snap length nor the padding of a short
-/// Ethernet frame changes; `None` where the header does not say it (segmentation in the card).
+/// Returns the length of the packet by its header, which neither a snap length nor the padding of a
+/// short Ethernet frame changes; `None` if the header has no length (segmentation in the network
+/// card).
 pub(crate) fn said_bytes(packet: &[u8]) -> Option<u64> {
     match *packet {
         [0x40..=0x4f, _, 0, 0, ..] | [0x60..=0x6f, _, _, _, 0, 0, ..] => None,

@@ -1,6 +1,6 @@
-//! Capture files of every format, written here by hand from the formats' drafts: both byte
-//! orders, both units of time, all packet blocks, compressed or not. A file that is cut at any
-//! byte gives all that came before and says so; what is no capture is refused.
+//! Capture files of every format, written here from the drafts of the formats: both byte orders,
+//! both units of time, all packet blocks, compressed or not. A file that is cut at any byte
+//! delivers all earlier packets and an error; other files are rejected.
 
 use lasthop_capture::analysis::Analysis;
 use lasthop_capture::file::{Capture, ReadError, Reason};
@@ -8,7 +8,7 @@ use lasthop_capture::link::LinkType;
 use proptest::prelude::*;
 use std::io::{Cursor, Write};
 
-/// What is compared of a packet.
+/// Properties of a packet that are compared.
 type Read = (u64, LinkType, Option<u64>, Vec<u8>, u32);
 
 /// All packets, and the error that ended the file.
@@ -188,7 +188,7 @@ fn pcapng_with_interfaces_sections_and_all_packet_blocks() {
     }
 }
 
-/// What a file holds before any byte is what it gives when it is cut there.
+/// A file that is cut at a byte delivers the same packets as the file before that byte.
 #[test]
 fn a_file_that_is_cut_gives_what_came_before() {
     let order = ORDERS[0];
@@ -285,8 +285,8 @@ fn what_is_no_capture_is_refused() {
     assert!(text.contains("frame 1: field interface"), "{text}");
 }
 
-/// A clock that jumps by a century, and back, costs neither memory nor time: what is known by
-/// second is known of seconds with frames only.
+/// A clock that jumps by a century and back costs neither memory nor time: only seconds with frames
+/// are kept.
 #[test]
 fn a_clock_may_jump() {
     const CENTURY_S: u32 = 3_155_760_000;
@@ -368,8 +368,7 @@ fn many_changes_are_counted() {
 }
 
 proptest! {
-    /// Whatever is in a file behind the head of one, it is read to some end, and what is found in
-    /// it can be written down.
+    /// Any content behind the header of a file can be read, and the results can be written.
     #[test]
     fn nothing_panics(
         big in any::<bool>(),

@@ -1,5 +1,5 @@
-//! Findings on captures that are made here, byte by byte: of each kind one that shows it, and ones
-//! that look alike and must not.
+//! Findings for captures that are made here, byte by byte: each kind has a capture that shows it,
+//! and similar ones that must not show it.
 
 use lasthop_capture::analysis::Analysis;
 use lasthop_capture::document::CaptureDocument;
@@ -7,12 +7,12 @@ use lasthop_capture::file::Capture;
 use lasthop_capture::finding::Kind;
 use std::io::Cursor;
 
-/// Station `number`.
+/// Address of station `number`.
 fn address(number: u8) -> [u8; 6] {
     [2, 0, 0, 0, 0, number]
 }
 
-/// What a receiver says of a frame: channel, level, and its rate in 500 kb/s or MCS.
+/// Metadata of a frame: channel, level, and its rate in 500 kb/s or MCS.
 #[derive(Clone, Copy)]
 struct Heard {
     mhz: u16,
@@ -166,8 +166,9 @@ fn beacon(from: u8, timestamp_us: u64, channel: u8, protection: bool) -> Vec<u8>
 
 const INTERVAL_US: u64 = 102_400;
 
-/// Nothing but Block Acks, of an agreement whose window moves on by eight MPDUs each time: the
-/// monitor cannot decode the data. Whose numbers the first one names is not known.
+/// Only the Block Acks of an agreement are captured, whose window advances by eight MPDUs each
+/// time: the monitor cannot decode the data. The numbers of the first one may be older than the
+/// capture.
 #[test]
 fn block_acks_prove_what_the_monitor_misses() {
     let mut made = Made::default();
@@ -193,8 +194,8 @@ fn block_acks_prove_what_the_monitor_misses() {
     assert_eq!((up.mpdus_acknowledged, up.mpdus_estimated), (64 + 8 * 1_169, 8 * 1_169));
 }
 
-/// A capture that begins in the midst of a transfer, and hears all of it: the window of the first
-/// Block Ack holds MPDUs from before.
+/// A complete capture that begins during a transfer: the window of the first Block Ack has earlier
+/// MPDUs.
 #[test]
 fn what_was_before_was_not_missed() {
     let mut made = Made::default();
@@ -246,8 +247,8 @@ fn rates_of_802_11b_and_g_have_no_ampdus() {
     }
 }
 
-/// CTS, each with what follows: only a station that goes on itself, at a rate that 802.11b does not
-/// understand, has sent its CTS to itself.
+/// CTS with different next frames: a CTS-to-self is one whose receiver sends next, at a rate that
+/// 802.11b does not understand.
 #[test]
 fn protection_is_what_its_sender_uses() {
     let fast = Rate::Ht(7);
@@ -287,7 +288,7 @@ fn protection_is_what_its_sender_uses() {
     }
 }
 
-/// Of a busy time of which the monitor has missed most no share is known.
+/// A share of busy time is unknown if the monitor missed most of it.
 #[test]
 fn protection_is_no_share_of_a_time_that_was_missed() {
     let mut made = Made::default();
@@ -391,8 +392,8 @@ fn an_mpdu_is_missed_once() {
     assert!(captured == 100 && missed.abs_diff(1_900) < 20, "{captured} and {missed} of 2 000");
 }
 
-/// Four networks of one radio have one clock, and one line; another access point has its own. It
-/// comes last.
+/// Four networks of one radio share a clock and a finding; another access point has a separate one.
+/// These findings come last.
 #[test]
 fn networks_of_one_radio_are_one_line() {
     let mut made = Made::default();
@@ -418,8 +419,8 @@ fn networks_of_one_radio_are_one_line() {
     assert!(places.len() > 2 && places.is_sorted(), "they are last: {findings:?}");
 }
 
-/// A receiver that is on two channels in turn, 300 ms each: all beacons are heard that can be, and
-/// one channel is busy half of its time.
+/// A receiver alternates between two channels, 300 ms each: no beacon counts as missing, and one
+/// channel is busy half of its time.
 #[test]
 fn a_receiver_that_hops_is_recognised() {
     let mut made = Made::default();
@@ -454,8 +455,8 @@ fn a_receiver_that_hops_is_recognised() {
     assert!((station - busy("2412")).abs() < 0.05, "{station}");
 }
 
-/// Frames of 242 MPDUs, nine in ten retries, of which each is acknowledged in the end: few are
-/// enough where they show so much. So it is with Null frames.
+/// Of 242 MPDUs nine in ten are retries, and each is acknowledged at last: few frames suffice for
+/// so clear a share. The same holds for Null frames.
 #[test]
 fn few_frames_may_show_many_retries() {
     for is_null in [false, true] {
@@ -482,8 +483,8 @@ fn few_frames_may_show_many_retries() {
     }
 }
 
-/// One frame that is repeated thirty times shows nothing of the link; a dozen that nobody ever
-/// answers at the slowest rate show that nobody is there.
+/// One frame that is repeated thirty times is no evidence about the link. A dozen frames at the
+/// slowest rate without any answer show that the station is away.
 #[test]
 fn frames_that_nobody_answers_are_to_a_station_that_is_away() {
     for (frames, expected) in [(1, None), (12, Some(Kind::Unanswered))] {
@@ -508,8 +509,8 @@ fn frames_that_nobody_answers_are_to_a_station_that_is_away() {
     }
 }
 
-/// Retries that were captured are a share of all that was sent, not of what was heard: the monitor
-/// decodes the slowest rate only, at which few are sent again.
+/// Captured retries are a share of all sent frames: the monitor decodes only the slowest rate, at
+/// which few frames are retransmitted.
 #[test]
 fn retries_are_shares_of_what_was_sent() {
     let mut made = Made::default();
@@ -532,7 +533,7 @@ fn retries_are_shares_of_what_was_sent() {
     assert!(counts.retries_estimated() < 0.06 * counts.mpdus_estimated());
 }
 
-/// Too little, and headers that say nothing: shares are absent, and what is not known is said.
+/// Few frames, and headers without metadata: shares are absent, and limits are reported.
 #[test]
 fn what_is_not_known_is_said() {
     let mut single = Made::default();

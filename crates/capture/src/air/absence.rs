@@ -1,17 +1,17 @@
-//! Times in which a station cannot be reached, as it announces them: a frame with the Power
-//! Management bit, most often a Null frame, that is repeated until the access point answers,
-//! and another without the bit when it is back (IEEE 802.11-2020, 11.2.3.2).
+//! Absences of a station, as it announces them: a frame with the Power Management bit, most often a
+//! Null frame, is repeated until the access point answers; a frame without the bit follows when the
+//! station is back (IEEE 802.11-2020, 11.2.3.2).
 //!
-//! A *sleeping period* reaches from the first frame with the bit to the last that takes it back,
-//! as the `scan` paper counts (section IV.A); between its announcement and its return the station
-//! is *silent*. Where the monitor missed the announcement, or the return, the nearest frame of
-//! the station that it did hear stands for it, and the absence says so.
+//! A *sleeping period* reaches from the first frame with the bit to the last frame that takes it
+//! back, as the `scan` paper counts (section IV.A). Between its announcement and its return the
+//! station is *silent*. If the monitor missed the announcement or the return, the nearest captured
+//! frame of the station, or its answer to data, takes its place, and the absence says so.
 //!
-//! All absences of a station together show the cause ([`schedule`](super::schedule)). Each adds the
-//! pause before it, against the pauses in which the station stayed ([`Pauses`]); a beacon that
-//! ends it; frames with the bit in it; sequence numbers that were used elsewhere meanwhile
-//! (frames that are not QoS data have one counter, 10.3.2.14.2, and so have QoS Null frames of
-//! most drivers), and Probe Requests.
+//! All absences of a station together show the cause ([`schedule`](super::schedule)). Each
+//! contributes the pause before it, compared with pauses in which the station stayed ([`Pauses`]);
+//! a beacon that ends it; frames with the bit in it; Probe Requests; and sequence numbers of frames
+//! that were not captured (frames other than QoS data share one counter, 10.3.2.14.2, and so do QoS
+//! Null frames of most drivers).
 
 use super::ANSWER_NS;
 use super::bare::{self, BareFrame, Recent};
@@ -23,99 +23,101 @@ use lasthop_wifi::wire::Kind;
 /// A time in which a station could not be reached.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Absence {
-    /// How it was announced; `None` if that was missed.
+    /// Frames that announced it; `None` if they were missed.
     pub leave: Option<Notice>,
-    /// How it was taken back; `None` if that was missed.
+    /// Frames that took it back; `None` if they were missed.
     pub back: Option<Notice>,
-    /// When it began: the first frame that announced it; if that was missed, the last frame before.
+    /// Start in ns since 1970: the first frame that announced it, or the last frame before if that
+    /// was missed.
     pub from_ns: u64,
-    /// When it ended: the last frame that took it back; if that was missed, the next frame.
+    /// End in ns since 1970: the last frame that took it back, or the next frame if that was
+    /// missed.
     pub to_ns: u64,
     /// Numbers of the first and last frame in the file.
     pub frames: (u64, u64),
-    /// How long before it the station last sent or received data; `None`: never.
+    /// Time since the last data of or to the station; `None` if there was none.
     pub idle_before_ns: Option<u64>,
-    /// Time since the last data of or to the station; `None` if there was none since it came back
-    /// from the absence before.
+    /// Time since the last data of or to the station; `None` if there was none since its previous
+    /// return.
     pub pause_ns: Option<u64>,
-    /// The absence ended right behind a beacon of the access point, which announces held packets.
+    /// Whether it ended right after a beacon of the access point, which announces held packets.
     pub woken: bool,
-    /// Probe Requests of the station in it.
+    /// Probe Requests of the station during the absence.
     pub probes: u32,
-    /// Sequence numbers that the station used in it for frames that were not heard; `None` if its
-    /// frames are not counted up.
+    /// Sequence numbers that the station used for frames that were not captured; `None` if its
+    /// frames are not numbered in order.
     pub hidden: Option<u16>,
-    /// Beacons of its access point in the time.
+    /// Beacons of its access point during the absence.
     pub beacons: u32,
-    /// PS-Polls, frames with the bit that are no Null frames, and QoS Null frames behind an
-    /// announcement that was answered: triggers of U-APSD.
+    /// PS-Polls, frames with the bit other than Null frames, and QoS Null frames after an answered
+    /// announcement (triggers of U-APSD).
     pub polls: u32,
-    /// Data frames that the access point sent to it in the time, without those that it asked for.
+    /// Data frames from the access point to the station that it did not ask for.
     pub sent_in_vain: u32,
-    /// Of them, those after it had acknowledged the announcement.
+    /// Such frames after the station's announcement was acknowledged.
     pub sent_after_ack: u32,
-    /// Its frames without data, and the beacons in it, in their order.
+    /// Frames without data of or to the station, and beacons, in their order.
     pub bare: Vec<BareFrame>,
 }
 
 /// Frames that announce an absence or a return.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// Number of the first in the file.
+    /// Number of the first frame in the file.
     pub first: u64,
-    /// Number of the last.
+    /// Number of the last frame.
     pub last: u64,
-    /// When the first was captured, in ns since 1970.
+    /// Capture time of the first frame, in ns since 1970.
     pub from_ns: u64,
-    /// When the last was captured, or what answered it.
+    /// Capture time of the last frame, or of its answer.
     pub to_ns: u64,
-    /// How many there were.
+    /// Number of frames.
     pub frames: u32,
-    /// Of them, those with the Retry bit.
+    /// Frames with the Retry bit.
     pub retries: u32,
-    /// RTS before them.
+    /// RTS frames before them.
     pub rts: u32,
     /// Acks after them.
     pub acks: u32,
-    /// They were Null or QoS Null frames.
+    /// Whether they are Null or QoS Null frames.
     pub null: bool,
     sequence: Option<SeqNo12>,
 }
 
-/// What a station announces.
+/// Absences of one station.
 #[derive(Debug, Default)]
 pub struct Absences {
     done: Vec<Absence>,
     totals: Totals,
     state: State,
-    /// When the station last sent anything, and that frame's number.
+    /// Time and number of the latest frame of the station.
     heard: Option<(u64, u64)>,
-    /// When it last sent or received data.
+    /// Time of the latest data of or to the station.
     data_ns: Option<u64>,
-    /// RTS that it sent since its last other frame.
+    /// RTS frames since its last other frame.
     rts: u32,
-    /// When it sent the Null frame that was its last one, until that is answered.
+    /// Time of its last frame if that is a Null frame without an answer.
     unanswered_ns: Option<u64>,
-    /// When it last sent a frame that lets others out, while it is in power save mode.
+    /// Time of its latest trigger or PS-Poll in power save mode.
     asked_ns: Option<u64>,
-    /// Data frames to it since it last sent anything, while it is away: when the first came, how
-    /// many, and how many after it had acknowledged the announcement.
+    /// Data frames to the station during an absence, since its last frame: time of the first, their
+    /// number, and their number after the announcement was acknowledged.
     pending: Option<(u64, u32, u32)>,
-    /// When it last sent or received data, or came back.
+    /// Time of its latest data, or of its return.
     active_ns: Option<u64>,
-    /// Whether there was data since it came back.
+    /// Whether there was data since its return.
     served: bool,
-    /// The latest beacon of its access point while it is away.
+    /// Time of the latest beacon of its access point during an absence.
     beacon_ns: Option<u64>,
-    /// The newest sequence number of frames that are not QoS data.
+    /// Newest sequence number of frames other than QoS data.
     number: Option<SeqNo12>,
-    /// Frames of that counter while it is here, and numbers that were passed over.
+    /// Frames of that counter outside of absences, and numbers that were passed over.
     here: (u64, u64),
-    /// Pauses in which it stayed.
+    /// Pauses in which the station stayed.
     stays: Pauses,
     /// Pauses after which it left.
     leaves: Pauses,
-    /// Its last frames without data while it is here.
+    /// Latest frames without data outside of absences.
     recent: Recent,
 }
 
@@ -124,59 +126,59 @@ enum State {
     #[default]
     Here,
     Away(Absence),
-    /// It has said that it is back, and may repeat that.
+    /// The station has announced its return, and may repeat the announcement.
     Back(Absence),
 }
 
-/// What was counted of all absences of a station, also of those that are not kept.
+/// Sums over all absences of a station, including those that are no longer kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Absences.
+    /// Number of absences.
     pub absences: u64,
-    /// How long the station was away in ns.
+    /// Sum of their lengths, in ns.
     pub asleep_ns: u64,
-    /// The longest of them in ns.
+    /// Length of the longest absence, in ns.
     pub longest_ns: u64,
-    /// Data frames that the access point sent to it meanwhile.
+    /// Data frames that the access point sent to the station during absences.
     pub sent_in_vain: u64,
-    /// Absences with such frames.
+    /// Number of absences with such frames.
     pub in_vain: u64,
-    /// Absences that were announced without an answer that was captured.
+    /// Number of absences that were announced without a captured answer.
     pub unanswered: u64,
 }
 
-/// Most absences of a station that are kept; then the earlier half is forgotten. A station that
-/// dozes between two beacons is away some ten thousand times an hour.
+/// Most absences of a station that are kept; beyond it the earlier half is dropped. A station that
+/// dozes between two beacons has some ten thousand absences an hour.
 const ABSENCES_MAX: usize = 4_096;
-/// An absence that begins within this time of traffic interrupts it: no driver saves power so
-/// soon.
+/// Longest time from traffic to an absence that interrupts it. No driver saves power so soon after
+/// traffic.
 const INTERRUPTS_NS: u64 = 5_000_000;
 /// Longest time from a beacon to the return of a station that it has woken.
 const WOKEN_NS: u64 = 10_000_000;
-/// Sequence numbers that a station may use in an absence. More are another counter.
+/// Most sequence numbers of one absence. A larger step is another counter.
 const HIDDEN_MAX: u16 = 256;
-/// Sequence numbers that are passed over while a station is here and prove nothing.
+/// Sequence numbers that may be passed over outside of absences without any meaning.
 const FEW_PASSED: u64 = 16;
-/// A silence that is long enough to be an absence, if a Null frame ends it.
+/// Shortest silence that counts as an absence if a Null frame ends it.
 const SILENCE_NS: u64 = 20_000_000;
-/// How long a station that polled, or began a service period, is sent to.
+/// Time after a PS-Poll or a trigger during which data to the station is expected, in ns.
 const SERVED_NS: u64 = 100_000_000;
-/// How long a return may be repeated.
+/// Longest time over which a return is repeated, in ns.
 const REPEATS_NS: u64 = 20_000_000;
 
-/// The kind of an absence, by itself and by the pauses of its station.
+/// Kind of an absence, by its frames and by the pauses of its station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// A rest: it follows a pause that is longer than those in which the station stays, a beacon
-    /// ends it, or the station polls in it.
+    /// A rest: it follows a longer pause than those in which the station stays, a beacon ends it,
+    /// or the station polls in it.
     Rest,
     /// An interruption of the station's traffic.
     Interruption,
-    /// Likely a rest: there were more pauses of this length that it ended than others.
+    /// Likely a rest: it ended more pauses of this length than the station stayed through.
     LikelyRest,
-    /// Likely an interruption: there were some more of the others.
+    /// Likely an interruption: the station stayed through somewhat more pauses of this length.
     LikelyInterruption,
-    /// There was no traffic before it, or its begin was missed.
+    /// No traffic came before it, or its start was missed.
     Unclear,
 }
 
@@ -206,7 +208,7 @@ impl Notice {
 }
 
 impl Absences {
-    /// A frame that the station sent to its access point.
+    /// Handles a frame from the station to its access point.
     pub fn handle_sent(&mut self, frame: &Frame<'_>) {
         let kind = frame.kind();
         match kind {
@@ -241,7 +243,7 @@ impl Absences {
                 absence.frames.1 = frame.number;
                 let is_new = !frame.control.flags.retry;
                 let is_answered = absence.leave.as_ref().is_none_or(|leave| leave.acks > 0);
-                // What was answered is not repeated: it begins a service period.
+                // An answered frame is not repeated: this one begins a service period.
                 let triggers = kind == Kind::QosNull && is_new && is_answered;
                 match &mut absence.leave {
                     Some(leave) if frame.is_null() && absence.polls == 0 && !triggers => {
@@ -265,7 +267,8 @@ impl Absences {
                 if frame.is_null() {
                     State::Back(absence)
                 } else {
-                    // Other frames without the bit say the same, but nobody repeats them for it.
+                    // Other frames without the bit also announce the return, but are not repeated
+                    // for it.
                     self.keep(absence);
                     State::Here
                 }
@@ -293,7 +296,7 @@ impl Absences {
             }
         };
         self.heard = Some((frame.at_ns, frame.number));
-        // An answer to a trigger is none to the announcement.
+        // An answer to a trigger does not answer the announcement.
         let is_trigger = matches!(&self.state, State::Away(absence) if absence.polls > 0);
         self.unanswered_ns = (frame.is_null() && !is_trigger).then_some(frame.at_ns);
         if frame.has_payload() {
@@ -301,7 +304,7 @@ impl Absences {
         }
     }
 
-    /// A management frame that the station sent.
+    /// Handles a management frame of the station.
     pub fn handle_management(&mut self, frame: &Frame<'_>) {
         self.count(frame);
         if let State::Away(absence) = &mut self.state {
@@ -309,7 +312,7 @@ impl Absences {
         }
     }
 
-    /// Counts the sequence numbers between a frame and the one before it of the same counter.
+    /// Counts the sequence numbers between a frame and the previous one of the same counter.
     fn count(&mut self, frame: &Frame<'_>) {
         let Some(control) = frame.view.sequence_control() else { return };
         if frame.kind() == Kind::QosData {
@@ -332,13 +335,13 @@ impl Absences {
         }
     }
 
-    /// Whether sequence numbers show frames that the station sends elsewhere: while it is here, a
-    /// third of its frames in this counter are heard at least.
+    /// Whether gaps in the sequence numbers show frames on other channels: outside of absences, at
+    /// least a third of the frames of this counter were captured.
     pub const fn is_counted(&self) -> bool {
         self.here.1 <= 2 * self.here.0 + FEW_PASSED
     }
 
-    /// Data of or to the station.
+    /// Handles data of or to the station.
     fn handle_data(&mut self, at_ns: u64) {
         self.data_ns = Some(at_ns);
         if matches!(self.state, State::Away(_)) {
@@ -356,9 +359,9 @@ impl Absences {
         self.beacon_ns = None;
     }
 
-    /// An Ack to the station.
+    /// Handles an Ack to the station.
     pub fn handle_ack(&mut self, number: u64, at_ns: u64) {
-        // Later it answers another frame, which was not captured.
+        // A later Ack answers another frame, which was not captured.
         let prompt = |sent_ns| at_ns.saturating_sub(sent_ns) < ANSWER_NS;
         if !self.unanswered_ns.take().is_some_and(prompt) {
             return;
@@ -379,7 +382,7 @@ impl Absences {
         }
     }
 
-    /// A data frame to the station.
+    /// Handles a data frame to the station.
     pub fn handle_received(&mut self, at_ns: u64) {
         if let State::Away(absence) = &mut self.state {
             let is_prompt = |asked_ns| at_ns.saturating_sub(asked_ns) < SERVED_NS;
@@ -401,8 +404,9 @@ impl Absences {
         }
     }
 
-    /// An Ack or a Block Ack of the station, in frame `number`. It answers data that nobody asked
-    /// for: the station is back, and the monitor has missed the frame that says so.
+    /// Handles an Ack or a Block Ack of the station, in frame `number`. If it answers data that the
+    /// station did not ask for, the station is back, and the monitor missed the announcement of its
+    /// return.
     pub fn handle_answer(&mut self, number: u64) {
         let Some((at_ns, frames, after_ack)) = self.pending.take() else { return };
         match std::mem::take(&mut self.state) {
@@ -419,7 +423,7 @@ impl Absences {
         }
     }
 
-    /// A beacon of its access point.
+    /// Handles a beacon of its access point.
     pub fn handle_beacon(&mut self, at_ns: u64) {
         if let State::Away(absence) = &mut self.state {
             absence.beacons += 1;
@@ -427,8 +431,8 @@ impl Absences {
         }
     }
 
-    /// A frame without data of or to the station, or a beacon of its access point, of which
-    /// everything before is known. `budget`: how many frames may be kept.
+    /// Handles a frame without data of or to the station, or a beacon of its access point, after
+    /// all earlier frames. `budget` is the number of frames that may still be kept.
     pub fn handle_bare(&mut self, frame: BareFrame, budget: &mut u32) {
         match &mut self.state {
             State::Here => self.recent.push(frame),
@@ -441,14 +445,14 @@ impl Absences {
         }
     }
 
-    /// A PPDU of or to the station that is none of these: what was before it is no part of an
-    /// absence that begins after it.
+    /// Handles any other PPDU of or to the station. Frames before it do not belong to a later
+    /// absence.
     pub fn handle_other(&mut self) {
         self.recent.clear();
     }
 
-    /// The receiver leaves the channel. The end of an absence that goes on will not be heard: the
-    /// absence is forgotten, and so is everything that would relate the next frame to those before.
+    /// Handles a change of the receiver's channel. A current absence has no known end, so it is
+    /// dropped; the next frame is not related to earlier ones.
     pub fn interrupt(&mut self) {
         if let State::Back(absence) = std::mem::take(&mut self.state) {
             self.keep(absence);
@@ -466,7 +470,7 @@ impl Absences {
         self.recent.clear();
     }
 
-    /// All absences up to now, in their order; one that has not ended is left out.
+    /// Ends the analysis. Returns all kept absences in their order, without one that has not ended.
     pub fn finish(&mut self) -> &[Absence] {
         match std::mem::take(&mut self.state) {
             State::Back(absence) => self.keep(absence),
@@ -475,18 +479,18 @@ impl Absences {
         &self.done
     }
 
-    /// The latest absences that are complete so far: all of them, or some thousand.
+    /// Returns the latest complete absences: all of them, or some thousand.
     pub fn so_far(&self) -> &[Absence] {
         &self.done
     }
 
-    /// What was counted of all absences that are complete so far.
+    /// Returns the sums over all complete absences.
     pub const fn totals(&self) -> Totals {
         self.totals
     }
 
-    /// Since when the station has been away, in ns since 1970, if it is; and whether it rests,
-    /// rather than interrupts its traffic.
+    /// Returns the start of the current absence in ns since 1970, if there is one, and whether the
+    /// station rests rather than interrupts its traffic.
     pub fn away(&self) -> Option<(u64, bool)> {
         let State::Away(absence) = &self.state else { return None };
         let look = self.look(absence);
@@ -494,7 +498,7 @@ impl Absences {
         Some((absence.from_ns, rests))
     }
 
-    /// The kind of an absence of the station.
+    /// Returns the kind of an absence of the station.
     pub fn look(&self, absence: &Absence) -> Look {
         if absence.polls > 0 || absence.woken {
             return Look::Rest;
@@ -502,8 +506,8 @@ impl Absences {
         match absence.pause_ns {
             None => Look::Unclear,
             Some(pause) if pause < INTERRUPTS_NS => Look::Interruption,
-            // Power save follows nearly every pause of this length, of which the monitor may have
-            // missed some.
+            // Power save follows nearly every pause of this length; the monitor may have missed
+            // some.
             Some(pause) => {
                 let (stays, leaves) = (self.stays.at_least(pause), self.leaves.at_least(pause));
                 match stays {
@@ -515,12 +519,12 @@ impl Absences {
         }
     }
 
-    /// Number of absences that are kept.
+    /// Returns the number of kept absences.
     pub const fn kept(&self) -> usize {
         self.done.len()
     }
 
-    /// Forgets all but the latest absences.
+    /// Drops all but the latest absences.
     pub(super) fn forget(&mut self, kept: usize) {
         let gone = self.done.len().saturating_sub(kept);
         if gone > 0 {
@@ -530,7 +534,7 @@ impl Absences {
     }
 
     fn leave(&mut self, frame: &Frame<'_>, rts: u32) -> State {
-        // The frame itself may be a trigger, if it has data.
+        // The frame may be a trigger if it has data.
         self.asked_ns = (!frame.is_null()).then_some(frame.at_ns);
         self.beacon_ns = None;
         let pause_ns = self.pause_ns(frame.at_ns);
@@ -556,19 +560,19 @@ impl Absences {
         })
     }
 
-    /// Time since the last data, if there was any since the station came back.
+    /// Returns the time since the last data, if there was any since the station's return.
     fn pause_ns(&self, at_ns: u64) -> Option<u64> {
         let active_ns = self.active_ns.filter(|_| self.served)?;
         Some(at_ns.saturating_sub(active_ns))
     }
 
-    /// A frame without the bit of a station that is here. A Null frame after a silence ends an
-    /// absence whose beginning was missed.
+    /// Handles a frame without the bit outside of absences. A Null frame after a silence ends an
+    /// absence whose start was missed.
     fn stay(&mut self, frame: &Frame<'_>, rts: u32) -> State {
         let Some((heard_ns, number)) = self.heard else { return State::Here };
         let silent = frame.at_ns.saturating_sub(heard_ns);
-        // Before a silence that an absence explains there was traffic. Else a station may just
-        // ask whether its access point is there.
+        // Traffic precedes a silence that is an absence. Otherwise a station may only check that
+        // its access point is there.
         let busy = self.data_ns.is_some_and(|data| heard_ns.saturating_sub(data) < SILENCE_NS);
         if !frame.is_null() || silent < SILENCE_NS || !busy {
             return State::Here;
@@ -610,14 +614,14 @@ impl Absences {
 }
 
 impl Absence {
-    /// How long the station was away: from the first frame that announced it to the last that
-    /// took it back.
+    /// Returns the length of the absence in ns: from the first frame that announced it to the last
+    /// that took it back.
     pub const fn asleep_ns(&self) -> u64 {
         self.to_ns.saturating_sub(self.from_ns)
     }
 
-    /// Whether the station sent frames elsewhere meanwhile; `None` if nothing shows it.
-    /// `counts` is [`Absences::is_counted`] of the station.
+    /// Whether the station sent frames on other channels; `None` without evidence. `counts` is
+    /// [`Absences::is_counted`] of the station.
     pub fn is_elsewhere(&self, counts: bool) -> Option<bool> {
         match (self.probes, self.hidden) {
             (1.., _) => Some(true),
@@ -658,8 +662,8 @@ mod tests {
     const RETRY: u8 = 0x08;
     const SAVES: u8 = 0x10;
 
-    /// A station with U-APSD goes to power save mode in the middle of its traffic, and asks with
-    /// QoS Null frames for what is held: it rests, and what it asked for is not in vain.
+    /// A station with U-APSD enters power save mode in the middle of its traffic, and requests held
+    /// frames with QoS Null frames: it rests, and requested frames are not unexpected.
     #[test]
     fn service_periods_are_no_scan() {
         let mut absences = Absences::default();
@@ -667,7 +671,7 @@ mod tests {
         send(&mut absences, QOS_NULL, SAVES, 1_001);
         send(&mut absences, QOS_NULL, SAVES | RETRY, 1_002);
         absences.handle_ack(9, 1_002 * MS + 60_000);
-        // Nobody asked for this one.
+        // This frame was not requested.
         absences.handle_received(1_010 * MS);
         for at_ms in [1_050, 1_090] {
             send(&mut absences, QOS_NULL, SAVES, at_ms);
@@ -684,8 +688,8 @@ mod tests {
         assert_eq!((leave.frames, leave.retries, leave.acks), (2, 1, 1));
     }
 
-    /// Who scans announces it, again and again if nobody answers, and sends nothing else: it
-    /// interrupts its traffic, and what is sent to it is in vain.
+    /// A scanning station announces its absence until it is answered, and sends no other frame: it
+    /// interrupts its traffic, and data to it is lost.
     #[test]
     fn a_scan_is_no_rest() {
         for kind in [NULL, QOS_NULL] {

@@ -1,10 +1,10 @@
-//! Frames without data around an absence, one by one: Null frames, RTS, CTS, Acks and PS-Polls of
-//! the station and to it, and beacons of its access point. This is the list that
-//! the `scan` paper prints (Fig. 4). Times are in ns since 1970.
+//! Frames without data around an absence: Null frames, RTS, CTS, Acks and PS-Polls of the station
+//! and to it, and beacons of its access point. The `scan` paper prints this list (Fig. 4). Times
+//! are in ns since 1970.
 //!
-//! Of each absence the first and the last frames are kept, [`FRAMES_MAX`] together, and of all
-//! absences of a capture [`BUDGET`] frames: a station that dozes for hours hears many beacons.
-//! Frames for a Block Ack agreement and for data are left out.
+//! The first and the last frames of each absence are kept, at most [`FRAMES_MAX`], and at most
+//! [`BUDGET`] frames of all absences: a station that dozes for hours hears many beacons. Frames for
+//! a Block Ack agreement and for data are left out.
 
 use super::ANSWER_NS;
 use super::ppdu::Ppdu;
@@ -14,47 +14,49 @@ use lasthop_units::SeqNo12;
 use lasthop_wifi::wire::Kind;
 use std::collections::VecDeque;
 
-/// A frame that carries no data, alone in its PPDU.
+/// A frame without data that is alone in its PPDU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BareFrame {
     /// Number of the packet in the file.
     pub number: u64,
-    /// When it began: its time on the air before it was captured, which is that time itself if
-    /// its rate is unknown.
+    /// Start of the frame: its time on the air before the capture time. If its rate is unknown, the
+    /// capture time.
     pub from_ns: u64,
-    /// When it was captured.
+    /// Capture time of the frame.
     pub to_ns: u64,
     /// Type and subtype.
     pub kind: Kind,
-    /// Its sender. An Ack or a CTS does not name it: it is the receiver of the frame that it
-    /// answers, if that was captured.
+    /// Sender of the frame. An Ack or a CTS does not name it; its sender is the receiver of the
+    /// frame that it answers, if that was captured.
     pub transmitter: Option<StationId>,
-    /// Its receiver; `None` for a group.
+    /// Receiver of the frame; `None` for a group.
     pub receiver: Option<StationId>,
-    /// The Power Management bit.
+    /// Whether the Power Management bit is set.
     pub power_management: bool,
-    /// The Retry bit.
+    /// Whether the Retry bit is set.
     pub retry: bool,
     /// Sequence number; control frames have none.
     pub sequence: Option<SeqNo12>,
-    /// PHY rate.
+    /// PHY rate of the frame.
     pub rate: Option<Rate>,
 }
 
-/// Frames that are kept of one absence: half of them are its first, half its last.
+/// Most frames that are kept of one absence: half of them are its first, half its last.
 pub const FRAMES_MAX: usize = 64;
-/// Frames that are kept of all absences of a capture.
+/// Most frames that are kept of all absences of a capture.
 pub const BUDGET: u32 = 200_000;
-/// How long before an absence a frame may be part of it: RTS and CTS before its Null frame.
+/// Time before an absence in which a frame may belong to it, in ns: RTS and CTS before its Null
+/// frame.
 const AHEAD_NS: u64 = 1_000_000;
-/// How long after the last frame that takes an absence back there may be another, or its RTS.
+/// Time after the last frame that takes an absence back in which another one or its RTS may follow,
+/// in ns.
 const AFTER_NS: u64 = 5_000_000;
-/// Frames that are remembered of a station that is there.
+/// Frames that are remembered outside of absences.
 const RECENT_MAX: usize = 4;
 
 impl BareFrame {
-    /// The frame of a PPDU, if it is one without data. `before`: sender, receiver and end of the
-    /// PPDU before it.
+    /// Returns the frame of a PPDU, if it is one without data. `before`: sender, receiver and end
+    /// of the previous PPDU.
     pub fn of(ppdu: &Ppdu, before: Option<(StationId, StationId, u64)>) -> Option<Self> {
         let [mpdu] = ppdu.mpdus[..] else { return None };
         let bare = matches!(
@@ -87,12 +89,12 @@ impl BareFrame {
     }
 }
 
-/// The last frames without data of a station that is there.
+/// Latest frames without data of a station outside of absences.
 #[derive(Debug, Default)]
 pub(super) struct Recent(VecDeque<BareFrame>);
 
 impl Recent {
-    /// A frame of or to the station.
+    /// Adds a frame of or to the station.
     pub fn push(&mut self, frame: BareFrame) {
         if self.0.len() >= RECENT_MAX {
             self.0.pop_front();
@@ -100,22 +102,22 @@ impl Recent {
         self.0.push_back(frame);
     }
 
-    /// Another frame of or to the station.
+    /// Handles any other frame of or to the station.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Those that are part of an absence which a frame at `at_ns` announces.
+    /// Returns the frames that belong to an absence announced by a frame at `at_ns`.
     pub fn take(&mut self, at_ns: u64) -> Vec<BareFrame> {
         let near = |frame: &BareFrame| at_ns.saturating_sub(frame.to_ns) < AHEAD_NS;
-        // An Ack or a beacon ends what was before: an exchange begins with an RTS.
+        // An Ack or a beacon ends an exchange, and an RTS begins the next one.
         let begin = self.0.iter().rposition(|frame| !matches!(frame.kind, Kind::Rts | Kind::Cts));
         let frames = self.0.drain(..).skip(begin.map_or(0, |index| index + 1));
         frames.filter(near).collect()
     }
 }
 
-/// Appends a frame to those of an absence that lasts until `to_ns` so far, if it is part of it.
+/// Appends a frame to those of an absence, which lasts until `to_ns` so far, if it belongs to it.
 pub(super) fn keep(frames: &mut Vec<BareFrame>, frame: BareFrame, to_ns: u64, budget: &mut u32) {
     if frame.from_ns.saturating_sub(to_ns) > AFTER_NS {
         return;
@@ -130,7 +132,7 @@ pub(super) fn keep(frames: &mut Vec<BareFrame>, frame: BareFrame, to_ns: u64, bu
     frames.push(frame);
 }
 
-/// Leaves out what came after the end of an absence, when that is known.
+/// Removes frames after the end of an absence, once that is known.
 pub(super) fn end(frames: &mut Vec<BareFrame>, to_ns: u64) {
     let kept = frames.iter().rposition(|frame| frame.to_ns <= to_ns).map_or(0, |last| last + 1);
     frames.truncate(kept);

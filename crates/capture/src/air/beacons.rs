@@ -1,60 +1,60 @@
-//! Beacons of an access point: what they announce, and how many the monitor has missed, by the
-//! sender's own clock (IEEE 802.11-2020, 9.3.3.2, 11.1.2.1). Beacons count while the receiver
-//! stays on the channel that they name.
+//! Beacons of an access point: their contents, and the number that the monitor missed, by the
+//! sender's clock (IEEE 802.11-2020, 9.3.3.2, 11.1.2.1). Beacons count while the receiver stays on
+//! the channel that they name.
 
 use lasthop_wifi::wire::elements::{KeyManagement, Rsn, extension, id};
 use lasthop_wifi::wire::management::Beacon;
 
-/// What was heard of an access point's beacons.
+/// Captured beacons of an access point.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Beacons {
     /// Name of the network; empty if it is hidden.
     pub ssid: Vec<u8>,
-    /// Time between beacons in units of 1 024 us.
+    /// Beacon interval in units of 1 024 us.
     pub interval_tu: u16,
-    /// Beacons that were heard.
+    /// Number of captured beacons.
     pub heard: u64,
-    /// Those that must have been sent from the first to the last that was heard, while the
-    /// receiver was on the channel that they name.
+    /// Number of beacons sent from the first to the last captured one, while the receiver was on
+    /// the channel that they name.
     pub sent: u64,
-    /// Of those that were heard, the ones that name another channel than the receiver's.
+    /// Captured beacons that name another channel than the receiver's.
     pub off_channel: u64,
-    /// Number of the channel that the latest names.
+    /// Number of the channel that the latest beacon names.
     pub channel: Option<u8>,
-    /// The clock went back: the access point has started again.
+    /// Number of times that the clock went back because the access point restarted.
     pub restarts: u32,
-    /// Elements of the first that say which amendments it supports, and how it is protected.
+    /// Supported amendments and protection, by the elements of the latest beacon.
     pub capabilities: Capabilities,
     last_us: Option<u64>,
-    /// The receiver's stay on its channel in which the last was heard.
+    /// Receiver's stay on its channel in which the latest beacon was captured.
     stay: u64,
-    /// When the latest was heard minus its timestamp, in us.
+    /// Capture time of the latest beacon minus its timestamp, in us.
     clock_us: i128,
 }
 
-/// What an access point announces.
+/// Capabilities that an access point announces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Encryption is required.
+    /// Whether encryption is required.
     pub privacy: bool,
-    /// How stations authenticate, by the RSN element: WPA2 or later.
+    /// Authentication of stations by the RSN element, which WPA2 and later have.
     pub rsn: Option<Protection>,
-    /// 802.11n.
+    /// Whether 802.11n (HT) is supported.
     pub ht: bool,
-    /// 802.11ac.
+    /// Whether 802.11ac (VHT) is supported.
     pub vht: bool,
-    /// 802.11ax.
+    /// Whether 802.11ax (HE) is supported.
     pub he: bool,
-    /// 802.11be.
+    /// Whether 802.11be (EHT) is supported.
     pub eht: bool,
-    /// ERP element: protection for 802.11b.
+    /// Whether the ERP element asks for protection for 802.11b.
     pub erp_protection: bool,
 }
 
-/// How stations authenticate: the best known of what is offered.
+/// Authentication of stations: the best of the known methods that are offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Protection {
-    /// A way that is not known here.
+    /// A method that is unknown here.
     Other,
     /// Encrypted without a password (opportunistic wireless encryption).
     Owe,
@@ -69,16 +69,16 @@ pub enum Protection {
 }
 
 const ERP: u8 = 42;
-/// ERP element, bits 0 and 1: stations without ERP are there, protection is used.
+/// ERP element, bit 1 (Use_Protection).
 const USE_PROTECTION: u8 = 2;
-/// Greatest difference of the clocks of one radio, as a host stamps beacons, in us.
+/// Greatest difference of the clocks of one radio, given the unevenness of host times, in us.
 const CLOCKS_ALIKE_US: u128 = 5_000;
 /// Microseconds of a time unit.
 const TIME_UNIT_US: u64 = 1_024;
 
 impl Beacons {
-    /// A beacon. `on`: number of the receiver's channel, if it says so; `stay`: that of its stay
-    /// there.
+    /// Handles a beacon. `on` is the number of the receiver's channel, if known; `stay` is the
+    /// number of its stay there.
     pub fn handle_beacon(&mut self, beacon: &Beacon<'_>, at_ns: u64, on: Option<u8>, stay: u64) {
         self.heard += 1;
         self.channel = channel_of(beacon);
@@ -99,7 +99,7 @@ impl Beacons {
         let interval_us = u64::from(beacon.interval_tu) * TIME_UNIT_US;
         match self.last_us {
             Some(last) if beacon.timestamp_us > last && interval_us > 0 => {
-                // A beacon may be late for a busy channel; the next keeps its time.
+                // A busy channel may delay a beacon, but not the next one.
                 let apart = beacon.timestamp_us - last;
                 let sent = (apart.saturating_add(interval_us / 2) / interval_us).max(1);
                 self.sent = self.sent.saturating_add(sent);
@@ -113,25 +113,25 @@ impl Beacons {
         self.last_us = Some(beacon.timestamp_us);
     }
 
-    /// Whether they name another channel than this one.
+    /// Whether the beacons name another channel than this one.
     fn is_other(&self, on: Option<u8>) -> bool {
         self.channel.zip(on).is_some_and(|(named, on)| named != on)
     }
 
-    /// Beacons that were heard on the channel that they name.
+    /// Returns the number of beacons captured on the channel that they name.
     pub const fn on_channel(&self) -> u64 {
         self.heard.saturating_sub(self.off_channel)
     }
 
-    /// Whether both are of one radio with several networks, by what beacons show: they name one
-    /// channel, and their clocks agree within what hosts stamp packets late. Clocks of two access
-    /// points were started at different times.
+    /// Whether both belong to one radio with several networks: they name one channel, and their
+    /// clocks agree within the unevenness of host times. Clocks of two access points were started
+    /// at different times.
     pub fn is_alike(&self, other: &Self) -> bool {
         self.channel == other.channel && self.clock_us.abs_diff(other.clock_us) < CLOCKS_ALIKE_US
     }
 }
 
-/// The channel that an access point is on: by the DSSS Parameter Set, or HT Operation.
+/// Returns the channel of an access point, by the DSSS Parameter Set or HT Operation element.
 fn channel_of(beacon: &Beacon<'_>) -> Option<u8> {
     let named = |id| beacon.elements.find(id).and_then(|element| element.data.first().copied());
     named(id::DSSS_PARAMETER_SET).or_else(|| named(id::HT_OPERATION))
@@ -153,8 +153,8 @@ impl Capabilities {
     }
 }
 
-/// A network's name as text. It is any bytes (9.4.2.2): those that are no UTF-8 (other systems'
-/// characters, such as GBK) and control characters are written as `\xb2\xe2`.
+/// Formats the name of a network. A name may have any bytes (9.4.2.2). Bytes that are not UTF-8
+/// (characters of other encodings, such as GBK) and control characters are written as `\xb2\xe2`.
 pub fn name(ssid: &[u8]) -> String {
     let escaped =
         |bytes: &[u8]| -> String { bytes.iter().map(|byte| format!("\\x{byte:02x}")).collect() };
@@ -200,7 +200,7 @@ impl Protection {
         if psk && sae { Self::Wpa2And3 } else { best }
     }
 
-    /// As people call it.
+    /// Returns the common name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Other => "RSN",

@@ -1,53 +1,53 @@
-//! The attempts of each MPDU, by sequence number: how often it was sent, whether it was
-//! acknowledged, and which attempts the monitor must have missed.
+//! Attempts of each MPDU, by sequence number: their number, whether the MPDU was acknowledged, and
+//! which attempts the monitor missed.
 //!
-//! An attempt counts as missed only where something that was captured proves it: a Block Ack
-//! newly acknowledges an MPDU that was not in the PPDU before it, the first attempt that was
-//! captured has the Retry bit, or a number is left out: a sender numbers what it sends to one
-//! receiver in one TID without gaps (IEEE 802.11-2020, 10.3.2.14.2). What leaves no such trace
-//! (an attempt that failed and of which others were captured) is not counted. On a complete
-//! capture nothing is missed.
+//! An attempt counts as missed only if captured frames prove it: a Block Ack newly acknowledges an
+//! MPDU that was not in the PPDU before it; the first captured attempt has the Retry bit; or a
+//! number is left out, since a sender numbers its MPDUs to one receiver in one TID without gaps
+//! (IEEE 802.11-2020, 10.3.2.14.2). A failed attempt leaves no such trace if other attempts were
+//! captured, and is not counted. On a complete capture no attempt counts as missed.
 
 use crate::numbers::Numbers;
 use lasthop_units::SeqNo12;
 
-/// The MPDUs of one sender to one receiver in one sequence number space.
+/// MPDUs from one sender to one receiver in one sequence number space.
 #[derive(Clone, Debug, Default)]
 pub struct Chains {
-    /// What is known of each number; nothing while the link rests.
+    /// State of each number; empty while the link rests.
     slots: Numbers<Slot>,
-    /// While the link rests, a bit for each number that was acknowledged.
+    /// While the link rests, a bit for each acknowledged number.
     rested: Vec<u64>,
-    /// The newest sequence number that was seen or acknowledged.
+    /// Newest sequence number that was captured or acknowledged.
     newest: Option<SeqNo12>,
-    /// Numbers that were left out, and have neither been captured nor acknowledged since.
+    /// Numbers that were left out, and neither captured nor acknowledged since.
     unseen: u64,
-    /// The first number that was captured since the capture, or the receiver's stay on the
-    /// channel, began.
+    /// First number that was captured since the start of the capture, or of the receiver's stay on
+    /// the channel.
     first: Option<SeqNo12>,
-    /// A Block Ack was captured since then.
+    /// Whether a Block Ack was captured since then.
     answered: bool,
     counts: ChainCounts,
 }
 
-/// What became of the MPDUs.
+/// Counts of MPDUs and their attempts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChainCounts {
-    /// MPDUs with different numbers.
+    /// Number of MPDUs with different numbers.
     pub msdus: u64,
-    /// Index n: how many were sent n + 1 times; the last index has all that were sent oftener.
+    /// Number of MPDUs that were sent n + 1 times, at index n; the last index includes all larger
+    /// numbers.
     pub attempts: [u64; ATTEMPTS],
-    /// Those that were acknowledged.
+    /// MPDUs that were acknowledged.
     pub acknowledged: u64,
-    /// Attempts that were captured and those that must have been missed.
+    /// Attempts that were captured, and attempts that are known to be missed.
     pub captured: u64,
-    /// Attempts that the monitor must have missed.
+    /// Attempts that the monitor missed.
     pub missed: u64,
-    /// Of them, those that were not the first.
+    /// Missed attempts other than the first.
     pub missed_retries: u64,
 }
 
-/// Numbers of attempts that are counted each for itself.
+/// Numbers of attempts that are counted separately.
 pub const ATTEMPTS: usize = 16;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,41 +55,42 @@ struct Slot {
     attempts: u8,
     captured: u8,
     acknowledged: bool,
-    /// Its last attempt failed: a Block Ack left it out, or nothing came across.
+    /// Whether the last attempt failed: a Block Ack left it out, or the whole PPDU failed.
     missing: bool,
-    /// Later numbers were captured before it.
+    /// Whether later numbers were captured before it.
     skipped: bool,
 }
 
-/// What an attempt was.
+/// A captured attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// The first with this number that was captured.
+    /// Whether it is the first captured attempt with this number.
     pub new: bool,
-    /// Attempts before it that were missed.
+    /// Number of missed attempts before it.
     pub missed_before: u8,
 }
 
-/// An attempt that the monitor has missed.
+/// An attempt that the monitor missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missed {
-    /// None with this number was captured.
+    /// No attempt with this number was captured.
     Only,
-    /// The one after an attempt that failed.
+    /// The attempt follows one that failed.
     Again,
 }
 
-/// How far back a number may be an old one; further back its sender has begun anew.
+/// Largest distance of an old number from the newest; beyond it, the sender has restarted its
+/// numbers.
 const WINDOW_MAX: u16 = 1_024;
-/// Bits of a word of those that stay while a link rests.
+/// Bits of a word of `rested`.
 const BITS: usize = u64::BITS as usize;
 
-/// Numbers that a monitor may miss in a row. After more its sender has begun anew, or the monitor
-/// was elsewhere.
+/// Most consecutive numbers that a monitor may miss. After more, the sender has restarted its
+/// numbers, or the monitor was on another channel.
 const SKIPPED_MAX: u16 = 256;
 
 impl Chains {
-    /// An MPDU was captured.
+    /// Handles a captured MPDU.
     pub fn handle_mpdu(&mut self, sequence: SeqNo12, retry: bool) -> Attempt {
         self.wake();
         self.first.get_or_insert(sequence);
@@ -97,8 +98,7 @@ impl Chains {
         let counts = &mut self.counts;
         let slot = self.slots.at(sequence.as_u16());
         self.unseen -= u64::from(std::mem::take(&mut slot.skipped));
-        // A number without Retry bit that was seen before is another MSDU: its sender has
-        // started again.
+        // A known number without the Retry bit is a new MSDU: its sender has restarted its numbers.
         if !retry {
             counts.add(&std::mem::take(slot));
         }
@@ -112,8 +112,8 @@ impl Chains {
         Attempt { new, missed_before }
     }
 
-    /// A number was acknowledged. `in_ppdu`: its MPDU was captured in the PPDU that is being
-    /// answered. Which attempt must have been missed, if that shows one.
+    /// Handles an acknowledged number. `in_ppdu`: its MPDU was captured in the PPDU that is
+    /// answered. Returns the attempt that the monitor missed, if the acknowledgement proves one.
     pub fn handle_acknowledged(&mut self, sequence: SeqNo12, in_ppdu: bool) -> Option<Missed> {
         let behind = self.newest.map_or(0, |newest| newest.distance_from(sequence));
         if (WINDOW_MAX..2048).contains(&behind) {
@@ -137,18 +137,19 @@ impl Chains {
         Some(missed)
     }
 
-    /// Whether a number that a Block Ack acknowledges may be of an MPDU that was sent before the
-    /// capture began: before the first that was captured, in the first Block Ack.
+    /// Whether an MPDU that a Block Ack acknowledges may be older than the capture: the Block Ack
+    /// is the first one, and the number lies before the first captured one.
     pub fn is_older(&self, sequence: SeqNo12) -> bool {
         !self.answered && self.first.is_none_or(|first| sequence.is_before(first))
     }
 
-    /// A Block Ack was read.
+    /// Notes that a Block Ack was read.
     pub const fn handle_answered(&mut self) {
         self.answered = true;
     }
 
-    /// A number was acknowledged that [may be older](Self::is_older): nothing was missed.
+    /// Handles an acknowledged number that [may be older](Self::is_older), so that no attempt was
+    /// missed.
     pub fn handle_older(&mut self, sequence: SeqNo12) {
         self.wake();
         self.advance(sequence);
@@ -157,33 +158,34 @@ impl Chains {
         self.unseen -= u64::from(std::mem::take(&mut slot.skipped));
     }
 
-    /// The receiver was on another channel: what it did not hear meanwhile it has not missed.
+    /// Handles a time in which the receiver was on another channel. MPDUs in this time are not
+    /// missed.
     pub fn handle_gap(&mut self) {
         self.rest();
         let counts = std::mem::take(&mut self.counts);
         *self = Self { counts, ..Self::default() };
     }
 
-    /// An MPDU did not get across: a Block Ack has left it out, or its sender begins anew with
-    /// the whole PPDU.
+    /// Handles a failed MPDU: a Block Ack left it out, or its sender repeats the whole PPDU.
     pub fn handle_missing(&mut self, sequence: SeqNo12) {
         self.wake();
         self.slots.at(sequence.as_u16()).missing = true;
     }
 
-    /// The newest number that was captured or acknowledged.
+    /// Returns the newest number that was captured or acknowledged.
     pub const fn newest(&self) -> Option<SeqNo12> {
         self.newest
     }
 
-    /// Numbers that were left out: their MPDUs were missed, and all that answered them.
+    /// Returns the number of MPDUs that were left out: neither they nor their answers were
+    /// captured.
     pub const fn unseen(&self) -> u64 {
         self.unseen
     }
 
     /// Whether an MPDU with this number was acknowledged.
     pub fn is_acknowledged(&self, sequence: SeqNo12) -> bool {
-        // One that is newer than all was last used 4 096 numbers ago.
+        // A number ahead of the newest was last used 4 096 numbers ago.
         let is_newer = self.newest.is_none_or(|newest| newest.is_before(sequence));
         let number = usize::from(sequence.as_u16());
         let rested =
@@ -198,8 +200,8 @@ impl Chains {
         (slot.attempts > 0).then_some(slot.acknowledged)
     }
 
-    /// Nothing that was sent will be sent again, for it is too long ago: what is known of each
-    /// number becomes a bit, for later Block Acks may still acknowledge it.
+    /// Reduces the state of each number to a bit, because no MPDU will be sent again after so long
+    /// a time. Later Block Acks may still acknowledge these numbers.
     pub fn rest(&mut self) {
         if self.slots.is_empty() {
             return;
@@ -231,7 +233,7 @@ impl Chains {
         }
     }
 
-    /// What became of them, those that are still being sent included.
+    /// Returns the counts, including MPDUs that may still be sent again.
     pub fn counts(&self) -> ChainCounts {
         let mut counts = self.counts.clone();
         self.slots.iter().for_each(|(_, slot)| counts.add(slot));
@@ -250,14 +252,14 @@ impl Chains {
             let ahead = sequence.distance_from(newest);
             self.slots.take(newest.next(), ahead, |slot| counts.add(&slot));
             if ahead <= SKIPPED_MAX {
-                // The last one is the one that came.
+                // The last of these numbers is the one that was captured.
                 for n in 1..ahead {
                     self.slots.at(newest.plus(n).as_u16()).skipped = true;
                 }
                 self.unseen += u64::from(ahead) - 1;
             }
         } else if behind > WINDOW_MAX {
-            // Too old for a retry: its sender counts from here on.
+            // Too old for a retry: the sender has restarted its numbers here.
             self.slots.take(sequence, SeqNo12::MODULUS, |slot| counts.add(&slot));
         } else {
             return;
@@ -281,7 +283,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// A link that rests between two bursts counts what one counts that does not.
+        /// A link that rests between two bursts has the same counts as a link that does not.
         #[test]
         fn rests_change_no_count(
             start in 0u16..4_096,
@@ -295,7 +297,7 @@ mod tests {
             for (mpdus, back) in bursts {
                 for (is_heard, again, is_acknowledged) in mpdus {
                     number = number.next();
-                    // The Block Ack names numbers of the burst before, too, which it has named then.
+                    // The Block Ack repeats numbers of the previous burst that it named before.
                     let named = (1..back).map(|n| number.minus(n));
                     let named: Vec<_> = named.filter(|n| other.is_acknowledged(*n)).collect();
                     for chains in [&mut rests, &mut other] {

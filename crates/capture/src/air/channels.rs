@@ -1,19 +1,17 @@
-//! The channels that a receiver was on, by the header of each frame, and for how long. A receiver
-//! that hops hears each of them for a part of the time only: time on the air and beacons are shares
-//! of that part.
+//! Channels of a receiver over time, by the header of each frame. A hopping receiver hears each
+//! channel for only a part of the time; time on the air and beacons are shares of that part.
 //!
-//! Time between two frames of one channel is spent on it; of the time between the last frame of
-//! one channel and the first of the next each has half.
+//! The time between two frames of one channel counts for that channel. The time between the last
+//! frame of one channel and the first of the next is divided equally.
 
 use lasthop_units::Duration;
 use std::collections::BTreeMap;
 
-/// The channels of a receiver.
+/// Channels of a receiver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Channels {
     list: BTreeMap<u16, Channel>,
-    /// The channel of the latest frame, when that was captured, and when the stay began, in ns
-    /// since 1970.
+    /// Channel and capture time of the latest frame, and the start of the stay, in ns since 1970.
     latest: Option<(u16, u64, u64)>,
     changes: u64,
     stays: u64,
@@ -22,30 +20,29 @@ pub struct Channels {
 /// One channel of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Channel {
-    /// Frames that were heard there.
+    /// Captured frames on the channel.
     pub frames: u64,
-    /// Time that the receiver spent there, in ns.
+    /// Time that the receiver spent on the channel, in ns.
     pub time_ns: u64,
     /// Time on the air of these frames.
     pub airtime: Duration,
-    /// Its place among the channels, in the order in which they were heard.
+    /// Index of the channel in the order in which channels were heard.
     index: u32,
 }
 
 /// Most channels: a mask has 64 bits.
 const CHANNELS_MAX: usize = 64;
-/// Drivers stay on a channel for so long at least, in ns. Shorter stays are of several radios in
-/// one file.
+/// Shortest stay of a driver on a channel, in ns. Shorter stays are of several radios in one file.
 const STAY_NS: u64 = 20_000_000;
-/// Changes a second above which, and from so many on, they are no hops of one radio.
+/// Limits for hops of one radio: changes per second, and the least number of changes for this test.
 pub(crate) const HOPS_PER_S_MAX: u64 = 50;
 pub(crate) const HOPS_MIN: u64 = 100;
 
 impl Channels {
-    /// A frame on the channel whose centre is at `mhz`: the channel's bit in masks; 0 beyond
-    /// the first 64 channels.
+    /// Handles a frame on the channel whose centre is at `mhz`. Returns the bit of the channel in
+    /// masks; 0 beyond the first 64 channels.
     pub fn handle_frame(&mut self, mhz: u16, at_ns: u64) -> u64 {
-        // Some drivers write 0 where they do not know it.
+        // Some drivers write 0 if the channel is unknown.
         if mhz == 0 {
             return 0;
         }
@@ -76,35 +73,34 @@ impl Channels {
         }
     }
 
-    /// Something that took as long was heard on the channel at `mhz`.
+    /// Adds time on the air to the channel at `mhz`.
     pub fn add_airtime(&mut self, mhz: u16, airtime: Duration) {
         if let Some(channel) = self.list.get_mut(&mhz) {
             channel.airtime += airtime;
         }
     }
 
-    /// All channels by the centre in MHz.
+    /// Returns all channels by their centre in MHz.
     pub fn iter(&self) -> impl Iterator<Item = (u16, &Channel)> {
         self.list.iter().map(|(mhz, channel)| (*mhz, channel))
     }
 
-    /// Number of channels.
+    /// Returns the number of channels.
     pub fn count(&self) -> usize {
         self.list.len()
     }
 
-    /// Number of changes of the channel from one frame to the next.
+    /// Returns the number of channel changes from one frame to the next.
     pub const fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Number of the receiver's stay on a channel.
+    /// Returns the number of the receiver's current stay on a channel.
     pub const fn stay(&self) -> u64 {
         self.stays
     }
 
-    /// Whether frames of several channels come in such quick turns that one radio cannot have
-    /// captured them.
+    /// Whether the channel changes so often that no single radio can have captured the frames.
     pub fn is_several_radios(&self) -> bool {
         let time: u128 = self.list.values().map(|channel| u128::from(channel.time_ns)).sum();
         let limit = time * u128::from(HOPS_PER_S_MAX);
@@ -116,13 +112,14 @@ impl Channels {
         self.count() > 1 && !self.is_several_radios()
     }
 
-    /// Time that a hopping receiver spent on the channels of a mask, in ns; `None` if it did not hop.
+    /// Returns the time that a hopping receiver spent on the channels of a mask, in ns; `None` if
+    /// it did not hop.
     pub fn time_ns(&self, mask: u64) -> Option<u64> {
         self.sum_ns(mask, |channel| channel.time_ns)
     }
 
-    /// Time on the air of frames on the channels of a mask, in ns; `None` if the receiver did not
-    /// hop.
+    /// Returns the time on the air of frames on the channels of a mask, in ns; `None` if the
+    /// receiver did not hop.
     pub fn airtime_ns(&self, mask: u64) -> Option<u64> {
         self.sum_ns(mask, |channel| channel.airtime.as_nanos())
     }
@@ -134,7 +131,7 @@ impl Channels {
     }
 }
 
-/// The number of the channel whose centre is at `mhz` (IEEE 802.11-2020, annex E): 20 MHz wide.
+/// Returns the number of the 20 MHz channel whose centre is at `mhz` (IEEE 802.11-2020, annex E).
 pub const fn number(mhz: u16) -> Option<u8> {
     let (base, last) = match mhz {
         2_484 => return Some(14),

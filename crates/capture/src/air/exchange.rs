@@ -1,5 +1,5 @@
-//! Frames and what answers them: the data of one station to another, its Acks and Block Acks,
-//! and by them what got across and what the monitor missed.
+//! Data from one station to another with its Acks and Block Acks, which show the delivered MPDUs
+//! and those that the monitor missed.
 
 use super::chain::{ChainCounts, Chains, Missed};
 use super::ppdu::Ppdu;
@@ -15,88 +15,88 @@ use std::collections::BTreeMap;
 /// Data frames from one station to another.
 #[derive(Debug)]
 pub struct Link {
-    /// The sender.
+    /// Sender of the data.
     pub from: StationId,
-    /// The receiver.
+    /// Receiver of the data.
     pub to: StationId,
-    /// What was counted.
+    /// Counts of the link.
     pub counts: LinkCounts,
-    /// By rate.
+    /// Counts by PHY rate.
     pub rates: BTreeMap<Rate, RateCounts>,
     /// Number of PPDUs by their number of MPDUs, from 1.
     pub sizes: BTreeMap<u16, u64>,
-    /// Sequence number spaces: by TID, and of frames without QoS.
+    /// Sequence number spaces: one for each TID, and one for frames without QoS.
     spaces: [Option<Box<Chains>>; SPACES],
-    /// TIDs of which Block Acks were captured, and no data.
+    /// State of TIDs with captured Block Acks and no captured data.
     unheard: BTreeMap<u8, Unheard>,
-    /// The receiver's stay on the channel in which the link was last heard.
+    /// Receiver's stay on the channel in which the link was last heard.
     stay: u64,
-    /// When the latest PPDU ended, in ns since 1970.
+    /// End of the latest PPDU, in ns since 1970.
     pub latest_ns: u64,
-    /// The last PPDU, until something shows that it has been answered, or not.
+    /// Latest PPDU, until it is known whether it was answered.
     last: Option<Last>,
-    /// Payload of MSDUs that were captured for the first time, and PPDUs and MPDUs, by second.
+    /// Counts by second; payload counts at the first captured copy of an MSDU.
     pub seconds: Seconds<Second>,
-    /// Acks to the sender since the last PPDU that answer nothing that was captured: as many
-    /// single frames must have been missed.
+    /// Acks to the sender since its last PPDU that answer no captured frame. Each stands for a
+    /// single frame that was missed.
     unasked: u32,
-    /// The same since the last Block Ack, whose bitmap may name these frames.
+    /// Such Acks since the last Block Ack, whose bitmap may name the same frames.
     unnamed: u64,
-    /// Memory for sequence numbers, to be used again.
+    /// Memory for sequence numbers that is reused.
     spare: Vec<SeqNo12>,
 }
 
-/// Share of a link's MPDUs that has to be captured before the rest is taken to be alike.
+/// Least share of captured MPDUs from which the missed ones are assumed to be similar.
 pub const CAPTURED_MIN: f64 = 0.5;
 /// Longest bitmap of a Block Ack in octets (1 024 MPDUs).
 const BITMAP_OCTETS: usize = 128;
 /// Sequence number spaces of a link: 16 TIDs, and frames without QoS.
 const SPACES: usize = 17;
 
-/// What was counted of a link.
+/// Counts of a link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkCounts {
-    /// Data PPDUs.
+    /// Captured data PPDUs.
     pub ppdus: u64,
-    /// Of them, A-MPDUs.
+    /// Number of captured A-MPDUs.
     pub ampdus: u64,
-    /// MPDUs that were captured.
+    /// Number of captured MPDUs.
     pub mpdus: u64,
-    /// Of them, those with the Retry bit.
+    /// Captured MPDUs with the Retry bit.
     pub retries: u64,
-    /// MPDUs that the monitor must have missed.
+    /// Missed MPDUs of captured PPDUs.
     pub missed: u64,
     /// Bytes of the bodies of MSDUs, each once.
     pub payload_bytes: u64,
     /// Time on the air of data PPDUs.
     pub airtime: Duration,
-    /// PPDUs that nothing answered that was captured.
+    /// PPDUs without a captured answer.
     pub unanswered: u64,
     /// MPDUs that a Block Ack left out.
     pub left_out: u64,
-    /// Block Acks for its PPDUs.
+    /// Block Acks for this link.
     pub block_acks: u64,
-    /// Block Ack Requests.
+    /// Block Ack Requests of the sender.
     pub block_ack_requests: u64,
-    /// RTS before its PPDUs.
+    /// RTS frames before its PPDUs.
     pub rts: u64,
     /// Widest span of numbers that one Block Ack acknowledged.
     pub window: u16,
-    /// MPDUs of which an answer proves that they were sent: captured, and missed.
+    /// MPDUs that an answer proves: captured, and missed.
     pub proved: (u64, u64),
-    /// Acks that answer nothing that was captured.
+    /// Acks that answer no captured frame.
     pub unasked: u64,
-    /// Of them, Acks for MPDUs that the next Block Ack names as well.
+    /// Such Acks for MPDUs that the next Block Ack names as well.
     pub unasked_named: u64,
-    /// Sequence numbers that were left out: neither an MPDU nor an answer was captured.
+    /// Sequence numbers that were left out: neither their MPDUs nor an answer was captured.
     pub unseen: u64,
-    /// MPDUs of A-MPDUs: of which an answer proves that they were sent, captured or not; and
-    /// those that were captured and that no answer reports on.
+    /// MPDUs of A-MPDUs: those that an answer proves, captured or not; and captured ones without an
+    /// answer.
     pub ampdu_mpdus: (u64, u64),
-    /// MPDUs that an Ack or a Block Ack has acknowledged, captured or not, each once, with the MPDUs
-    /// of the first Block Ack, which may be older than the capture.
+    /// MPDUs that Acks and Block Acks acknowledge, captured or not, each once. MPDUs of the first
+    /// Block Ack may be older than the capture.
     pub acknowledged: u64,
-    /// MPDUs that Block Acks prove, of TIDs of which no MPDU was captured.
+    /// MPDUs that Block Acks prove, in TIDs without a captured MPDU.
     pub unheard: u64,
     /// Null frames of this link.
     pub nulls: Nulls,
@@ -105,27 +105,26 @@ pub struct LinkCounts {
 /// Null and QoS Null frames from one station to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nulls {
-    /// Null frames that were captured.
+    /// Captured Null frames.
     pub frames: u64,
-    /// Of them, those with the Retry bit.
+    /// Captured Null frames with the Retry bit.
     pub retries: u64,
-    /// Of them, those that an Ack has answered.
+    /// Null frames that an Ack has answered.
     pub answered: u64,
-    /// Null frames at the slowest rate of their family, and of these the retries and the answered
-    /// ones.
+    /// Null frames at the slowest rate of their family: all, retries, and answered ones.
     pub slowest: [u64; 3],
 }
 
 impl LinkCounts {
-    /// Share of this link's MPDUs that the monitor has captured, 0 to 1, from those of which an
-    /// answer proves that they were sent. What failed is missed as often as the rest.
+    /// Returns the share of MPDUs that the monitor captured, 0 to 1, among the proved ones. Failed
+    /// MPDUs are assumed to be missed as often as others.
     pub fn captured_share(&self) -> f64 {
         let (captured, missed) = self.judged();
         if missed == 0 { 1.0 } else { captured as f64 / (captured + missed) as f64 }
     }
 
-    /// Whether only sequence numbers that were left out show which MPDUs were missed, and no Ack or
-    /// Block Ack does.
+    /// Whether only gaps in the sequence numbers show which MPDUs were missed, and no Ack or Block
+    /// Ack does.
     pub fn is_judged_by_numbers(&self) -> bool {
         let is_unproved = self.proved == (0, 0) || self.block_acks == 0;
         is_unproved && self.unseen > self.unasked_alone()
@@ -136,14 +135,17 @@ impl LinkCounts {
         self.unasked - self.unasked_named
     }
 
-    /// The MPDUs from which [`captured_share`](Self::captured_share) follows: captured, and missed.
+    /// Returns the MPDUs from which [`captured_share`](Self::captured_share) follows: captured, and
+    /// missed.
     pub fn judged(&self) -> (u64, u64) {
         let unasked = self.unasked_alone();
         match self.proved {
             // No answer to a captured MPDU was heard.
-            (0, 0) => (self.mpdus, unasked.max(self.unseen)),
-            // They prove most of single frames. Of A-MPDUs they prove little that Block Acks do
-            // not: a sender that flushes its queue leaves numbers out, too.
+            (0, 0) if self.mpdus > 0 => (self.mpdus, unasked.max(self.unseen)),
+            // Without data, Acks may answer other frames.
+            (0, 0) => (0, self.unseen),
+            // Acks prove most single frames. Gaps prove little about A-MPDUs beyond their Block
+            // Acks: a sender that flushes its queue leaves numbers out, too.
             (captured, missed) if self.block_acks == 0 => {
                 (captured, missed + unasked.max(self.unseen))
             }
@@ -151,27 +153,28 @@ impl LinkCounts {
         }
     }
 
-    /// One captured MPDU stands for as many. `None` where less than half was captured: a monitor
-    /// hears some rates and misses others, so that the captured part does not stand for the rest.
+    /// Returns the number of MPDUs that one captured MPDU represents; `None` if less than half was
+    /// captured. A monitor hears some rates and misses others, so that a small part does not
+    /// represent the rest.
     fn times(&self) -> Option<f64> {
         let share = self.captured_share();
         (share >= CAPTURED_MIN).then(|| 1.0 / share)
     }
 
-    /// Estimated number of MPDUs with the Retry bit; the least number where less than half was
-    /// captured.
+    /// Returns the estimated number of MPDUs with the Retry bit; a lower bound if less than half
+    /// was captured.
     pub fn retries_estimated(&self) -> f64 {
         self.retries as f64 * self.times().unwrap_or(1.0)
     }
 
-    /// Estimated number of MPDUs; the least number, of captured and proved ones, where less than half
-    /// was captured.
+    /// Returns the estimated number of MPDUs. If less than half was captured, it is a lower bound:
+    /// captured plus proved MPDUs.
     pub fn mpdus_estimated(&self) -> f64 {
         let (_, missed) = self.judged();
         self.times().map_or((self.mpdus + missed) as f64, |times| self.mpdus as f64 * times)
     }
 
-    /// MPDUs in an A-MPDU in the mean; `None` without any.
+    /// Returns the mean number of MPDUs in an A-MPDU; `None` without A-MPDUs.
     pub fn mpdus_per_ampdu(&self) -> Option<f64> {
         let (proved, others) = self.ampdu_mpdus;
         let others = others as f64 * self.times().unwrap_or(1.0);
@@ -179,35 +182,35 @@ impl LinkCounts {
     }
 }
 
-/// What was sent at a rate.
+/// Counts at one PHY rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateCounts {
-    /// PPDUs.
+    /// Captured data PPDUs.
     pub ppdus: u64,
-    /// MPDUs.
+    /// Number of captured MPDUs.
     pub mpdus: u64,
     /// MPDUs with the Retry bit.
     pub retries: u64,
-    /// MPDUs of PPDUs that were answered or that a Block Ack reported on.
+    /// MPDUs of PPDUs that were answered, or that a Block Ack reported on.
     pub judged: u64,
-    /// Of them, those that did not get across.
+    /// Judged MPDUs that did not get across.
     pub failed: u64,
-    /// Time on the air.
+    /// Time on the air of these PPDUs.
     pub airtime: Duration,
 }
 
-/// One second of a link.
+/// Counts of one second of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Second {
     /// Bytes of bodies of MSDUs, each once.
     pub payload_bytes: u64,
-    /// Data PPDUs.
+    /// Captured data PPDUs.
     pub ppdus: u32,
-    /// MPDUs in them.
+    /// Captured MPDUs in these PPDUs.
     pub mpdus: u32,
-    /// Of the PPDUs, A-MPDUs.
+    /// Number of captured A-MPDUs.
     pub ampdus: u32,
-    /// MPDUs in A-MPDUs.
+    /// Captured MPDUs in A-MPDUs.
     pub ampdu_mpdus: u32,
     /// MPDUs with the Retry bit.
     pub retries: u32,
@@ -222,11 +225,11 @@ struct Last {
     space: usize,
     rate: Option<Rate>,
     sequences: Vec<SeqNo12>,
-    /// The newest number before it.
+    /// Newest number before the PPDU.
     before: Option<SeqNo12>,
-    /// MPDUs in it that were missed.
+    /// MPDUs in the PPDU that were missed.
     missed: u16,
-    /// MPDUs in it that were captured and not acknowledged.
+    /// Captured MPDUs in the PPDU that were not acknowledged.
     failed: u16,
     aggregated: bool,
     answered: bool,
@@ -234,7 +237,7 @@ struct Last {
 }
 
 impl Link {
-    /// A link that has carried nothing.
+    /// Creates a link without data.
     pub fn new(from: StationId, to: StationId) -> Self {
         Self {
             from,
@@ -254,9 +257,9 @@ impl Link {
         }
     }
 
-    /// A data PPDU of this link. `second`: the second of the capture in which it ended;
-    /// `unasked`: how many Acks to its sender answered nothing that was captured since the
-    /// sender's last PPDU.
+    /// Handles a data PPDU of this link, which ended in the `second` of the capture. `unasked` is
+    /// the number of Acks to its sender, since the sender's previous PPDU, that answer no captured
+    /// frame.
     pub fn handle_ppdu(&mut self, ppdu: &Ppdu, second: usize, unasked: u32) {
         self.unasked = unasked;
         self.give_up_last(ppdu);
@@ -274,7 +277,7 @@ impl Link {
         for mpdu in data() {
             retries += u32::from(mpdu.retry);
             let Some(sequence) = mpdu.sequence else { continue };
-            // Fragments of one MSDU have its number: they are counted with the first.
+            // Fragments share the number of their MSDU and count with the first one.
             if mpdu.fragment > 0 {
                 payload_bytes += u64::from(mpdu.body_bytes) * u64::from(!mpdu.retry);
                 continue;
@@ -328,13 +331,13 @@ impl Link {
         });
     }
 
-    /// When the last PPDU ended, if nothing has answered it.
+    /// Returns the end of the last PPDU, if no answer to it was captured.
     pub fn unanswered_since(&self) -> Option<u64> {
         self.last.as_ref().filter(|last| !last.answered).map(|last| last.at_ns)
     }
 
-    /// An Ack for the last PPDU. `newly` is given TID (16 without QoS) and number of each MPDU that
-    /// it is the first to acknowledge.
+    /// Handles an Ack for the last PPDU. Calls `newly` with TID (16 without QoS) and number of each
+    /// MPDU that it is the first to acknowledge.
     pub fn handle_ack(&mut self, newly: &mut dyn FnMut(u8, SeqNo12)) {
         let Some(last) = &mut self.last else { return };
         if last.answered {
@@ -355,8 +358,8 @@ impl Link {
         judge(&mut self.rates, last.rate, last.sequences.len(), 0);
     }
 
-    /// What a Block Ack says of a TID of this link. `prompt`: it answers the last PPDU, not a
-    /// request. `newly` as with [`handle_ack`](Self::handle_ack).
+    /// Handles the record of a Block Ack about one TID of this link. `prompt`: it answers the last
+    /// PPDU, not a request. `newly` is called as in [`handle_ack`](Self::handle_ack).
     pub fn handle_block_ack(
         &mut self,
         record: &Record<'_>,
@@ -377,7 +380,7 @@ impl Link {
         };
         let unseen = chains.unseen();
         let mut last = self.last.take_if(|last| last.space == space && !last.answered && prompt);
-        // Bit by bit, which of the numbers that the bitmap can name were captured in the PPDU.
+        // A bit for each number of the bitmap that was captured in the PPDU.
         let mut in_last = [0u8; BITMAP_OCTETS];
         for sequence in last.iter().flat_map(|last| &last.sequences) {
             let bit = usize::from(sequence.distance_from(start));
@@ -385,9 +388,9 @@ impl Link {
                 *octet |= 1 << (bit % 8);
             }
         }
-        // Which MPDUs that were missed were in this PPDU: not those whose numbers later ones have
-        // passed before it, nor as many in front of it as single frames that were missed and
-        // whose Acks were captured.
+        // Decides which missed MPDUs were in this PPDU. Excluded are numbers that later ones had
+        // passed before it, and as many numbers before it as single frames were missed and
+        // acknowledged.
         let first = last.as_ref().and_then(|last| last.sequences.first());
         let first_bit = first.map_or(0, |first| first.distance_from(start));
         let before = last.as_ref().and_then(|last| last.before);
@@ -415,7 +418,7 @@ impl Link {
             }
             let missed = chains.handle_acknowledged(number, captured);
             missed_only += u64::from(missed == Some(Missed::Only));
-            // A number that is too old is not taken.
+            // A number that is too old is not accepted.
             if is_new && chains.is_acknowledged(number) {
                 counts.acknowledged += 1;
                 let (heard, unheard) = &mut counts.proved;
@@ -450,7 +453,7 @@ impl Link {
         }
         if let Some(last) = &mut last {
             last.answered = true;
-            // Nothing but an A-MPDU is answered so without a request (10.25.6.5).
+            // Only an A-MPDU is answered with a Block Ack without a request (10.25.6.5).
             self.counts.ampdus += u64::from(!last.aggregated);
             last.aggregated = true;
             let mut left_out = 0;
@@ -471,20 +474,20 @@ impl Link {
         self.name_unasked(missed_only);
     }
 
-    /// An Ack to the sender answers nothing that was captured.
+    /// Handles an Ack to the sender that answers no captured frame.
     pub fn handle_unasked(&mut self) {
         self.counts.unasked += 1;
         self.unnamed += 1;
     }
 
-    /// A Block Ack names so many MPDUs that were missed. The recipient sets the bits of MPDUs, too,
-    /// that an Ack has answered before (IEEE 802.11-2020, 10.25.6.3): each counts once.
+    /// Handles a Block Ack that names this number of missed MPDUs. The recipient also sets the bits
+    /// of MPDUs that an Ack answered before (IEEE 802.11-2020, 10.25.6.3), so each counts once.
     fn name_unasked(&mut self, missed: u64) {
         self.counts.unasked_named += missed.min(std::mem::take(&mut self.unnamed));
     }
 
-    /// If nothing has answered the last PPDU and `next` repeats it, it has failed as a whole. If
-    /// `next` repeats a part of it only, an answer was missed that acknowledged the rest.
+    /// If `next` repeats the last, unanswered PPDU, that PPDU failed as a whole. If `next` repeats
+    /// only a part of it, the answer that acknowledged the rest was missed.
     fn give_up_last(&mut self, next: &Ppdu) {
         let Some(last) = self.last.as_ref().filter(|last| !last.answered) else { return };
         let Some(chains) = &mut self.spaces[last.space] else { return };
@@ -515,7 +518,7 @@ impl Link {
         }
     }
 
-    /// Nothing more belongs to the last PPDU.
+    /// Ends the last PPDU.
     pub fn finish(&mut self) {
         let Some(last) = self.last.take() else { return };
         let size = last.sequences.len() as u16 + last.missed;
@@ -533,8 +536,7 @@ impl Link {
         self.spare = last.sequences;
     }
 
-    /// The link is heard in this stay of the receiver on its channel. MPDUs between two stays were
-    /// not missed.
+    /// Notes the receiver's stay on the channel. MPDUs between two stays were not missed.
     pub fn handle_stay(&mut self, stay: u64) {
         if std::mem::replace(&mut self.stay, stay) == stay {
             return;
@@ -546,7 +548,7 @@ impl Link {
         self.unnamed = 0;
     }
 
-    /// A Null frame of this link.
+    /// Handles a Null frame of this link.
     pub fn handle_null(&mut self, retry: bool, is_slowest: bool) {
         let nulls = &mut self.counts.nulls;
         nulls.frames += 1;
@@ -555,33 +557,32 @@ impl Link {
         nulls.slowest[1] += u64::from(is_slowest && retry);
     }
 
-    /// An Ack for the last Null frame of this link.
+    /// Handles an Ack for the last Null frame of this link.
     pub fn handle_null_ack(&mut self, is_slowest: bool) {
         self.counts.nulls.answered += 1;
         self.counts.nulls.slowest[2] += u64::from(is_slowest);
     }
 
-    /// MPDUs that the monitor must have missed.
+    /// Returns the number of MPDUs that the monitor missed.
     pub fn missed(&self) -> u64 {
         let (_, judged) = self.counts.judged();
         (self.chains().missed + self.counts.unheard + self.counts.unasked_alone()).max(judged)
     }
 
-    /// Nothing that was sent up to now will be sent again: takes less memory until there are
-    /// frames again.
+    /// Reduces memory, since no earlier MPDU will be sent again.
     pub fn rest(&mut self) {
         self.finish();
         self.spaces.iter_mut().flatten().for_each(|chains| chains.rest());
         self.spare = Vec::new();
     }
 
-    /// Whether the MPDU with this number, the latest one, was acknowledged; `None` if it was not
-    /// captured. `tid` is 16 for frames without QoS.
+    /// Whether the latest MPDU with this number was acknowledged; `None` if it was not captured.
+    /// `tid` is 16 for frames without QoS.
     pub fn is_acknowledged(&self, tid: u8, sequence: SeqNo12) -> Option<bool> {
         self.spaces.get(usize::from(tid))?.as_ref()?.fate(sequence)
     }
 
-    /// What became of its MPDUs, over all sequence number spaces.
+    /// Returns the counts of MPDUs over all sequence number spaces.
     pub fn chains(&self) -> ChainCounts {
         let mut sum = ChainCounts::default();
         for counts in self.spaces.iter().flatten().map(|chains| chains.counts()) {
@@ -605,7 +606,7 @@ fn judge(rates: &mut BTreeMap<Rate, RateCounts>, rate: Option<Rate>, mpdus: usiz
     }
 }
 
-/// Data frames with a body.
+/// Whether a frame is a data frame with a body.
 pub const fn is_data(kind: Kind) -> bool {
     matches!(kind, Kind::Data | Kind::QosData)
 }

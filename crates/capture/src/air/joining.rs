@@ -1,7 +1,7 @@
-//! Stations that join a network, are refused, or are thrown out: Authentication, (Re)Association,
+//! Stations that join a network, are refused, or are removed: Authentication, (Re)Association,
 //! Deauthentication and Disassociation frames (IEEE 802.11-2020, 9.3.3, 11.3), and the messages of
-//! the 4-way handshake ([`handshake`]; 12.7.6). Frames that the MAC repeats count once. Some
-//! thousand pairs of addresses are followed; the rest is counted.
+//! the 4-way handshake ([`handshake`]; 12.7.6). MAC retransmissions count once. At most
+//! [`FOLLOWED_MAX`] pairs of addresses are followed; others are counted.
 
 pub mod handshake;
 pub mod words;
@@ -21,20 +21,20 @@ pub struct Joining {
     pub refusals: BTreeMap<(MacAddr, MacAddr, Step, u16), Seen>,
     /// Handshakes, by access point and station.
     pub handshakes: BTreeMap<(MacAddr, MacAddr), Handshake>,
-    /// Frames of pairs and networks for which there was no place.
+    /// Frames of pairs and networks beyond [`FOLLOWED_MAX`].
     pub left_out: u64,
     /// Listen intervals in beacon intervals, by station.
     listen_intervals: BTreeMap<MacAddr, u16>,
-    /// Handshakes that have begun and not ended.
+    /// Number of handshakes that have begun and not ended.
     open: u32,
 }
 
-/// A step on the way into a network.
+/// A step of joining a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
-    /// An Authentication frame.
+    /// Authentication of a station.
     Authentication,
-    /// Association or reassociation.
+    /// Association or reassociation of a station.
     Association,
 }
 
@@ -43,26 +43,26 @@ pub enum Step {
 pub struct Seen {
     /// Number of the frames.
     pub count: u64,
-    /// Numbers of the first and the last.
+    /// Numbers of the first and the last frame.
     pub frames: (u64, u64),
-    /// Times of the first and the last, in ns since 1970.
+    /// Times of the first and the last frame, in ns since 1970.
     pub times: (u64, u64),
 }
 
 /// Deauthentications and disassociations of a network.
 #[derive(Clone, Debug, Default)]
 pub struct Removals {
-    /// All of them, those that the MAC repeats included.
+    /// Number of these frames, including MAC retransmissions.
     pub all: u64,
-    /// Of them, disassociations.
+    /// Disassociations among them.
     pub disassociations: u64,
     /// Frames without the Retry bit.
     pub seen: Seen,
-    /// Most frames without the Retry bit in a second.
+    /// Most frames without the Retry bit in one second.
     pub most_a_second: u64,
-    /// By reason; `None` if it is encrypted.
+    /// Number of frames by reason code; `None` if it is encrypted.
     pub reasons: BTreeMap<Option<u16>, u64>,
-    /// By station, or by the group address.
+    /// Removals by station, or by the group address.
     pub stations: BTreeMap<MacAddr, Removed>,
     second: (u64, u64),
 }
@@ -70,19 +70,19 @@ pub struct Removals {
 /// Removals of a station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Removed {
-    /// Number of the frames.
+    /// Number of frames that remove the station.
     pub frames: u64,
-    /// Times that are seconds apart.
+    /// Number of removals that are seconds apart.
     pub times: u64,
     latest_ns: u64,
 }
 
-/// Networks, pairs and stations that are followed.
+/// Most networks, pairs and stations that are followed.
 const FOLLOWED_MAX: usize = 4_096;
-/// Reasons and stations of a network.
+/// Most reasons and stations of a network.
 const REASONS_MAX: usize = 64;
 const STATIONS_MAX: usize = 256;
-/// Frames that are further apart are of another removal.
+/// Time between two frames above which they are two removals.
 const APART_NS: u64 = 2_000_000_000;
 
 impl Seen {
@@ -96,11 +96,11 @@ impl Seen {
 }
 
 impl Joining {
-    /// A management frame.
+    /// Handles a management frame.
     pub fn handle_management(&mut self, frame: &Frame<'_>) {
         let (Some(from), Some(bssid)) = (frame.transmitter(), frame.view.bssid()) else { return };
         let to = frame.receiver();
-        // Neither ciphertext nor a later fragment begins with the fixed fields.
+        // Ciphertext and later fragments do not begin with the fixed fields.
         let is_plain = !frame.control.flags.protected
             && frame.view.sequence_control().is_some_and(|control| control.fragment == 0);
         let body = if is_plain { frame.body() } else { &[] };
@@ -131,7 +131,7 @@ impl Joining {
         }
     }
 
-    /// A message of the 4-way handshake that the MAC does not only repeat.
+    /// Handles a message of the 4-way handshake that is not a MAC retransmission.
     pub fn handle_message(
         &mut self,
         access_point: MacAddr,
@@ -151,7 +151,7 @@ impl Joining {
         self.open = self.open + u32::from(handshake.is_open()) - u32::from(before);
     }
 
-    /// An encrypted data frame between two: they have agreed on a key.
+    /// Handles an encrypted data frame between two stations: they have agreed on a key.
     pub fn handle_protected(&mut self, a: MacAddr, b: MacAddr) {
         if self.open == 0 {
             return;
@@ -161,7 +161,7 @@ impl Joining {
         }
     }
 
-    /// The listen interval that a station has announced, in beacon intervals.
+    /// Returns the listen interval that a station has announced, in beacon intervals.
     pub fn listen_interval(&self, station: MacAddr) -> Option<u16> {
         self.listen_intervals.get(&station).copied()
     }

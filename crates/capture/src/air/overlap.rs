@@ -1,9 +1,9 @@
-//! PPDUs that overlap on the air, as far as a monitor hears both: collisions. Stations that hear
-//! each other collide when their backoffs end in the same slot: both begin within it. Stations
-//! that do not, also begin in the midst of each other's frames (802.11-2020, annex on hidden
+//! PPDUs that overlap on the air: collisions, if the monitor hears both. Stations that hear each
+//! other collide when their backoffs end in the same slot, so both begin within it. Stations that
+//! do not hear each other also begin during each other's frames (802.11-2020, annex on hidden
 //! stations; 10.3.1).
 //!
-//! It needs the receiver's own clock (TSFT): a host's times are too coarse.
+//! The analysis requires the receiver's clock (TSFT): host times are too coarse.
 
 use super::exchange::is_data;
 use super::ppdu::Ppdu;
@@ -12,12 +12,12 @@ use lasthop_wifi::phy::Band;
 use std::collections::BTreeMap;
 use std::mem;
 
-/// Overlaps by the station that was on the air, and the one that began.
+/// Overlaps by the station that was on the air, and the station that began.
 #[derive(Debug, Default)]
 pub struct Overlaps {
-    /// Those of each pair.
+    /// Overlaps of each pair.
     pub pairs: BTreeMap<(StationId, StationId), Overlap>,
-    /// Data PPDUs of each station that overlapped with another one's, each once.
+    /// Data PPDUs of each station that overlapped with another station's; each counts once.
     pub stations: BTreeMap<StationId, u64>,
     last: Option<Last>,
 }
@@ -25,11 +25,11 @@ pub struct Overlaps {
 /// Overlaps of two stations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overlap {
-    /// Both began in the same slot.
+    /// Overlaps in which both began in the same slot.
     pub same_slot: u64,
-    /// The second began in the midst of the first.
+    /// Overlaps in which the second began during the first.
     pub midst: u64,
-    /// Numbers of the first and last frame that show one in the midst.
+    /// Numbers of the first and last frame of those in `midst`.
     pub frames: (u64, u64),
 }
 
@@ -39,14 +39,14 @@ struct Last {
     frame: u64,
     start_ns: u64,
     end_ns: u64,
-    /// It carries data for one receiver, and is not among [`Overlaps::stations`] yet.
+    /// Whether it carries data for one receiver, and is not yet in [`Overlaps::stations`].
     uncounted: bool,
 }
 
-/// What begins within this time began in the same slot, in ns: a slot of 20 us, and what clocks
-/// of whole microseconds may be off.
+/// Longest distance of two starts in the same slot, in ns: a slot of 20 us, and the error of clocks
+/// in whole microseconds.
 const SAME_SLOT_NS: u64 = 22_000;
-/// Overlaps that are shorter than this are errors of clocks, in ns.
+/// Shortest overlap, in ns. Shorter ones are errors of clocks.
 const OVERLAP_MIN_NS: u64 = 4_000;
 
 impl Overlaps {
@@ -61,7 +61,7 @@ impl Overlaps {
         let uncounted = ppdu.receiver.is_some() && ppdu.mpdus.iter().any(|it| is_data(it.kind));
         let mut this = Last { station, frame: ppdu.frames.0, start_ns, end_ns, uncounted };
         if let Some(last) = self.last.as_mut().filter(|last| last.station != station) {
-            // They are captured in the order in which they end, or in that in which they begin.
+            // Packets are captured in the order in which they end, or in which they begin.
             let (first, second) =
                 if last.start_ns <= start_ns { (*last, this) } else { (this, *last) };
             if second.start_ns.saturating_add(OVERLAP_MIN_NS) < first.end_ns
@@ -88,7 +88,7 @@ impl Overlaps {
                 }
             }
         }
-        // The one that ends later may overlap with what follows.
+        // The PPDU that ends later may overlap with the next one.
         if self.last.is_none_or(|last| end_ns >= last.end_ns || last.start_ns > end_ns) {
             self.last = Some(this);
         }
@@ -134,8 +134,8 @@ mod tests {
         }
     }
 
-    /// Three frames within one long one overlap three times with it; it has collided once, and a
-    /// frame that carries no data is no data PPDU that collides.
+    /// Three frames within one long frame overlap with it three times. The long frame has collided
+    /// once, and a frame without data is not a data PPDU.
     #[test]
     fn a_ppdu_counts_once_however_many_overlap_with_it() {
         let mut stations = Stations::default();

@@ -1,14 +1,14 @@
-//! How long a station's traffic paused, as a histogram: bins are a fifth wider each, from 0.26 ms
-//! to 17 s. A longer pause counts as the longest.
+//! Pauses in a station's traffic, as a histogram. Each bin is a fifth wider than the previous one,
+//! from 0.26 ms to 17 s; longer pauses are in the last bin.
 
-/// Pauses by length.
+/// Histogram of pauses by length.
 #[derive(Clone, Debug)]
 pub struct Pauses([u16; BINS]);
 
 const BINS: usize = 64;
-/// Bins of an octave, as bits.
+/// Bits of the number of bins in an octave.
 const PARTS_BITS: u32 = 2;
-/// The shortest pause that is counted: 2^18 ns.
+/// Shortest pause that is counted: 2^18 ns.
 const SHORTEST_BITS: u32 = 18;
 
 impl Default for Pauses {
@@ -18,14 +18,14 @@ impl Default for Pauses {
 }
 
 impl Pauses {
-    /// A pause in ns.
+    /// Adds a pause, in ns.
     pub fn add(&mut self, pause_ns: u64) {
         if let Some(bin) = bin(pause_ns) {
             self.0[bin] = self.0[bin].saturating_add(1);
         }
     }
 
-    /// Pauses that are as long, or longer.
+    /// Returns the number of pauses that are at least as long.
     pub fn at_least(&self, pause_ns: u64) -> u64 {
         self.0[bin(pause_ns).unwrap_or_default()..].iter().map(|count| u64::from(*count)).sum()
     }

@@ -1,15 +1,14 @@
-//! MPDUs put together to the PPDUs in which they were sent. A monitor delivers each MPDU of an
-//! A-MPDU as a packet of its own.
+//! Grouping of MPDUs into PPDUs. A monitor delivers each MPDU of an A-MPDU as a separate packet.
 //!
-//! Two MPDUs are of one A-MPDU if sender, receiver and rate are the same, nobody else was heard
-//! between them, the reference of radiotap does not differ, the first was not marked as the
-//! last, sequence numbers ascend, and the second came no later than its own length, or the
-//! first one's, takes on the air. After an A-MPDU there is at least a SIFS, an answer or its
-//! timeout, and a preamble. So a reference that is always 0 does not join what is apart, and
-//! where there is none times decide. Nothing before 802.11n aggregates (IEEE 802.11-2020, 9.7.1),
-//! and nothing follows a Block Ack Request in an A-MPDU (9.7.3). Times are those of the receiver's clock (TSFT). Where it
-//! has none they are those of its host, which come late and unevenly: there a reference counts
-//! for more, once it was seen to change.
+//! Two MPDUs belong to one A-MPDU under these conditions: they have the same sender, receiver and
+//! rate; no other station was heard between them; the radiotap reference does not differ; the first
+//! was not marked as the last; sequence numbers ascend; and the second came no later than the time
+//! that its own length, or that of the first, takes on the air. After an A-MPDU there are at least
+//! a SIFS, an answer or its timeout, and a preamble. So a reference that is always 0 does not join
+//! separate PPDUs, and without a reference the times decide. Before 802.11n no PPDU is aggregated
+//! (IEEE 802.11-2020, 9.7.1), and a Block Ack Request is the last MPDU of an A-MPDU (9.7.3). Times
+//! are those of the receiver's clock (TSFT). Without this clock they are those of the host, which
+//! are late and uneven; a reference then counts for more, once it was seen to change.
 
 use super::stations::StationId;
 use crate::frame::Frame;
@@ -18,47 +17,47 @@ use lasthop_units::{Duration, SeqNo12};
 use lasthop_wifi::phy::Band;
 use lasthop_wifi::wire::Kind;
 
-/// What was sent in one piece, by one sender.
+/// A PPDU: MPDUs that one sender sent together.
 #[derive(Clone, Debug)]
 pub struct Ppdu {
     /// Numbers of its first and last packet in the file.
     pub frames: (u64, u64),
-    /// When it ended (when its last MPDU was captured), in ns since 1970.
+    /// End of the PPDU in ns since 1970: the capture time of its last MPDU.
     pub at_ns: u64,
-    /// Its sender, if it is known.
+    /// Sender of the PPDU, if known.
     pub transmitter: Option<StationId>,
-    /// Its receiver; `None` for a group.
+    /// Receiver of the PPDU; `None` for a group.
     pub receiver: Option<StationId>,
-    /// PHY rate.
+    /// PHY rate of the PPDU.
     pub rate: Option<Rate>,
-    /// An A-MPDU: the receiver said so, or it has several MPDUs.
+    /// Whether it is an A-MPDU: its header says so, or it has several MPDUs.
     pub aggregated: bool,
-    /// Its MPDUs in their order. Never empty.
+    /// MPDUs in their order; at least one.
     pub mpdus: Vec<Mpdu>,
-    /// Bytes of the PSDU, as far as it was captured.
+    /// Captured length of the PSDU, in bytes.
     pub psdu_bytes: u32,
-    /// How long it took, with its preamble; zero if its rate is unknown.
+    /// Time on the air including the preamble; zero if the rate is unknown.
     pub airtime: Duration,
     /// Level at the monitor in dBm.
     pub signal_dbm: Option<i8>,
     /// Centre of the receiver's channel in MHz.
     pub frequency_mhz: Option<u16>,
-    /// The receiver's clock at the first bit of the PSDU, in us.
+    /// Receiver's clock at the first bit of the PSDU, in us.
     pub tsft_us: Option<u64>,
-    /// Its last MPDU is known to be the last of the A-MPDU.
+    /// Whether its last MPDU is known to be the last of the A-MPDU.
     pub last_known: bool,
 }
 
 impl Ppdu {
-    /// Number of the packet of each MPDU, when it ended, and whether that is exact. A receiver that
-    /// delivers MPDUs one by one has each before those that follow it. Where some that followed were
-    /// missed, it has ended earlier than it seems.
+    /// Returns the packet number of each MPDU, the end of the MPDU, and whether this end is exact.
+    /// A receiver that delivers MPDUs one by one stamps each before those that follow it. If later
+    /// MPDUs were missed, the MPDU ended earlier than this time.
     pub fn ends_ns(&self) -> impl Iterator<Item = (u64, u64, bool)> {
         let follows = |pair: &[Mpdu]| {
             let [before, behind] = pair else { return false };
             before.sequence.map(SeqNo12::next) == behind.sequence
         };
-        // All behind these are there: their numbers have no gap, and the last one is known.
+        // Without a gap in their numbers, and with a known last MPDU, none of these is missing.
         let gap = self.mpdus.windows(2).rposition(|pair| !follows(pair)).map_or(0, |gap| gap + 1);
         let exact_from = match (self.aggregated, self.last_known) {
             (false, _) => 0,
@@ -85,30 +84,30 @@ pub struct Mpdu {
     pub number: u64,
     /// Type and subtype.
     pub kind: Kind,
-    /// The Retry bit.
+    /// Whether the Retry bit is set.
     pub retry: bool,
-    /// The Power Management bit.
+    /// Whether the Power Management bit is set.
     pub power_management: bool,
     /// Sequence number, of data and management frames.
     pub sequence: Option<SeqNo12>,
-    /// Fragment number.
+    /// Number of the fragment.
     pub fragment: u8,
     /// Traffic identifier of QoS data.
     pub tid: Option<u8>,
-    /// Length in bytes, with its FCS.
+    /// Length including the FCS, in bytes.
     pub bytes: u32,
-    /// Length of its body in bytes.
+    /// Length of the body, in bytes.
     pub body_bytes: u32,
 }
 
-/// The PPDU of which MPDUs still may come.
+/// PPDU that may still get MPDUs.
 #[derive(Debug, Default)]
 pub struct Grouper {
     open: Option<Open>,
-    /// The last reference, and whether another one came before it. `None` as long as the driver
-    /// has said nothing of A-MPDUs.
+    /// Latest reference, and whether a different one came before it; `None` until the driver marks
+    /// an A-MPDU.
     reference: Option<(u32, bool)>,
-    /// Memory for MPDUs, to be used again.
+    /// Memory for MPDUs that is reused.
     spare: Vec<Mpdu>,
 }
 
@@ -116,24 +115,24 @@ pub struct Grouper {
 struct Open {
     ppdu: Ppdu,
     reference: Option<u32>,
-    /// The last MPDU of the A-MPDU was there.
+    /// Whether the last MPDU of the A-MPDU was captured.
     complete: bool,
     tsft_us: Option<u64>,
 }
 
-/// Delay between a frame and its answer at least, in ns (aSIFSTime at 2.4 GHz).
+/// Least time between a frame and its answer, in ns (aSIFSTime at 2.4 GHz).
 const SIFS_NS: u64 = 10_000;
-/// How unevenly a host takes packets out of its receiver's queue, in ns. Less than a Block Ack, a
-/// backoff and a preamble take together.
+/// Unevenness with which a host reads packets from its receiver, in ns. It is shorter than a Block
+/// Ack, a backoff and a preamble together.
 const LATE_NS: u64 = 100_000;
-/// Longest PPDU in ns (aPPDUMaxTime).
+/// Longest PPDU, in ns (aPPDUMaxTime).
 const PPDU_NS_MAX: u64 = 5_484_000;
-/// Length of the delimiter in front of each MPDU in an A-MPDU.
+/// Length of the delimiter before each MPDU in an A-MPDU, in bytes.
 const DELIMITER_BYTES: u32 = 4;
 
 impl Grouper {
-    /// Takes the next MPDU. Gives the PPDU before it, if that has ended with it; the MPDU belongs
-    /// to the one that is [finished](Self::finish) or given next.
+    /// Adds the next MPDU. Returns the previous PPDU if the MPDU ends it. The MPDU belongs to the
+    /// PPDU that is [finished](Self::finish) or returned next.
     pub fn handle_mpdu(
         &mut self,
         frame: &Frame<'_>,
@@ -188,7 +187,8 @@ impl Grouper {
         closed
     }
 
-    /// Whether references are different for different A-MPDUs, as far as is known.
+    /// Notes the reference of a frame. Returns whether different A-MPDUs have different references,
+    /// as far as is known.
     fn note_reference(&mut self, frame: &Frame<'_>) -> bool {
         let Some(ampdu) = frame.radio.ampdu else {
             return self.reference.is_some_and(|(_, differ)| differ);
@@ -201,13 +201,13 @@ impl Grouper {
         differ
     }
 
-    /// Takes back a PPDU that is not needed any more, for its memory.
+    /// Takes back a PPDU, to reuse its memory.
     pub fn recycle(&mut self, ppdu: Ppdu) {
         self.spare = ppdu.mpdus;
         self.spare.clear();
     }
 
-    /// The PPDU to which no more MPDUs come.
+    /// Returns the PPDU that gets no more MPDUs.
     pub fn finish(&mut self, band: Band) -> Option<Ppdu> {
         let Open { mut ppdu, complete, .. } = self.open.take()?;
         ppdu.last_known = complete;
@@ -244,7 +244,7 @@ impl Open {
             || ppdu.rate != frame.radio.rate
             || !ppdu.rate.is_none_or(Rate::can_aggregate)
             || *reference != frame.radio.ampdu.map(|ampdu| ampdu.reference)
-            // A driver that says what is aggregated has said that this is not.
+            // The driver marks A-MPDUs, and has not marked this frame.
             || references_differ && reference.is_none()
             || last.kind == Kind::BlockAckRequest
             || !can_be_aggregated(last.kind)
@@ -290,7 +290,7 @@ impl Open {
     }
 }
 
-/// What comes in A-MPDUs (table 9-532, without what nobody sends).
+/// Whether frames of this kind occur in A-MPDUs (table 9-532, without unused kinds).
 const fn can_be_aggregated(kind: Kind) -> bool {
     matches!(
         kind,

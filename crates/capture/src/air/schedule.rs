@@ -13,46 +13,46 @@ use super::absence::{Absence, Absences, Look};
 use super::stations::StationId;
 use lasthop_wifi::phy::Band;
 
-/// A run of absences that follow each other closely: the `scan` paper's degraded period.
+/// A run of absences that follow each other closely: the degraded period of the `scan` paper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Period {
-    /// The absences that belong to it: first, and one behind the last.
+    /// Indices of its absences: the first, and the one after the last.
     pub absences: (usize, usize),
-    /// Those that the monitor must have missed, by the rhythm of the others.
+    /// Number of absences that the monitor missed, by the rhythm of the others.
     pub missed: u32,
-    /// When the first began, in ns since 1970.
+    /// Start of the first absence, in ns since 1970.
     pub from_ns: u64,
-    /// When the last ended.
+    /// End of the last absence, in ns since 1970.
     pub to_ns: u64,
 }
 
-/// What a station's absences look like.
+/// Rhythm and cause of a station's absences.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
-    /// Why it is away.
+    /// Cause of the absences.
     pub cause: Cause,
-    /// Runs of absences.
+    /// Runs of absences, in their order.
     pub periods: Vec<Period>,
     /// Median length of an absence in ns.
     pub asleep_ns: u64,
-    /// Median time between absences of one run in ns, if there are any.
+    /// Median time between absences of one run in ns, if a run has several.
     pub awake_ns: Option<u64>,
-    /// Number of absences in a run, those that were missed included: the median of those that
-    /// are whole; of one or two, of which the capture may lack a part, the greatest.
+    /// Number of absences in a run, including missed ones: the median of complete runs. With one or
+    /// two runs, which may be incomplete, it is the greatest.
     pub absences: u32,
-    /// Median time from the begin of a run to that of the next in ns, if there are two.
+    /// Median time from the start of a run to the next in ns, if there are two.
     pub every_ns: Option<u64>,
-    /// Median time from the begin of an absence to that of the next in ns, of those that come one
-    /// by one rather than in runs.
+    /// Median time from the start of an absence to the next in ns, for absences that come one by
+    /// one rather than in runs.
     pub cycle_ns: Option<u64>,
-    /// Probe Requests in all of them.
+    /// Probe Requests in all absences.
     pub probes: u64,
-    /// Median number of sequence numbers that were used elsewhere, of the absences of which it is
+    /// Median number of sequence numbers used on other channels, among absences for which it is
     /// known.
     pub hidden: Option<u64>,
 }
 
-/// Why a station is away.
+/// Cause of a station's absences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     /// The station looks for other access points.
@@ -61,16 +61,16 @@ pub enum Cause {
     PowerSave,
     /// The station serves other channels in turn.
     TimeSharing,
-    /// The station lends its antenna to Bluetooth in turn.
+    /// The station shares its antenna with Bluetooth.
     Coexistence,
-    /// A timer begins and ends the absences; the rest is not known.
+    /// A timer starts and ends the absences; its purpose is unknown.
     Periodic,
-    /// Too few absences, or of several kinds.
+    /// The absences are too few, or of several kinds.
     Unknown,
 }
 
 impl Cause {
-    /// As it is written in documents.
+    /// Returns the name in documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Scan => "scan",
@@ -83,40 +83,40 @@ impl Cause {
     }
 }
 
-/// Longest cycle of a radio that serves two channels in turn. AWDL has 16 windows in 1 024 TU,
-/// Wi-Fi Direct turns of one or several beacon intervals.
+/// Longest cycle of a radio that serves two channels in turn. AWDL has 16 windows in 1 024 TU;
+/// Wi-Fi Direct alternates every one or several beacon intervals.
 const SHARING_NS: u64 = 1_500_000_000;
-/// Longest cycle of Bluetooth's turns, and longest absence in one: coexistence firmware shares out
-/// fractions of a beacon interval or two.
+/// Longest cycle of Bluetooth's turns, and longest absence in it. Coexistence firmware divides one
+/// or two beacon intervals.
 const COEXISTENCE_NS: u64 = 300_000_000;
 const LENT_NS: u64 = 100_000_000;
-/// Absences of one scan: no station knows more channels (14 in 2.4 GHz, 28 in 5 GHz, and the 15
-/// preferred ones of 6 GHz, some of them twice).
+/// Most absences of one scan: 14 channels at 2.4 GHz, 28 at 5 GHz, and the 15 preferred ones of 6
+/// GHz, some of them twice.
 const SCAN_MAX: u64 = 80;
-/// Absences of a rhythm without begin and end from which on it is no part of a scan.
+/// Absences of a rhythm without start and end from which it is not part of a scan.
 const ENDLESS_MIN: u64 = 20;
 /// Shortest quiet time before a scan, or after it.
 const QUIET_NS: u64 = 2_000_000_000;
-/// Absences that are further apart than this, and than [`APART`] times the usual distance, are
-/// of different runs.
+/// Gap between absences above which they belong to different runs, if it also exceeds [`APART`]
+/// times the usual gap.
 const APART_NS: u64 = 2_000_000_000;
 const APART: u64 = 6;
 
-/// A length that this part of the absences has, within a tenth, is a timer's: traffic spreads
-/// lengths wider. So many at least: one length alone is always like itself.
+/// Fraction of the absences, 1 in `MANY`, that must share a length within a tenth for it to be a
+/// timer's: traffic spreads lengths wider. `MANY_MIN` is the least number, since one length always
+/// equals itself.
 const MANY: usize = 4;
 const MANY_MIN: usize = 3;
 
 impl Schedule {
-    /// The schedule behind the latest absences of a station; `None` if there are none.
+    /// Returns the schedule of the latest absences of a station; `None` if there are none.
     pub fn of(air: &Air, id: StationId, latest: usize) -> Option<Self> {
         let all = air.absences.get(&id)?;
         let absences = all.so_far();
         let absences = &absences[absences.len().saturating_sub(latest)..];
         let asleep_ns = median(absences.iter().map(Absence::asleep_ns))?;
         let gaps = absences.windows(2).map(|pair| pair[1].from_ns.saturating_sub(pair[0].to_ns));
-        // The usual distance: of those within a run, which are the shorter half at least unless
-        // runs have two absences.
+        // Gaps within a run are at least the shorter half, unless runs have two absences.
         let near = median(gaps.clone());
         let apart = near.map_or(APART_NS, |near| near.saturating_mul(APART).max(APART_NS));
         let mut periods: Vec<Period> = Vec::new();
@@ -141,7 +141,7 @@ impl Schedule {
                     missed(&absences[period.absences.0..period.absences.1], asleep_ns, awake_ns);
             }
         }
-        // The capture may have begun in the midst of the first run, or ended in that of the last.
+        // The capture may have begun during the first run, or ended during the last.
         let whole = match &periods[..] {
             [_, whole @ .., _] => median(whole.iter().map(Period::count)),
             _ => None,
@@ -154,9 +154,9 @@ impl Schedule {
             absences.windows(2).map(|pair| pair[1].from_ns.saturating_sub(pair[0].from_ns));
         let longest = periods.iter().map(Period::count).max().unwrap_or_default();
         let cycle_ns = match () {
-            // Runs of one.
+            // Runs of one absence.
             () if count <= 1 && every_ns.is_some() => every_ns,
-            // One rhythm, of which a few may be elsewhere.
+            // One rhythm, with a few absences outside of it.
             () if longest * 10 >= absences.len() as u64 * 8 => median(begins),
             () => None,
         };
@@ -186,7 +186,7 @@ impl Schedule {
             return Cause::Scan;
         }
         let timed = is_timed(absences);
-        // Power save has a timer for pauses, other timers do not know of them.
+        // Power save has a timer for pauses; other timers ignore pauses.
         let pauses: Vec<u64> = absences.iter().filter_map(|absence| absence.pause_ns).collect();
         let paused = alike(&pauses) * 10 >= pauses.len() * 6;
         let (mut rests, mut interruptions) = (0, 0);
@@ -203,7 +203,7 @@ impl Schedule {
         let from_ns = absences.first().map_or(0, |absence| absence.from_ns);
         let to_ns = absences.last().map_or(0, |absence| absence.to_ns);
         let away_ns = absences.iter().map(Absence::asleep_ns).fold(0, u64::saturating_add);
-        // Nobody works on other channels most of the time, unless traffic is seen to suffer.
+        // A station is on other channels most of the time only if traffic is seen to suffer.
         let is_mostly_away = away_ns > to_ns.saturating_sub(from_ns) / 2;
         match () {
             () if count >= 3 && rests >= 2 && rests * 10 >= judged * 6 && judged * 3 >= count => {
@@ -211,7 +211,8 @@ impl Schedule {
             }
             () if count >= 3 && interruptions == 0 && is_mostly_away => Cause::PowerSave,
             () if !timed || rests * 10 > judged * 4 => Cause::Unknown,
-            // Two prove little: both interrupt the traffic, for the same time to a few per cent.
+            // Two absences are weak evidence: both must interrupt traffic, with nearly equal
+            // lengths.
             () if count < 2 || count == 2 && interruptions < 2 => Cause::Unknown,
             () if count == 2 && !is_near(absences[0].asleep_ns(), absences[1].asleep_ns(), 30) => {
                 Cause::Unknown
@@ -220,7 +221,7 @@ impl Schedule {
         }
     }
 
-    /// Whether most absences begin a whole number of cycles after the one before.
+    /// Whether most absences begin a whole number of cycles after the previous one.
     pub fn is_steady(&self, absences: &[Absence]) -> bool {
         let Some(cycle) = self.cycle_ns.filter(|cycle| *cycle > 0) else { return false };
         let is_near = |pair: &&[Absence]| {
@@ -232,7 +233,7 @@ impl Schedule {
         pairs.clone().filter(is_near).count() * 10 >= pairs.len() * 6
     }
 
-    /// The cause of absences that a timer begins and ends.
+    /// Returns the cause of absences that a timer starts and ends.
     fn timed(&self, air: &Air, absences: &[Absence]) -> Cause {
         let count = absences.len();
         let near = |absence: &&Absence| is_near(self.asleep_ns, absence.asleep_ns(), 5);
@@ -240,7 +241,7 @@ impl Schedule {
         let Some(cycle_ns) = self.cycle_ns else { return Cause::Scan };
         let steady = self.is_steady(absences);
         if cycle_ns > SHARING_NS {
-            // A timer that starts anew after each time that it runs out is not quite regular.
+            // A timer that restarts after it has expired is not quite regular.
             return if steady || count > 3 { Cause::Periodic } else { Cause::Unknown };
         }
         let Some(longest) = self.periods.iter().max_by_key(|period| period.count()) else {
@@ -251,7 +252,7 @@ impl Schedule {
         let begins = longest.from_ns.saturating_sub(begin_ns) > quiet_ns;
         let ends = air.end_ns.saturating_sub(longest.to_ns) > quiet_ns;
         match () {
-            // A scan that asks on some channels and listens on others.
+            // A scan that probes on some channels and listens on others.
             () if !one_length => Cause::Scan,
             () if longest.count() <= SCAN_MAX && (begins || ends) => Cause::Scan,
             () if !steady => Cause::Unknown,
@@ -269,13 +270,13 @@ impl Schedule {
 }
 
 impl Period {
-    /// Its absences, those that were missed included.
+    /// Returns the number of absences, including missed ones.
     pub fn count(&self) -> u64 {
         (self.absences.1 - self.absences.0) as u64 + u64::from(self.missed)
     }
 }
 
-/// How many absences the distances in a run have place for.
+/// Returns the number of absences that are missing between those of a run.
 fn missed(absences: &[Absence], asleep_ns: u64, awake_ns: u64) -> u32 {
     let cycle = asleep_ns.saturating_add(awake_ns);
     absences
@@ -283,21 +284,21 @@ fn missed(absences: &[Absence], asleep_ns: u64, awake_ns: u64) -> u32 {
         .map(|pair| {
             let apart = pair[1].from_ns.saturating_sub(pair[0].from_ns);
             let cycles = apart.saturating_add(cycle / 2) / cycle.max(1);
-            // Only what fits into the rhythm is one that was missed.
+            // Only gaps that fit the rhythm contain missed absences.
             let off = apart.abs_diff(cycles.saturating_mul(cycle));
             if off < cycle / 4 { cycles.saturating_sub(1) } else { 0 }
         })
         .fold(0, |sum, missed| sum.saturating_add(u32::try_from(missed).unwrap_or(u32::MAX)))
 }
 
-/// Whether most absences are as long as a timer runs.
+/// Whether most absences have the length of a timer.
 fn is_timed(absences: &[Absence]) -> bool {
     let lengths: Vec<u64> = absences.iter().map(Absence::asleep_ns).collect();
     alike(&lengths) * 10 >= lengths.len() * 7
 }
 
-/// Lengths of a timer: near the median, or near a length that many have. A scan
-/// that asks on some channels and only listens on others (mac80211: 64 ms and 112 ms) has two.
+/// Counts lengths of a timer: near the median, or near a length that many absences have. A scan
+/// that probes on some channels and only listens on others (mac80211: 64 ms and 112 ms) has two.
 fn alike(lengths: &[u64]) -> usize {
     let mut lengths = lengths.to_vec();
     lengths.sort_unstable();
@@ -318,7 +319,7 @@ const fn is_near(length: u64, other: u64, part: u64) -> bool {
     length.abs_diff(other).saturating_mul(part) < length
 }
 
-/// The middle one; of an even number, the lower of the two.
+/// Returns the middle value; of an even number of values, the lower of the two.
 pub fn median(values: impl Iterator<Item = u64>) -> Option<u64> {
     let mut values: Vec<_> = values.collect();
     let middle = values.len().checked_sub(1)? / 2;

@@ -1,50 +1,50 @@
-//! Who is heard: each address once, with what is known of it, and the network that it belongs
-//! to. Addresses of groups are none of them.
+//! Stations on the air: each address once, with its properties and its network. Group addresses are
+//! no stations.
 
 use lasthop_units::MacAddr;
 use std::collections::BTreeMap;
 
-/// Number of a station in the order in which they were heard.
+/// Number of a station, in the order in which stations were heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StationId(u32);
 
 impl StationId {
-    /// As an index.
+    /// Returns the number as an index.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Most stations that are followed: passers-by who look for networks change their address
-/// again and again. Frames of the others are counted, and no more.
+/// Most stations that are followed: devices that look for networks change their address often.
+/// Frames of other stations are only counted.
 pub const STATIONS_MAX: usize = 65_536;
 
 /// A station or an access point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Station {
-    /// Its address.
+    /// MAC address of the station.
     pub address: MacAddr,
-    /// It sends beacons, or forwards for others.
+    /// Whether it sends beacons or forwards data for others.
     pub access_point: bool,
-    /// The access point with which it exchanges data frames; of an access point, itself.
+    /// Access point with which it exchanges data frames; for an access point, itself.
     pub bss: Option<StationId>,
 }
 
-/// All stations.
+/// All stations of a capture.
 #[derive(Debug, Default)]
 pub struct Stations {
     list: Vec<Station>,
     by_address: BTreeMap<MacAddr, StationId>,
-    /// The last ones that were looked for.
+    /// Results of the latest lookups.
     recent: [Option<(MacAddr, StationId)>; 4],
     next: usize,
-    /// Addresses beyond [`STATIONS_MAX`], each as often as it was heard.
+    /// Frames of addresses beyond [`STATIONS_MAX`].
     left_out: u64,
 }
 
 impl Stations {
-    /// The station with this address, which may be new; `None` for a group, and when there are
-    /// too many.
+    /// Returns the station with this address, and adds it if it is new; `None` for a group, or if
+    /// there are too many.
     pub fn of(&mut self, address: MacAddr) -> Option<StationId> {
         for (known, id) in self.recent.iter().flatten() {
             if *known == address {
@@ -72,24 +72,24 @@ impl Stations {
         Some(id)
     }
 
-    /// The station with this address, if it was heard.
+    /// Returns the station with this address, if it was heard.
     pub fn find(&self, address: MacAddr) -> Option<StationId> {
         self.by_address.get(&address).copied()
     }
 
-    /// What is known of a station.
+    /// Returns the properties of a station.
     pub fn get(&self, id: StationId) -> &Station {
         &self.list[id.index()]
     }
 
-    /// A station is an access point.
+    /// Marks a station as an access point.
     pub fn set_access_point(&mut self, id: StationId) {
         let station = &mut self.list[id.index()];
         station.access_point = true;
         station.bss = Some(id);
     }
 
-    /// A station exchanges data with an access point.
+    /// Notes that a station exchanges data with an access point.
     pub fn set_bss(&mut self, id: StationId, access_point: StationId) {
         let station = &mut self.list[id.index()];
         if !station.access_point {
@@ -97,17 +97,17 @@ impl Stations {
         }
     }
 
-    /// All of them in the order in which they were heard.
+    /// Returns all stations in the order in which they were heard.
     pub fn iter(&self) -> impl Iterator<Item = (StationId, &Station)> {
         self.list.iter().enumerate().map(|(index, station)| (StationId(index as u32), station))
     }
 
-    /// How many there are.
+    /// Returns the number of stations.
     pub const fn count(&self) -> usize {
         self.list.len()
     }
 
-    /// Frames of addresses beyond [`STATIONS_MAX`].
+    /// Returns the number of frames of addresses beyond [`STATIONS_MAX`].
     pub const fn left_out(&self) -> u64 {
         self.left_out
     }

@@ -1,26 +1,26 @@
-//! MPDUs of which only the Block Acks are captured: a monitor that cannot decode the rate, the
-//! width or the streams of data still hears what answers it. Each number that a bitmap
+//! MPDUs whose Block Acks are captured while the MPDUs are not. A monitor that cannot decode the
+//! rate, the width or the streams of data still hears its answers. Each number that a bitmap
 //! acknowledges for the first time is an MPDU that was sent (IEEE 802.11-2020, 10.25.6.5). The
-//! numbers of the first Block Ack may be older than the capture. Nothing else is known of these
-//! MPDUs, so that they take some bytes and no more.
+//! numbers of the first Block Ack may be older than the capture. These MPDUs need only some bytes
+//! of memory.
 
 use lasthop_units::SeqNo12;
 use lasthop_wifi::wire::control::Bitmap;
 
-/// The numbers of one TID that were acknowledged.
+/// Acknowledged numbers of one TID.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unheard {
     newest: Option<SeqNo12>,
-    /// A bit for each of the latest numbers: the newest is bit 0 of the first word.
+    /// A bit for each of the latest numbers. The newest is bit 0 of the first word.
     acknowledged: [u64; WORDS],
 }
 
-/// A Block Ack names 1 024 numbers at most.
+/// Words for the 1 024 numbers that a Block Ack names at most.
 const WORDS: usize = 1_024 / 64;
 
 impl Unheard {
-    /// How many numbers are acknowledged for the first time, and how many of them must have been
-    /// sent since the capture began.
+    /// Returns how many numbers are acknowledged for the first time, and how many of these MPDUs
+    /// were sent after the start of the capture.
     pub fn handle_block_ack(&mut self, bitmap: &Bitmap<'_>) -> (u64, u64) {
         let is_first = self.newest.is_none();
         let acknowledged = bitmap.received().map(|number| u64::from(self.is_new(number))).sum();
@@ -35,7 +35,7 @@ impl Unheard {
         }
         let behind = usize::from(self.newest.unwrap_or(number).distance_from(number));
         if behind >= 64 * WORDS {
-            // No Block Ack is so late: the sender has begun anew.
+            // No Block Ack is so late: the sender has restarted its numbers.
             *self = Self { newest: Some(number), ..Self::default() };
         }
         let behind = if behind >= 64 * WORDS { 0 } else { behind };
@@ -46,7 +46,7 @@ impl Unheard {
         is_new
     }
 
-    /// Makes place for `ahead` newer numbers.
+    /// Shifts the bits by `ahead` newer numbers.
     fn shift(&mut self, ahead: usize) {
         let (words, bits) = (ahead / 64, ahead % 64);
         for to in (0..WORDS).rev() {
@@ -65,8 +65,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// A set of all numbers that were ever acknowledged, counted without their wrap, does the
-        /// same.
+        /// A set of all acknowledged numbers, counted without their wrap, gives the same result.
         #[test]
         fn it_counts_each_number_once(
             start in 0u16..4_096,

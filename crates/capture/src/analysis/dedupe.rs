@@ -1,41 +1,41 @@
-//! Which MSDUs the MAC only repeats: by sender, receiver, TID and sequence number (IEEE Std
-//! 802.11-2020, 10.3.2.14). A frame with the Retry bit whose number was seen less than four seconds
-//! ago is a repetition.
+//! MAC retransmissions of MSDUs, recognised by sender, receiver, TID and sequence number (IEEE Std
+//! 802.11-2020, 10.3.2.14). A frame with the Retry bit is a retransmission if its number was used
+//! less than four seconds before.
 
 use crate::air::stations::StationId;
 use crate::numbers::Numbers;
 use lasthop_units::SeqNo12;
 use std::collections::BTreeMap;
 
-/// When MSDUs were last seen.
+/// Times of the latest MSDUs.
 #[derive(Debug, Default)]
 pub(super) struct Dedupe {
     seen: BTreeMap<Space, usize>,
     seen_at: Vec<Seen>,
-    /// Sender and receiver of each of `seen_at`; no receiver for groups.
+    /// Sender and receiver of each entry of `seen_at`; `None` for frames to groups.
     links: Vec<Option<(StationId, StationId)>>,
-    /// The last two that were looked for: most often one of the two directions of a flow.
+    /// Two latest lookups: most often the two directions of one flow.
     recent: [Option<(Space, usize)>; 2],
 }
 
 /// A sequence number space: sender, receiver and TID, which is 16 for frames without QoS.
 type Space = (u32, u32, u8);
 
-/// When each sequence number was last seen, in ns since 1970; none while nothing comes.
+/// Time of the latest MSDU of each sequence number, in ns since 1970; empty for an idle space.
 #[derive(Debug, Default)]
 struct Seen {
     numbers: Numbers<u64>,
     latest_ns: u64,
 }
 
-/// How long the MAC may repeat an MPDU, in ns.
+/// Longest time over which the MAC retransmits an MPDU, in ns.
 pub(crate) const REPEATS_NS: u64 = 4_000_000_000;
 /// Most sequence number spaces in which MSDUs are compared.
 const SPACES_MAX: usize = 1 << 20;
 
 impl Dedupe {
-    /// An MSDU was captured: the number of its sequence number space, and whether it is only
-    /// repeated; `None` if there are too many spaces.
+    /// Handles a captured MSDU. Returns the number of its sequence number space, and whether it is
+    /// a retransmission; `None` if there are too many spaces.
     pub fn note(
         &mut self,
         from: StationId,
@@ -58,7 +58,7 @@ impl Dedupe {
         Some((index as u32, again))
     }
 
-    /// What is idle takes no memory from now on.
+    /// Frees the memory of idle spaces.
     pub fn rest(&mut self, now_ns: u64) {
         for seen in &mut self.seen_at {
             if now_ns.saturating_sub(seen.latest_ns) >= super::IDLE_NS {
@@ -67,12 +67,12 @@ impl Dedupe {
         }
     }
 
-    /// Sender and receiver of a sequence number space.
+    /// Returns the sender and the receiver of a sequence number space.
     pub fn link(&self, space: u32) -> Option<(StationId, StationId)> {
         *self.links.get(space as usize)?
     }
 
-    /// The number of a space, which may be new.
+    /// Returns the number of a space, and adds the space if it is new.
     fn index(&mut self, key: Space) -> Option<usize> {
         if let Some((_, index)) = self.recent.iter().flatten().find(|(recent, _)| *recent == key) {
             return Some(*index);

@@ -1,11 +1,11 @@
-//! The interfaces of a file. A pcapng file may hold what several interfaces have captured: two
-//! radios on two channels, one channel twice, a monitor and a wire. Their packets are interleaved,
-//! so that each interface has its own air and its own flows: put together, one radio's frames would
-//! tear the A-MPDUs of the other, and a packet that both have captured would be a retransmission.
+//! Interfaces of a file. A pcapng file may hold the packets of several interfaces: two radios on
+//! two channels, one channel captured twice, a monitor and a wire. Their packets are interleaved,
+//! so each interface has its own air and its own flows. Otherwise the frames of one radio would
+//! split the A-MPDUs of the other, and a packet that both captured would be a retransmission.
 //!
-//! Sections of a file number their interfaces anew; those with the same number count as one. A
-//! radio that hops over channels is one interface and one air. Two radios under one number (a pcap
-//! file that was merged) cannot be separated: that is recognised by how often the channel changes.
+//! Sections of a file restart the interface numbers; interfaces with the same number count as one.
+//! A radio that hops over channels is one interface and one air. Two radios under one number (a
+//! merged pcap file) cannot be separated; the frequent channel changes show them.
 
 use super::check::Check;
 use super::dedupe::Dedupe;
@@ -15,13 +15,13 @@ use crate::link::LinkType;
 use crate::transport::Flows;
 use std::collections::BTreeMap;
 
-/// Interfaces that are analysed besides the first; packets of others are counted.
+/// Most interfaces that are analysed besides the main one. Packets of others are counted.
 pub const OTHERS_MAX: usize = 63;
 
-/// What is counted of an interface.
+/// Counts of an interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InterfaceCounts {
-    /// Packets.
+    /// Number of packets of the interface.
     pub packets: u64,
     /// Numbers of the first and the last packet.
     pub numbers: Option<(u64, u64)>,
@@ -29,11 +29,11 @@ pub struct InterfaceCounts {
     pub times: Option<(u64, u64)>,
     /// Packets by link type.
     pub links: BTreeMap<LinkType, u64>,
-    /// Frames by the centre of the channel in MHz, of radios that say it.
+    /// Number of frames by the centre of the channel in MHz, where headers name it.
     pub frequencies_mhz: BTreeMap<u16, u64>,
-    /// How often the channel changed from one frame to the next.
+    /// Number of channel changes from one frame to the next.
     pub channel_changes: u64,
-    /// The channel of the latest frame, and frames that are not in `frequencies_mhz` yet.
+    /// Channel of the latest frame, and its number of frames that are not yet in `frequencies_mhz`.
     latest: (u16, u64),
     pub(super) check: Check,
 }
@@ -41,9 +41,9 @@ pub struct InterfaceCounts {
 /// An interface besides the main one.
 #[derive(Debug, Default)]
 pub struct Interface {
-    /// What was counted of it.
+    /// Counts of the interface.
     pub counts: InterfaceCounts,
-    /// What it heard on the air.
+    /// Air as this interface captured it.
     pub air: Air,
     /// Flows of transport protocols.
     pub flows: Flows,
@@ -60,7 +60,7 @@ impl InterfaceCounts {
         *self.links.entry(link).or_default() += 1;
     }
 
-    /// Packets without a time came at this one.
+    /// Gives packets without a time this time.
     pub(super) fn begin(&mut self, at_ns: u64) {
         self.times = self.times.map(|_| (at_ns, at_ns));
     }
@@ -75,15 +75,14 @@ impl InterfaceCounts {
         self.latest = (mhz, 1);
     }
 
-    /// Frames by channel, those of the latest included.
+    /// Returns the number of frames by channel, including the latest ones.
     pub fn frequencies(&self) -> BTreeMap<u16, u64> {
         let mut counts = self.clone();
         counts.settle();
         counts.frequencies_mhz
     }
 
-    /// Whether frames of several channels come in such quick turns that one radio cannot have
-    /// captured them.
+    /// Whether the channel changes so often that no single radio can have captured the frames.
     pub fn is_several_radios(&self) -> bool {
         let (first, last) = self.times.unwrap_or_default();
         let limit = u128::from(last.saturating_sub(first)) * u128::from(HOPS_PER_S_MAX);

@@ -1,7 +1,6 @@
-//! What was seen of packets, one after the other, for those who put several captures together
-//! ([`crate::join`]): each packet of IP with the time of its PPDU, and each acknowledgement on the
-//! air. Nothing is written down unless [`Analysis::watch`](super::Analysis::watch) asks for it, and
-//! it is to be taken away packet by packet.
+//! Events for the analysis of several captures together ([`crate::join`]): each packet of IP with
+//! the time of its PPDU, and each acknowledgement on the air. Events are recorded only after
+//! [`Analysis::watch`](super::Analysis::watch); the caller takes them after each packet.
 
 use crate::air::AirEvent;
 use crate::air::stations::StationId;
@@ -9,11 +8,11 @@ use crate::join::{AirCarrier, Event, Header, Sighting};
 use crate::transport::Carrier;
 use std::collections::VecDeque;
 
-/// What is to be taken away.
+/// Events that the caller has not taken.
 #[derive(Debug, Default)]
 pub(super) struct Journal {
     events: VecDeque<Event>,
-    /// By interface: packets of the PPDU that has not ended.
+    /// Packets of the PPDU that has not ended, with their interface.
     open: Vec<(u32, Sighting)>,
 }
 
@@ -22,7 +21,7 @@ impl Journal {
         self.events.pop_front()
     }
 
-    /// A packet of IP; `bytes` is its length on the air or the wire.
+    /// Records a packet of IP. `bytes` is its length on the air or the wire.
     pub fn handle_packet(
         &mut self,
         interface: u32,

@@ -1,9 +1,9 @@
-//! CCMP-128 (IEEE 802.11-2020, 12.5.3): what is deciphered and authenticated of a data frame.
-//! Lengths are in octets. Replay is not checked: a monitor hears retransmissions. Leaves out
-//! CCMP-256 and protected management frames.
+//! CCMP-128 decryption and authentication of data frames (IEEE 802.11-2020, 12.5.3). Lengths are in
+//! octets. Replay is not checked, since a monitor hears retransmissions. CCMP-256 and protected
+//! management frames are not supported.
 //!
-//! Whether the A-MSDU Present bit is authenticated, two stations agree (SPP A-MSDU, 12.5.3.3.3);
-//! of a frame that has it, both readings are tried.
+//! Two stations agree whether the A-MSDU Present bit is authenticated (SPP A-MSDU, 12.5.3.3.3). For
+//! a frame with this bit, both readings are tried.
 
 use super::keys::Secret;
 use crate::frame::Frame;
@@ -15,12 +15,12 @@ use ctr::Ctr32BE;
 use ctr::cipher::{InnerIvInit, KeyInit, StreamCipher, StreamCipherSeek};
 use std::fmt;
 
-/// Length of the CCMP header in front of the data.
+/// Length of the CCMP header before the data.
 pub const HEADER_LEN: usize = 8;
-/// Length of the MIC behind it.
+/// Length of the MIC behind the data.
 pub const MIC_LEN: usize = 8;
 
-/// The longest AAD: Frame Control, three addresses, Sequence Control, Address 4, QoS Control.
+/// Longest AAD: Frame Control, three addresses, Sequence Control, Address 4, QoS Control.
 const AAD_LEN_MAX: usize = 30;
 /// Frame Control: subtype bits of data frames but the QoS bit, Retry, Power Management, More Data
 /// (not authenticated).
@@ -35,7 +35,7 @@ const AMSDU_PRESENT: u8 = 1 << 7;
 pub struct Key(Aes128Enc);
 
 impl Key {
-    /// The key of these octets.
+    /// Creates the key of these octets.
     pub fn new(key: &Secret<16>) -> Self {
         Self(Aes128Enc::new(key.as_bytes().into()))
     }
@@ -47,39 +47,40 @@ impl fmt::Debug for Key {
     }
 }
 
-/// A protected data frame, taken apart.
+/// Fields of a protected data frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Protected<'a> {
-    /// Which key of its group, 0 to 3; of a pair, most often 0.
+    /// Number of the key: 0 to 3 for a group; for a pair, most often 0.
     pub key_id: u8,
     nonce: [u8; 13],
     aad: [u8; AAD_LEN_MAX],
     aad_len: usize,
-    /// Where the QoS Control field is in the AAD, if it is an A-MSDU.
+    /// Position of the QoS Control field in the AAD, if the frame is an A-MSDU.
     amsdu: Option<usize>,
-    /// Ciphertext, as far as it was captured.
+    /// Captured part of the ciphertext.
     data: &'a [u8],
-    /// The MIC; `None` if a snap length has cut it off.
+    /// MIC of the frame; `None` if a snap length has cut it off.
     mic: Option<[u8; MIC_LEN]>,
     is_first_fragment: bool,
 }
 
-/// Why the body of a protected frame cannot be that of CCMP.
+/// Reason why the body of a protected frame cannot be CCMP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// No Extended IV: it is WEP.
+    /// The body has no Extended IV: it is WEP.
     Wep,
-    /// It has less than a CCMP header and a MIC.
+    /// The body is shorter than a CCMP header and a MIC.
     Short,
-    /// A snap length has left nothing behind the CCMP header.
+    /// A snap length has cut off everything behind the CCMP header.
     Cut,
 }
 
 impl<'a> Protected<'a> {
-    /// Takes a protected data frame with a body apart.
+    /// Reads the fields of a protected data frame with a body.
     ///
     /// # Errors
-    /// One that is not CCMP, or too short for it.
+    ///
+    /// Fails for a frame that is not CCMP, or too short for it.
     pub fn new(frame: &Frame<'a>) -> Result<Self, Refused> {
         let body = frame.body();
         let on_air = frame.body_bytes() as usize;
@@ -93,7 +94,7 @@ impl<'a> Protected<'a> {
             return Err(Refused::Wep);
         }
         let (data, mic) = if is_cut {
-            // Of the MIC, nothing or a part is left.
+            // The MIC is missing, or only a part of it is there.
             let length = on_air.checked_sub(HEADER_LEN + MIC_LEN).ok_or(Refused::Short)?;
             (rest.get(..length).unwrap_or(rest), None)
         } else {
@@ -135,14 +136,13 @@ impl<'a> Protected<'a> {
         })
     }
 
-    /// Whether a snap length has cut off the MIC, so that nothing is authenticated.
+    /// Whether a snap length has cut off the MIC, so that the data is not authenticated.
     pub const fn is_cut(&self) -> bool {
         self.mic.is_none()
     }
 
-    /// Deciphers the data into `out`, whose content is replaced; `false` if it is not by this
-    /// key: the MIC does not fit, or of a frame without, the data does not begin with a SNAP
-    /// header.
+    /// Deciphers the data into `out` and replaces its content. Returns `false` if the key is wrong:
+    /// the MIC does not fit, or the data of a frame without MIC does not begin with a SNAP header.
     pub fn open(&self, key: &Key, out: &mut Vec<u8>) -> bool {
         if self.mic.is_none() {
             return self.decipher(key, out);
@@ -165,7 +165,8 @@ impl<'a> Protected<'a> {
         cipher.decrypt_inout_detached(nonce, aad, buffer, &mic.into()).is_ok()
     }
 
-    /// Without a MIC: the key stream alone, from its second block on (RFC 3610, section 2.3).
+    /// Deciphers without a MIC: only the key stream, from its second block on (RFC 3610, section
+    /// 2.3).
     fn decipher(&self, key: &Key, out: &mut Vec<u8>) -> bool {
         out.clear();
         out.extend_from_slice(self.data);
@@ -180,7 +181,7 @@ impl<'a> Protected<'a> {
     }
 }
 
-/// Fields one behind the other.
+/// Authenticated fields in their order.
 struct Aad {
     bytes: [u8; AAD_LEN_MAX],
     len: usize,
@@ -195,7 +196,7 @@ impl Aad {
 
 /// Key ID octet, bit 5.
 const EXTENDED_IV: u8 = 1 << 5;
-/// How an MSDU of IP begins (LLC and SNAP, RFC 1042).
+/// First octets of an MSDU of IP (LLC and SNAP, RFC 1042).
 const SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
 
 #[cfg(test)]
@@ -204,7 +205,7 @@ mod tests {
     use crate::link::Radio;
     use lasthop_wifi::wire::frame::{Layout, View};
 
-    /// IEEE 802.11-2020, J.6.4: the only vector of CCMP. The frame has the Retry bit.
+    /// The only vector of CCMP in IEEE 802.11-2020, J.6.4. The frame has the Retry bit.
     const KEY: [u8; 16] = [
         0xc9, 0x7c, 0x1f, 0x67, 0xce, 0x37, 0x11, 0x85, 0x51, 0x4a, 0x8a, 0x19, 0xf2, 0xbd, 0xd5,
         0x2f,
@@ -244,7 +245,7 @@ mod tests {
         assert_eq!((out, protected.key_id), (DATA.to_vec(), 0));
     }
 
-    /// What is masked may change on the air, nothing else.
+    /// Only masked bits may change on the air.
     #[test]
     fn every_bit_but_those_that_are_masked_is_authenticated() {
         let key = Key::new(&Secret::new(KEY));
@@ -275,8 +276,7 @@ mod tests {
         }
     }
 
-    /// A frame that was cut is deciphered, and believed if it begins as MSDUs do: this one does
-    /// not.
+    /// A cut frame is deciphered, and accepted if it begins like an MSDU. This frame does not.
     #[test]
     fn a_cut_frame_is_deciphered_but_not_authenticated() {
         let key = Key::new(&Secret::new(KEY));
@@ -288,7 +288,7 @@ mod tests {
         }
         // Only the FCS is missing.
         assert!(!Protected::new(&frame(&FRAME, Some(60))).unwrap().is_cut());
-        // As if the data were a SNAP header of IP.
+        // The data begins like a SNAP header of IP.
         let mut snap = FRAME;
         for (at, octet) in [0xaa, 0xaa, 0x03, 0, 0, 0].into_iter().enumerate() {
             snap[32 + at] ^= DATA[at] ^ octet;

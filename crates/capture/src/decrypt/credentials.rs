@@ -1,19 +1,19 @@
-//! What the user knows: passphrases and pre-shared keys (IEEE 802.11-2020, J.4), for one
-//! network or for all that are heard, and the PMKs that follow from them. A passphrase has 8 to
-//! 63 printable ASCII characters, a key 64 hexadecimal digits, an SSID 1 to 32 octets.
+//! Credentials of the user: passphrases and pre-shared keys (IEEE 802.11-2020, J.4), for one
+//! network or for all, and the PMKs that follow from them. A passphrase has 8 to 63 printable ASCII
+//! characters, a key 64 hexadecimal digits, an SSID 1 to 32 octets.
 //!
-//! In `SSID:PASSPHRASE` either part may hold a colon, and a passphrase alone, too. Each reading
-//! that is allowed is tried; which one is right, the MIC of a handshake shows.
+//! In `SSID:PASSPHRASE` either part may contain a colon, and so may a passphrase without SSID.
+//! Every valid reading is tried; the MIC of a handshake shows the right one.
 
 use super::keys::{Pmk, Secret, psk};
 use std::collections::BTreeMap;
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// PMKs that are computed at most: each takes some milliseconds, and SSIDs come from the air.
+/// Most PMKs that are computed: each takes some milliseconds, and SSIDs come from the air.
 pub const PMKS_MAX: usize = 1_024;
 
-/// Longest SSID.
+/// Longest SSID, in octets.
 const SSID_LEN_MAX: usize = 32;
 
 /// Passphrases and pre-shared keys.
@@ -22,16 +22,17 @@ pub struct Credentials {
     readings: Vec<Reading>,
 }
 
-/// How a credential can be read.
+/// Reading of a credential.
 #[derive(Clone)]
 enum Reading {
     /// A pre-shared key.
     Psk(Pmk),
-    /// A passphrase; for all networks, if no SSID is named.
+    /// A passphrase for the network with this SSID, or for all networks.
     Passphrase { ssid: Option<Vec<u8>>, passphrase: Zeroizing<Vec<u8>> },
 }
 
-/// Text that is no credential. The text is not part of the message: it may be a secret.
+/// Error for text that is not a credential. The message does not contain the text, which may be a
+/// secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected a passphrase of 8 to 63 printable ASCII characters or a key of 64 hexadecimal \
@@ -47,7 +48,8 @@ impl Credentials {
     /// Adds `[SSID:]PASSPHRASE` or `[SSID:]KEY`.
     ///
     /// # Errors
-    /// Text that cannot be read as either.
+    ///
+    /// Fails for text that is neither.
     pub fn add(&mut self, text: &[u8]) -> Result<(), CredentialError> {
         let before = self.readings.len();
         self.add_reading(None, text);
@@ -64,10 +66,11 @@ impl Credentials {
         }
     }
 
-    /// Adds the credentials of a file, one on a line; empty lines are left out.
+    /// Adds the credentials of a file, one on each line; empty lines are skipped.
     ///
     /// # Errors
-    /// The first line that cannot be read, counted from 1.
+    ///
+    /// Fails at the first invalid line, and returns its number from 1.
     pub fn add_lines(&mut self, text: &[u8]) -> Result<(), (usize, CredentialError)> {
         for (index, line) in text.split(|octet| *octet == b'\n').enumerate() {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -78,7 +81,7 @@ impl Credentials {
         Ok(())
     }
 
-    /// There are none.
+    /// Whether there are no credentials.
     pub const fn is_empty(&self) -> bool {
         self.readings.is_empty()
     }
@@ -99,7 +102,7 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// A key of 64 hexadecimal digits.
+/// Parses a key of 64 hexadecimal digits.
 fn key_of(text: &[u8]) -> Option<Pmk> {
     if text.len() != 64 {
         return None;
@@ -114,29 +117,29 @@ fn key_of(text: &[u8]) -> Option<Pmk> {
     Some(secret)
 }
 
-/// PMKs, each computed when a handshake needs it for the first time.
+/// PMKs, each of which is computed when a handshake first requires it.
 #[derive(Debug)]
 pub struct Pmks {
     credentials: Credentials,
     known: BTreeMap<(usize, Vec<u8>), Pmk>,
-    /// PMKs that were not computed because there are too many.
+    /// Number of PMKs that were not computed because of the limit.
     left_out: u64,
 }
 
 impl Pmks {
-    /// Those of credentials.
+    /// Creates the PMKs of credentials.
     pub const fn new(credentials: Credentials) -> Self {
         Self { credentials, known: BTreeMap::new(), left_out: 0 }
     }
 
-    /// How often a PMK was not computed because of [`PMKS_MAX`].
+    /// Returns how often a PMK was not computed because of [`PMKS_MAX`].
     pub const fn left_out(&self) -> u64 {
         self.left_out
     }
 
-    /// Calls `tries` with each PMK that a network of these SSIDs may have, until it is satisfied.
-    /// Returns `false` if there are passphrases that could not be tried, because no name is known
-    /// or because of [`PMKS_MAX`].
+    /// Calls `tries` with each PMK that a network with these SSIDs may have, until it returns
+    /// `true`. Returns `false` if some passphrases could not be tried, because no name is known or
+    /// because of [`PMKS_MAX`].
     pub fn try_each(&mut self, ssids: &[Vec<u8>], mut tries: impl FnMut(&Pmk) -> bool) -> bool {
         let mut all = true;
         for (index, reading) in self.credentials.readings.iter().enumerate() {
@@ -170,7 +173,7 @@ impl Pmks {
 mod tests {
     use super::*;
 
-    /// The PMKs of one credential in a network called `IEEE`.
+    /// Returns the PMKs of one credential in a network called `IEEE`.
     fn pmks(text: &str) -> Vec<[u8; 32]> {
         let mut credentials = Credentials::default();
         credentials.add(text.as_bytes()).unwrap();
@@ -183,7 +186,7 @@ mod tests {
         found
     }
 
-    /// What J.4 has for passphrase and SSID, however they are written.
+    /// All notations of the passphrase and SSID of J.4 give its PMK.
     #[test]
     fn each_reading_is_tried() {
         let standard = *psk(b"password", b"IEEE").as_bytes();
@@ -225,7 +228,7 @@ mod tests {
         assert_eq!(line, 3);
     }
 
-    /// Networks by the thousand do not cost a PMK each without end.
+    /// Thousands of networks do not require an unlimited number of PMKs.
     #[test]
     fn pmks_are_bounded() {
         let mut credentials = Credentials::default();

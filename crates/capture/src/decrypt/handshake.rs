@@ -1,11 +1,11 @@
-//! What an access point and a station say to agree on keys (IEEE 802.11-2020, 12.7.6, 12.7.7),
-//! followed from outside: messages 1 to 4 of the 4-way handshake, both of the group key
-//! handshake, retransmissions and rekeying included. The MIC of a message proves a key.
+//! Key agreement of an access point and a station (IEEE 802.11-2020, 12.7.6, 12.7.7), as a monitor
+//! observes it: messages 1 to 4 of the 4-way handshake, both messages of the group key handshake,
+//! retransmissions, and rekeying. The MIC of a message proves a key.
 //!
-//! Two nonces and one message with a MIC are enough: messages 1 and 2, or 2 and 3, in either
-//! order. Message 1 has no MIC, and anybody can send it: several nonces are remembered, and a key
-//! is replaced only by one that a MIC proves. Read are PSK and PSK-SHA256 with CCMP-128; of the
-//! others, [`Obstacle::Unsupported`] says what they are.
+//! Two nonces and one message with a MIC are enough: messages 1 and 2, or 2 and 3, in either order.
+//! Message 1 has no MIC and can be forged, so several nonces are remembered, and only a key that a
+//! MIC proves replaces another one. PSK and PSK-SHA256 with CCMP-128 are supported;
+//! [`Obstacle::Unsupported`] names all others.
 
 use super::ccmp;
 use super::credentials::Pmks;
@@ -14,15 +14,14 @@ use lasthop_units::MacAddr;
 use lasthop_wifi::wire::eapol::{Kdes, Key};
 use lasthop_wifi::wire::elements::{Cipher, KeyManagement, Rsn};
 
-/// Nonces of each side that are remembered.
+/// Most nonces of each side that are remembered.
 const NONCES_MAX: usize = 3;
-/// Messages that are remembered until a key fits them, and their length in octets.
+/// Most messages that are remembered until a key fits them, and their greatest length in octets.
 const PENDING_MAX: usize = 3;
 const PENDING_LEN_MAX: usize = 1_024;
-/// Pairwise keys that are remembered: the last one, and those that frames which were sent before
-/// it may still have.
+/// Most pairwise keys that are remembered: the newest, and keys of frames that were sent before it.
 const SESSIONS_MAX: usize = 3;
-/// How much later than message 2 the replay counter of its message 3 may be.
+/// Greatest difference of the replay counters of message 2 and its message 3.
 const RETRANSMISSIONS_MAX: u64 = 4;
 
 /// An access point and a station.
@@ -34,18 +33,18 @@ pub struct Ends {
     pub supplicant: MacAddr,
 }
 
-/// Why there is no key.
+/// Reason why there is no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// Nothing that the user knows fits the handshake.
+    /// No credential fits the handshake.
     WrongPassphrase,
-    /// The network's name was not heard when it was needed.
+    /// The name of the network was not captured before it was required.
     SsidUnknown,
-    /// An AKM or a cipher that is not read here.
+    /// The AKM or the cipher is not supported.
     Unsupported(&'static str),
 }
 
-/// What is known of a pair's keys.
+/// State of the keys of a pair.
 #[derive(Debug, Default)]
 pub struct Pair {
     /// Nonces of the access point and of the station with their replay counters, the newest last.
@@ -53,9 +52,9 @@ pub struct Pair {
     s_nonces: Vec<(Nonce, u64)>,
     /// Messages with a MIC that no key fits yet.
     pending: Vec<Vec<u8>>,
-    /// Keys, the newest last.
+    /// Keys of the pair, the newest last.
     sessions: Vec<Session>,
-    /// Handshakes that led to a key.
+    /// Number of handshakes that led to a key.
     followed: u64,
     obstacle: Option<Obstacle>,
 }
@@ -71,31 +70,31 @@ pub struct Session {
 /// A group key that an access point has sent to a station.
 #[derive(Debug)]
 pub struct GroupKey {
-    /// Its number, 0 to 3.
+    /// Number of the key, 0 to 3.
     pub id: u8,
-    /// The key; `None` if it has not the length of CCMP-128.
+    /// Key; `None` if its length is not that of CCMP-128.
     pub key: Option<Secret<16>>,
-    /// What the RSN element beside it says of the cipher.
+    /// Cipher in the RSN element of the same message.
     pub cipher: Option<Cipher>,
 }
 
 impl Pair {
-    /// The keys of data, the newest first.
+    /// Returns the keys for data, the newest first.
     pub fn keys(&self) -> impl Iterator<Item = &ccmp::Key> {
         self.sessions.iter().rev().map(|session| &session.key)
     }
 
-    /// Why there is none.
+    /// Returns the reason why there is no key.
     pub const fn obstacle(&self) -> Option<Obstacle> {
         self.obstacle
     }
 
-    /// Handshakes that led to a key.
+    /// Returns the number of handshakes that led to a key.
     pub const fn followed(&self) -> u64 {
         self.followed
     }
 
-    /// A message of either handshake, to or from the access point.
+    /// Handles a message of either handshake, from or to the access point.
     pub fn handle_message(
         &mut self,
         ends: Ends,
@@ -111,7 +110,7 @@ impl Pair {
             self.obstacle = Some(Obstacle::Unsupported("WPA"));
             return Vec::new();
         }
-        // Message 2 says what the station has chosen.
+        // Message 2 contains the station's choice.
         if !information.has_ack()
             && !information.is_encrypted()
             && let Ok(Some(rsn)) = Kdes::new(message.key_data).elements().rsn()
@@ -142,7 +141,7 @@ impl Pair {
         }
     }
 
-    /// Looks at the messages again that no key fitted: a nonce (`a_nonce`) or a name has become
+    /// Tries messages without a fitting key again, because a nonce (`a_nonce`) or a name has become
     /// known.
     pub fn retry(
         &mut self,
@@ -160,8 +159,8 @@ impl Pair {
         group_keys
     }
 
-    /// A message with a MIC: by a known key, or by one that it makes known. With `a_nonce`, only
-    /// keys of this nonce are looked for.
+    /// Handles a message with a MIC: a known key fits it, or it makes a key known. With `a_nonce`,
+    /// only keys of this nonce are tried.
     fn handle_mic(
         &mut self,
         ends: Ends,
@@ -194,7 +193,7 @@ impl Pair {
         group_keys
     }
 
-    /// Looks for nonces and a PMK with which the MIC of a message is right.
+    /// Searches for nonces and a PMK with which the MIC of a message is right.
     fn find_session(
         &mut self,
         ends: Ends,
@@ -206,7 +205,7 @@ impl Pair {
         let Some(functions) = Functions::of_version(message.information.version()) else {
             return false;
         };
-        // Message 4 has no nonce, and nothing that 2 and 3 have not shown.
+        // Message 4 has no nonce, and no more information than messages 2 and 3.
         if message.nonce == [0; 32] {
             return false;
         }
@@ -250,7 +249,7 @@ impl Pair {
 }
 
 impl Session {
-    /// The group key in message 3, or in message 1 of a group key handshake.
+    /// Returns the group key in message 3, or in message 1 of a group key handshake.
     fn group_key(&self, message: &Key<'_>) -> Option<GroupKey> {
         let information = message.information;
         if !information.has_ack() || !information.is_encrypted() {
@@ -267,7 +266,8 @@ impl Session {
     }
 }
 
-/// Adds to a list that forgets its first when it is full; what is there already moves to its end.
+/// Adds an item to a list, which drops its first item when it is full. An item that is already in
+/// the list moves to the end.
 fn push<T: PartialEqKey>(list: &mut Vec<T>, item: T, max: usize) {
     list.retain(|known| !known.is_same(&item));
     if list.len() >= max {
@@ -276,7 +276,7 @@ fn push<T: PartialEqKey>(list: &mut Vec<T>, item: T, max: usize) {
     list.push(item);
 }
 
-/// When two entries of a list are of the same thing.
+/// Equality of two list entries, by the item that they describe.
 trait PartialEqKey {
     fn is_same(&self, other: &Self) -> bool;
 }
@@ -301,7 +301,7 @@ impl PartialEqKey for Session {
 
 const OTHER_AKM: &str = "another AKM";
 
-/// What is not read here of what a station has chosen.
+/// Returns the name of the unsupported AKM or cipher that a station has chosen.
 fn unsupported(rsn: &Rsn<'_>) -> Option<&'static str> {
     let akm = rsn.key_managements().next()?;
     let name = match akm {
@@ -318,7 +318,7 @@ fn unsupported(rsn: &Rsn<'_>) -> Option<&'static str> {
     Some(name)
 }
 
-/// The name of a cipher that is not read here.
+/// Returns the name of an unsupported cipher.
 pub fn unsupported_cipher(cipher: Cipher) -> Option<&'static str> {
     match cipher {
         Cipher::Ccmp128 | Cipher::UseGroup => None,

@@ -1,9 +1,9 @@
-//! Keys of an RSN and what they are made from (IEEE 802.11-2020, 12.7.1): PMK from a passphrase
-//! (J.4: PBKDF2, RFC 8018), PTK from PMK and nonces (12.7.1.3; PRF of 12.7.1.2, KDF of
-//! 12.7.1.6.2), MIC and encryption of EAPOL-Key frames (table 12-10; CMAC: RFC 4493, key wrap:
-//! RFC 3394). Keys are erased when they are dropped, and never displayed. Those of the AKMs
-//! 00-0F-AC:2 (PSK) and :6 (PSK-SHA256) with CCMP-128 only. Codes are not compared in constant
-//! time: whoever could measure it holds the file.
+//! Keys of an RSN and their derivation (IEEE 802.11-2020, 12.7.1): PMK from a passphrase (J.4:
+//! PBKDF2, RFC 8018), PTK from PMK and nonces (12.7.1.3; PRF of 12.7.1.2, KDF of 12.7.1.6.2), MIC
+//! and encryption of EAPOL-Key frames (table 12-10; CMAC: RFC 4493, key wrap: RFC 3394). Keys are
+//! erased when they are dropped, and never displayed. Only the AKMs 00-0F-AC:2 (PSK) and :6
+//! (PSK-SHA256) with CCMP-128 are supported. MICs are not compared in constant time: an attacker
+//! who could measure the time has the file.
 
 use aes::Aes128;
 use aes_kw::KwAes128;
@@ -19,22 +19,22 @@ use zeroize::{Zeroize, Zeroizing};
 /// A nonce of a handshake.
 pub type Nonce = [u8; 32];
 
-/// A key of `N` octets that is erased when it is dropped.
+/// A key of `N` octets, which is erased when it is dropped.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret<const N: usize>([u8; N]);
 
 impl<const N: usize> Secret<N> {
-    /// A key with these octets; the caller erases its own copy.
+    /// Creates a key with these octets. The caller erases the original.
     pub const fn new(bytes: [u8; N]) -> Self {
         Self(bytes)
     }
 
-    /// The octets of the key.
+    /// Returns the octets of the key.
     pub const fn as_bytes(&self) -> &[u8; N] {
         &self.0
     }
 
-    /// `M` octets from `start` on.
+    /// Returns `M` octets from `start` on.
     fn part<const M: usize>(&self, start: usize) -> Secret<M> {
         let mut part = Secret([0; M]);
         part.0.copy_from_slice(&self.0[start..start + M]);
@@ -54,17 +54,17 @@ impl<const N: usize> fmt::Debug for Secret<N> {
     }
 }
 
-/// A pairwise master key: with AKMs of pre-shared keys, the PSK.
+/// A pairwise master key. For AKMs with pre-shared keys, it is the PSK.
 pub type Pmk = Secret<32>;
 
-/// The PSK of a passphrase in a network (J.4): 4 096 rounds, some milliseconds.
+/// Derives the PSK of a passphrase in a network (J.4): 4 096 rounds, some milliseconds.
 pub fn psk(passphrase: &[u8], ssid: &[u8]) -> Pmk {
     let mut key = Secret([0; 32]);
     pbkdf2::pbkdf2_hmac::<Sha1>(passphrase, ssid, 4_096, &mut key.0);
     key
 }
 
-/// Which functions derive keys and protect EAPOL-Key frames.
+/// Functions that derive keys and protect EAPOL-Key frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Functions {
     /// Key Descriptor Version 2: PRF with HMAC-SHA-1, MIC by HMAC-SHA-1-128.
@@ -74,7 +74,7 @@ pub enum Functions {
 }
 
 impl Functions {
-    /// Those of a Key Descriptor Version, if they are known here.
+    /// Returns the functions of a Key Descriptor Version, if it is known.
     pub const fn of_version(version: u8) -> Option<Self> {
         match version {
             2 => Some(Self::Sha1),
@@ -88,16 +88,16 @@ impl Functions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ptk {
     functions: Functions,
-    /// Key confirmation key: of the MIC of EAPOL-Key frames.
+    /// Key confirmation key, for the MIC of EAPOL-Key frames.
     kck: Secret<16>,
-    /// Key encryption key: of their Key Data.
+    /// Key encryption key, for their Key Data.
     kek: Secret<16>,
-    /// Temporal key: of data.
+    /// Temporal key, for data.
     tk: Secret<16>,
 }
 
 impl Ptk {
-    /// The key of an access point and a station, each with its nonce (12.7.1.3).
+    /// Derives the key of an access point and a station from their nonces (12.7.1.3).
     pub fn new(
         functions: Functions,
         pmk: &Pmk,
@@ -118,7 +118,7 @@ impl Ptk {
         Self { functions, kck: key.part(0), kek: key.part(16), tk: key.part(32) }
     }
 
-    /// The temporal key.
+    /// Returns the temporal key.
     pub const fn temporal(&self) -> &Secret<16> {
         &self.tk
     }
@@ -129,14 +129,14 @@ impl Ptk {
             && mic(self.functions, self.kck.as_bytes(), key.frame) == Some(key.mic)
     }
 
-    /// The Key Data of a frame that is encrypted; `None` if it is not this key's.
+    /// Decrypts the Key Data of a frame; `None` if another key encrypted it.
     pub fn key_data(&self, wrapped: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
         unwrap(&self.kek, wrapped)
     }
 }
 
-/// The MIC of an EAPOL-Key frame (12.7.2): over all of it, the MIC's octets zero. `None` if the
-/// frame is too short to have one.
+/// Computes the MIC of an EAPOL-Key frame (12.7.2), over the whole frame with zeros in the MIC
+/// field. `None` if the frame is too short for a MIC.
 fn mic(functions: Functions, kck: &[u8; 16], frame: &[u8]) -> Option<[u8; eapol::MIC_LEN]> {
     let before = frame.get(..eapol::MIC_OFFSET)?;
     let behind = frame.get(eapol::MIC_OFFSET + eapol::MIC_LEN..)?;
@@ -149,7 +149,7 @@ fn mic(functions: Functions, kck: &[u8; 16], frame: &[u8]) -> Option<[u8; eapol:
     .copied()
 }
 
-/// The code of a message that is in pieces.
+/// Computes the MAC of a message in several parts.
 fn code<M: Mac + KeyInit>(key: &[u8], parts: &[&[u8]]) -> Zeroizing<Vec<u8>> {
     let mut mac = <M as KeyInit>::new_from_slice(key).expect("its length is the function's");
     for part in parts {
@@ -158,9 +158,9 @@ fn code<M: Mac + KeyInit>(key: &[u8], parts: &[&[u8]]) -> Zeroizing<Vec<u8>> {
     Zeroizing::new(mac.finalize().into_bytes().to_vec())
 }
 
-/// Opens what was wrapped by AES key wrap (RFC 3394); `None` if it was not by this key.
+/// Unwraps AES key wrap (RFC 3394); `None` if another key wrapped the data.
 fn unwrap(kek: &Secret<16>, wrapped: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
-    // The shortest that the RFC allows holds two blocks of eight octets.
+    // The shortest data in the RFC has two blocks of eight octets.
     if wrapped.len() < 24 {
         return None;
     }
@@ -170,7 +170,7 @@ fn unwrap(kek: &Secret<16>, wrapped: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     Some(data)
 }
 
-/// PRF of `N` octets (12.7.1.2).
+/// Computes the PRF with `N` octets (12.7.1.2).
 fn prf<const N: usize>(key: &[u8], label: &[u8], context: &[u8]) -> Secret<N> {
     let mut out = Secret([0; N]);
     for (index, chunk) in (0_u8..).zip(out.0.chunks_mut(20)) {
@@ -180,7 +180,7 @@ fn prf<const N: usize>(key: &[u8], label: &[u8], context: &[u8]) -> Secret<N> {
     out
 }
 
-/// KDF with HMAC-SHA-256 of `N` octets (12.7.1.6.2).
+/// Computes the KDF with HMAC-SHA-256 and `N` octets (12.7.1.6.2).
 fn kdf<const N: usize>(key: &[u8], label: &[u8], context: &[u8]) -> Secret<N> {
     let mut out = Secret([0; N]);
     let bits = (8 * N as u16).to_le_bytes();
@@ -253,9 +253,9 @@ mod tests {
         }
     }
 
-    /// 12.7.1.6.2 has no vector of its own: this is its formula over HMAC-SHA-256, which has one
-    /// (RFC 4231, test case 4). That the formula is right, a network with PSK-SHA256 shows in
-    /// `tests/psk`.
+    /// The KDF of 12.7.1.6.2 has no vector. The test computes its formula over HMAC-SHA-256, which
+    /// has one (RFC 4231, test case 4). A network with PSK-SHA256 in `tests/psk` confirms the
+    /// formula.
     #[test]
     fn the_kdf_is_hmac_over_counter_label_context_and_length() {
         let key = hex("0102030405060708090a0b0c0d0e0f10111213141516171819");
@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(code::<Hmac<Sha256>>(&key, &[&[0xcd; 50]])[..], hex(example));
     }
 
-    /// RFC 4493, section 4.
+    /// Vectors of RFC 4493, section 4.
     #[test]
     fn the_cmac_is_that_of_the_rfc() {
         let key = hex("2b7e151628aed2a6abf7158809cf4f3c");
@@ -289,7 +289,7 @@ mod tests {
         }
     }
 
-    /// RFC 3394, section 4.1.
+    /// Vectors of RFC 3394, section 4.1.
     #[test]
     fn the_key_wrap_is_that_of_the_rfc() {
         let kek = Secret::new(hex("000102030405060708090a0b0c0d0e0f").try_into().unwrap());

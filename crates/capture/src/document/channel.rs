@@ -1,4 +1,4 @@
-//! Networks, their stations, and the data between them.
+//! Networks, their stations, and data between them.
 
 use super::{millis, rounded, seconds, share};
 use crate::air::absence::{Absences, Notice};
@@ -11,37 +11,37 @@ use crate::series::Seconds;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Shares of the time on the air. Without the gaps between frames. Shares are absent where headers
-/// do not say rates, and of less than a beacon interval.
+/// Shares of the time on the air, without the gaps between frames. Shares are absent where headers
+/// have no rates, and below a beacon interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AirtimeSummary {
-    /// Share of the time in which something was sent that was heard, 0 to 1; of a receiver that
-    /// hops, the mean over its channels.
+    /// Share of the time in which frames were on the air, 0 to 1. For a hopping receiver, the mean
+    /// over its channels.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub utilisation: Option<f64>,
     /// Share of the busiest second; absent below a second.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub busiest_second: Option<f64>,
-    /// Share of Acks and CTS, whose senders do not name themselves.
+    /// Share of Acks and CTS, which do not name their senders.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub answers: Option<f64>,
-    /// PPDUs that were heard.
+    /// Number of captured PPDUs.
     pub ppdus: u64,
-    /// Channels that the receiver was on, by their centre in MHz, if there are several.
+    /// Channels of the receiver by their centre in MHz, if it was on several.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub channels: BTreeMap<String, ChannelSummary>,
 }
 
-/// A channel that the receiver was on for a part of the time.
+/// A channel on which the receiver spent a part of the time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChannelSummary {
-    /// Frames that were heard on it.
+    /// Number of captured frames on the channel.
     pub frames: u64,
-    /// Time that the receiver spent there in seconds, by the frames that were heard.
+    /// Time that the receiver spent on the channel, in seconds, judged by the captured frames.
     pub time_s: f64,
-    /// Share of that time in which something was heard, 0 to 1.
+    /// Share of that time in which frames were on the air, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub utilisation: Option<f64>,
 }
@@ -50,177 +50,183 @@ pub struct ChannelSummary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BssSummary {
-    /// Name of the network; absent if no beacon has it. Bytes that are no UTF-8, and control
+    /// Name of the network; absent if no beacon has it. Bytes that are not UTF-8, and control
     /// characters, are written as `\xb2`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ssid: Option<String>,
-    /// The newest standard that its beacons announce: `802.11n`, `802.11ac`, `802.11ax`, `802.11be`.
+    /// Newest standard that its beacons announce: `802.11n`, `802.11ac`, `802.11ax`, `802.11be`, or
+    /// `before 802.11n`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub standard: Option<String>,
-    /// How it is protected, by its beacons: `open`, `WEP or WPA`,
-    /// `WPA2-PSK`, `WPA3-SAE` and others.
+    /// Protection that its beacons announce: `open`, `WEP or WPA`, `WPA2-PSK`, `WPA3-SAE` and
+    /// others.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub protection: Option<String>,
-    /// Time between beacons in ms.
+    /// Beacon interval, in ms.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub beacon_interval_ms: Option<f64>,
-    /// Beacons that were heard.
+    /// Number of captured beacons.
     pub beacons: u64,
-    /// Share of the beacons that must have been sent and were not heard, 0 to 1, while the receiver
-    /// was on the channel that they name; absent if it never was.
+    /// Share of missing beacons, 0 to 1, while the receiver was on the channel that they name.
+    /// Absent if fewer than two were captured there.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub beacon_loss: Option<f64>,
-    /// Its access point as a sender.
+    /// Access point of the network, as a sender.
     pub access_point: StationSummary,
-    /// Its stations by address.
+    /// Other stations of the network, by address.
     pub stations: BTreeMap<String, StationSummary>,
 }
 
-/// A station, or an access point.
+/// A station or an access point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StationSummary {
-    /// Frames that it sent.
+    /// Number of captured frames that the station sent.
     pub frames: u64,
-    /// Level of what it sent at the monitor in dBm: mean, least, greatest.
+    /// Level of these frames at the monitor, in dBm: mean, least, greatest.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub signal_dbm: Option<[f64; 3]>,
-    /// Share of the time in which it sent, 0 to 1; of a receiver that hops, of the time on the
-    /// channels on which it was heard. Absent where headers do not say rates, and of less than a
-    /// beacon interval.
+    /// Share of the time in which the station sent, 0 to 1. For a hopping receiver, a share of the
+    /// time on the channels on which the station was heard. Absent where headers have no rates, and
+    /// below a beacon interval.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub airtime: Option<f64>,
-    /// Probe Requests that it sent.
+    /// Number of captured Probe Requests of the station.
     pub probe_requests: u64,
-    /// Data to the access point; absent if there was none.
+    /// Data to the access point; absent if none was captured or proved.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub up: Option<DirectionSummary>,
-    /// Data from the access point.
+    /// Data from the access point; absent if none was captured or proved.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub down: Option<DirectionSummary>,
-    /// When it was away; absent if it never said so.
+    /// Absences of the station; absent if it never announced one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub away: Option<ScheduleSummary>,
 }
 
-/// Data frames of one direction.
+/// Data frames from one station to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectionSummary {
-    /// Bodies of MSDUs, each once, that were captured, in Mb/s over the whole capture; of a
-    /// receiver that hops, over its time on the channels on which the sender was heard.
+    /// Captured bodies of MSDUs, each once, in Mb/s over the whole capture. For a hopping receiver,
+    /// over its time on the channels on which the sender was heard.
     pub throughput_mbps: f64,
-    /// The same in bytes.
+    /// Captured bodies of MSDUs, each once, in bytes.
     pub payload_bytes: u64,
-    /// PPDUs that were captured.
+    /// Number of captured PPDUs.
     pub ppdus: u64,
-    /// Of them, A-MPDUs.
+    /// Number of captured A-MPDUs.
     pub ampdus: u64,
-    /// MPDUs that were captured.
+    /// Number of captured MPDUs.
     pub mpdus: u64,
-    /// MPDUs that must have been sent, for an answer proves it, and were not captured.
+    /// MPDUs that were not captured, and that a Block Ack or a later retry proves.
     pub mpdus_missed: u64,
-    /// MPDUs that Acks and Block Acks acknowledge, captured or not, each once. MPDUs of the first
-    /// Block Ack may have been sent before the capture began.
+    /// MPDUs that Acks and Block Acks acknowledge, captured or not, each once. MPDUs in the first
+    /// Block Ack may be older than the capture.
     pub mpdus_acknowledged: u64,
-    /// Share of the MPDUs of this direction that the monitor has captured, 0 to 1, by the answers.
-    /// Where the share is low, other numbers of this direction are those of the captured part.
+    /// Share of the MPDUs that the monitor captured, 0 to 1, by Acks, Block Acks and gaps in the
+    /// sequence numbers. Where the share is low, other numbers describe only the captured part.
     pub captured: f64,
-    /// Estimated number of MPDUs, by that share; below a half the least number: captured MPDUs and
-    /// those that answers prove.
+    /// Estimated number of MPDUs. If less than half was captured, it is a lower bound: captured
+    /// MPDUs plus missed ones that are proved.
     pub mpdus_estimated: u64,
-    /// MPDUs in a PPDU in the mean.
+    /// Mean number of MPDUs in a PPDU.
     pub mpdus_per_ppdu: f64,
-    /// MPDUs in an A-MPDU in the mean, those that were missed included.
+    /// Mean number of MPDUs in an A-MPDU, including missed ones.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mpdus_per_ampdu: Option<f64>,
     /// Number of PPDUs by their number of MPDUs.
     pub ppdu_sizes: BTreeMap<u16, u64>,
-    /// MPDUs with the Retry bit that were captured.
+    /// Captured MPDUs with the Retry bit.
     pub retries: u64,
-    /// Estimated number of retries, by that share; below a half the least number: captured retries.
+    /// Estimated number of retries. If less than half of the MPDUs was captured, it is a lower
+    /// bound: captured retries.
     pub retries_estimated: u64,
-    /// Null frames that were captured: they are no MPDUs with data, and in no number above.
+    /// Captured Null frames. They carry no data and are in no number above.
     #[serde(skip_serializing_if = "crate::document::is_zero", default)]
     pub null_frames: u64,
-    /// Of them, those with the Retry bit.
+    /// Captured Null frames with the Retry bit.
     #[serde(skip_serializing_if = "crate::document::is_zero", default)]
     pub null_retries: u64,
-    /// Different MPDUs (chains of attempts with one sequence number).
+    /// Different MPDUs: chains of attempts with one sequence number.
     pub chains: u64,
-    /// Number of chains by their number of attempts, from 1; the last number holds all longer ones.
+    /// Number of chains by their number of attempts, from 1; the last number includes all longer
+    /// chains.
     pub attempts: Vec<u64>,
     /// Share of the chains that were acknowledged, 0 to 1.
     pub acknowledged: f64,
-    /// PPDUs after which no answer was captured.
+    /// PPDUs without a captured answer.
     pub unanswered: u64,
     /// Block Acks for this direction.
     pub block_acks: u64,
-    /// Block Ack Requests.
+    /// Block Ack Requests of the sender.
     pub block_ack_requests: u64,
-    /// MPDUs that a Block Ack left out right after they were sent.
+    /// MPDUs that the Block Ack right after them left out.
     pub holes: u64,
     /// Widest span of sequence numbers in one Block Ack.
     pub window: u16,
-    /// Share of the time that its PPDUs took, 0 to 1; absent as that of a station.
+    /// Share of the time on the air, 0 to 1. Absent under the same conditions as the share of a
+    /// station.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub airtime: Option<f64>,
-    /// Mean PHY rate, each PPDU weighted by its time on the air, in Mb/s.
+    /// Mean PHY rate, weighted by time on the air, in Mb/s.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub phy_rate_mbps: Option<f64>,
-    /// By PHY rate.
+    /// Results by PHY rate.
     pub rates: BTreeMap<String, RateSummary>,
 }
 
-/// What was sent at a PHY rate.
+/// Data at one PHY rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateSummary {
-    /// The rate in Mb/s.
+    /// PHY rate, in Mb/s.
     pub mbps: f64,
-    /// PPDUs.
+    /// Number of captured PPDUs.
     pub ppdus: u64,
-    /// MPDUs.
+    /// Number of captured MPDUs.
     pub mpdus: u64,
-    /// MPDUs with the Retry bit.
+    /// Captured MPDUs with the Retry bit.
     pub retries: u64,
-    /// Share of the MPDUs that did not get across, of those that an answer reports on, 0 to 1.
+    /// Share of the MPDUs that did not get across, 0 to 1, among those that an answer reports on.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub error_rate: Option<f64>,
 }
 
-/// When and why a station is away.
+/// Absences of a station, and their cause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScheduleSummary {
-    /// `scan`: it looks for networks on other channels; `power_save`; `time_sharing`: it serves
-    /// other channels in turn (AWDL, Wi-Fi Direct); `coexistence`: it lends its antenna to
-    /// Bluetooth; `periodic`: a timer begins and ends absences; `unknown`.
+    /// Cause of the absences. `scan`: the station looks for networks on other channels;
+    /// `power_save`; `time_sharing`: the station serves other channels in turn (AWDL, Wi-Fi
+    /// Direct); `coexistence`: the station shares its antenna with Bluetooth; `periodic`: a timer
+    /// starts and ends the absences; `unknown`.
     pub cause: String,
-    /// Absences that were seen.
+    /// Number of observed absences.
     pub absences: u64,
-    /// Median length of an absence in ms (a sleeping period: from the first frame that announces
-    /// it to the last that takes it back).
+    /// Median length of an absence, in ms. It is a sleeping period: from the first frame that
+    /// announces it to the last that takes it back.
     pub asleep_ms: f64,
-    /// Median time between two absences of one period in ms (an awoken period).
+    /// Median time between two absences of one period, in ms (an awoken period).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub awake_ms: Option<f64>,
-    /// Median number of absences in a period, those that were missed included.
+    /// Median number of absences in a period, including missed ones.
     pub absences_per_period: u32,
-    /// Median time from the begin of a period to the next in s.
+    /// Median time from the start of a period to the next, in seconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub every_s: Option<f64>,
-    /// Median time from the begin of an absence to that of the next in s, of those that come one by
-    /// one rather than in runs.
+    /// Median time from the start of an absence to the next, in seconds; for absences that come one
+    /// by one rather than in runs.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cycle_s: Option<f64>,
     /// Median number of sequence numbers that the station used in an absence for frames that were
-    /// not heard here.
+    /// not captured.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub numbers_passed: Option<u64>,
-    /// Periods in which absences follow each other closely: the latest, as many as of `list`.
+    /// Periods in which absences follow each other closely: the latest, at most as many as in
+    /// `list`.
     pub periods: Vec<PeriodSummary>,
-    /// The latest absences: 4 096, or fewer if there are more than 16 384 of all stations.
+    /// Latest absences: at most 4 096 of a station, and 16 384 of all stations.
     pub list: Vec<AbsenceSummary>,
 }
 
@@ -228,75 +234,74 @@ pub struct ScheduleSummary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PeriodSummary {
-    /// When the first absence began.
+    /// Start of the first absence.
     pub from_s: f64,
-    /// When the last one ended.
+    /// End of the last absence.
     pub to_s: f64,
-    /// Absences that were seen.
+    /// Number of observed absences.
     pub absences: u64,
-    /// Absences that must have been, by the rhythm of the others.
+    /// Number of missed absences, inferred from the rhythm of the others.
     pub missed: u32,
-    /// Throughput of both directions in Mb/s.
+    /// Throughput of both directions, in Mb/s.
     pub throughput_mbps: f64,
-    /// That of its lowest whole second.
+    /// Throughput of the lowest whole second, in Mb/s.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub lowest_second_mbps: Option<f64>,
 }
 
-/// An absence.
+/// An absence of a station.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AbsenceSummary {
-    /// When it began.
+    /// Start of the absence.
     pub from_s: f64,
-    /// When it ended.
+    /// End of the absence.
     pub to_s: f64,
     /// Numbers of its first and last frame.
     pub frames: [u64; 2],
-    /// How it was announced; absent if that was not heard.
+    /// Frames that announce the absence; absent if they were missed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub leave: Option<NoticeSummary>,
-    /// How it was taken back; absent if that was not heard.
+    /// Frames that take the absence back; absent if they were missed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub back: Option<NoticeSummary>,
-    /// Beacons of the access point in it.
+    /// Beacons of the access point during the absence.
     pub beacons: u32,
     /// PS-Polls, and other frames with the Power Management bit.
     pub polls: u32,
-    /// Data frames that the access point sent to the station in it.
+    /// Data frames from the access point to the station during the absence.
     pub sent_in_vain: u32,
-    /// Probe Requests of the station in it.
+    /// Probe Requests of the station during the absence.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub probe_requests: u32,
-    /// Sequence numbers that the station used in it for frames that were not heard here; absent if
-    /// that is not known.
+    /// Sequence numbers that the station used for frames that were not captured; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub numbers_passed: Option<u16>,
 }
 
-/// Frames that announce an absence, or take it back.
+/// Frames that announce an absence or take it back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoticeSummary {
-    /// When the first was captured.
+    /// Time of the first of these frames.
     pub from_s: f64,
-    /// When the last was captured, or the Ack that ended them.
+    /// Time of the last of these frames, or of the Ack that ended them.
     pub to_s: f64,
-    /// Numbers of the first and the last.
+    /// Numbers of the first and the last frame.
     pub frames: [u64; 2],
-    /// How many were captured.
+    /// Number of these frames that were captured.
     pub attempts: u32,
-    /// Of them, those with the Retry bit.
+    /// Frames with the Retry bit.
     pub retries: u32,
-    /// RTS before them.
+    /// RTS frames before them.
     pub rts: u32,
     /// Acks that were captured.
     pub acks: u32,
-    /// They were Null frames.
+    /// Whether they were Null frames.
     pub null: bool,
 }
 
-/// Most absences in a document, and most of one station.
+/// Most absences in a document, and most absences of one station.
 const LISTED_MAX: usize = 16_384;
 const LISTED_EACH_MAX: usize = 4_096;
 
@@ -336,10 +341,10 @@ impl AirtimeSummary {
     }
 }
 
-/// Shares of less time say nothing, in ns: a beacon interval of 100 TU.
+/// Shortest time of which a share is computed, in ns: a beacon interval of 100 TU.
 const SHARE_MIN_NS: u64 = 102_400_000;
 
-/// Time on the air as a share of a time; `None` if it is not known, or too little to be one.
+/// Computes a share of a time. Returns `None` if rates are unknown or the time is too short.
 fn air_share(air: &Air, airtime_ns: u64, time_ns: u64) -> Option<f64> {
     (air.has_rates() && time_ns >= SHARE_MIN_NS).then(|| share(airtime_ns, time_ns))
 }
@@ -391,7 +396,7 @@ pub(super) fn networks(air: &Air) -> BTreeMap<String, BssSummary> {
     networks
 }
 
-/// A station; `access_point` is that of its network, if it is not one itself.
+/// Summarises a station. `access_point` is that of its network; `None` for an access point.
 fn station(air: &Air, id: StationId, access_point: Option<StationId>) -> StationSummary {
     let heard = air.heard.get(id.index()).cloned().unwrap_or_default();
     let (sum, number) = heard.signal;
@@ -536,17 +541,17 @@ impl ScheduleSummary {
     }
 }
 
-/// Throughput in a stretch of time.
+/// Throughput over a range of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Throughput {
-    /// Over all seconds that it touches.
+    /// Mean over all seconds that the range touches, in Mb/s.
     pub mean_mbps: f64,
-    /// Of the lowest second that lies in it as a whole.
+    /// Lowest second that lies completely within the range, in Mb/s.
     pub lowest_mbps: Option<f64>,
 }
 
 impl Throughput {
-    /// Of these links together.
+    /// Sums the throughput of two links.
     pub fn of(air: &Air, links: [Option<&Link>; 2], from_ns: u64, to_ns: u64) -> Self {
         let first = air.second(from_ns);
         let last = air.second(to_ns).max(first);
@@ -554,7 +559,7 @@ impl Throughput {
         let bytes = Seconds::sum(links, &(first..last + 1), |second| second.payload_bytes);
         let whole = bytes.range(first + 1..last);
         let (count, least) = whole.fold((0, u64::MAX), |(n, least), (_, b)| (n + 1, least.min(*b)));
-        // A second without anything is not in the series.
+        // Seconds without payload are not in the series.
         let lowest = match (last - first).saturating_sub(1) {
             0 => None,
             all if count < all => Some(0),
@@ -568,12 +573,12 @@ impl Throughput {
     }
 }
 
-/// Length of the capture on the air in ns.
+/// Returns the length of the capture on the air, in ns.
 pub(crate) fn length_ns(air: &Air) -> u64 {
     air.end_ns.saturating_sub(air.begin_ns.unwrap_or(air.end_ns)).max(1)
 }
 
-/// Bytes in a time, in Mb/s.
+/// Converts bytes in a time to Mb/s.
 pub(crate) fn mbps(bytes: u64, ns: u64) -> f64 {
     rounded(bytes as f64 * 8e3 / ns.max(1) as f64, 1e3)
 }

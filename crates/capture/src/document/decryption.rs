@@ -1,20 +1,20 @@
-//! What became of protected frames, with credentials.
+//! Results for protected frames, with credentials.
 
 use super::is_zero;
 use crate::analysis::Analysis;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What became of protected frames. Each of them is in one of the numbers: `opened`, `opened_cut`
-/// and those under `closed`.
+/// Results for protected frames. Each frame is in one number: `opened`, `opened_cut`, or one under
+/// `closed`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DecryptionSummary {
-    /// Handshakes that led to a key, rekeying included.
+    /// Handshakes that led to a key, including rekeying.
     pub handshakes: u64,
-    /// Frames that were opened, authenticated by their MIC.
+    /// Frames that were opened and authenticated by their MIC.
     pub opened: u64,
-    /// Frames that were opened, of which a snap length has cut off the MIC.
+    /// Frames that were opened, and whose MIC a snap length has cut off.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub opened_cut: u64,
     /// Frames that were not opened.
@@ -23,42 +23,43 @@ pub struct DecryptionSummary {
     /// stations.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub wrong_passphrase: BTreeMap<String, u64>,
-    /// Handshake messages that were not followed, because too many stations were heard.
+    /// Handshake messages that were not followed, because the limit on stations was reached.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub messages_left_out: u64,
-    /// Names of networks for which no key was computed, because there are too many, each as often
-    /// as a handshake asked for it.
+    /// Requests for a key of a network name beyond the limit on computed keys, each as often as a
+    /// handshake made it.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub names_left_out: u64,
 }
 
-/// Frames that were not opened, by the reason; 0 is left out.
+/// Frames that were not opened, by reason. A reason without frames is absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClosedSummary {
-    /// No handshake between the two was heard before, or not enough of it.
+    /// Frames between stations of which no complete handshake was captured before.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub no_handshake: u64,
-    /// No passphrase fits the handshake.
+    /// Frames whose handshake no passphrase fits.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub wrong_passphrase: u64,
-    /// The passphrase is for all networks, and the name of this one was not heard.
+    /// Frames of a network whose name was not captured, where the passphrase is for all networks.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub ssid_unknown: u64,
-    /// By an AKM or a cipher that is not read: `SAE`, `IEEE 802.1X`, `OWE`, `fast transitions`,
-    /// `another AKM`, `WPA`, `TKIP`, `WEP`, `GCMP`, `CCMP-256`, `another cipher`.
+    /// Frames by the AKM or cipher that lasthop does not open: `SAE`, `IEEE 802.1X`, `OWE`, `fast
+    /// transitions`, `another AKM`, `WPA`, `TKIP`, `WEP`, `GCMP`, `CCMP-256`, `another cipher`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub unsupported: BTreeMap<String, u64>,
-    /// A key is known, but does not fit: a later handshake was missed, or the frame is damaged.
+    /// Frames for which a key is known but does not fit: a later handshake was missed, or the frame
+    /// is damaged.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub mic_wrong: u64,
-    /// A snap length has left so little that it cannot be seen whether a key fits.
+    /// Frames that a snap length has cut too short to check a key.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub cut: u64,
     /// Management frames, and data frames without a body.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub not_data: u64,
-    /// The frame check sequence was wrong.
+    /// Frames with a wrong check sequence.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub bad_fcs: u64,
 }
@@ -92,7 +93,7 @@ impl DecryptionSummary {
         })
     }
 
-    /// Frames that were opened.
+    /// Sums the frames that were opened.
     pub const fn opened(&self) -> u64 {
         self.opened + self.opened_cut
     }

@@ -6,18 +6,18 @@ use crate::transport::{self, Direction, FlowKey, Flows};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A flow of both directions.
+/// A flow in both directions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowSummary {
-    /// `tcp` or `udp`.
+    /// Protocol of the flow: `tcp` or `udp`.
     pub protocol: String,
-    /// From each end: address and port of the sender, and what it sent. An end that sent nothing
+    /// Packets by direction, under the address and port of the sender. An end that sent no packet
     /// is absent.
     pub from: BTreeMap<String, FlowDirectionSummary>,
 }
 
-/// What one end of a flow sent.
+/// Packets of one direction of a flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowDirectionSummary {
@@ -25,38 +25,38 @@ pub struct FlowDirectionSummary {
     pub from_s: f64,
     /// Time of the last packet.
     pub to_s: f64,
-    /// Packets; what the MAC repeats counts once.
+    /// Number of packets; MAC retransmissions count once.
     pub packets: u64,
-    /// Bytes of them, with IP headers.
+    /// Sum of their lengths, including IP headers, in bytes.
     pub bytes: u64,
-    /// Payload, each byte once.
+    /// Payload in bytes, each byte once.
     pub payload_bytes: u64,
-    /// The same in Mb/s, from the first to the last packet; absent if there is only one moment.
+    /// Payload in Mb/s, from the first to the last packet. Absent if both have the same time.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub throughput_mbps: Option<f64>,
-    /// Segments of TCP with payload.
+    /// TCP segments with payload.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub segments: Option<u64>,
-    /// Segments that were sent again: their bytes were seen before, or were passed over and carry
-    /// a later identification of IP than the segments that have overtaken them.
+    /// Retransmitted segments: their bytes were captured before, or they fill a gap and carry a
+    /// later IP identification than the segments behind the gap.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub retransmissions: Option<u64>,
-    /// Of them, those whose copy before was never acknowledged on the air.
+    /// Retransmissions whose previous copy was never acknowledged on the air.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub lost_on_air: Option<u64>,
-    /// Of them, those whose copy before was acknowledged on the air.
+    /// Retransmissions whose previous copy was acknowledged on the air.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub lost_elsewhere: Option<u64>,
-    /// Segments that others have overtaken; not among `retransmissions`.
+    /// Segments that others have overtaken. They are no retransmissions.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub out_of_order: Option<u64>,
-    /// Acknowledgements that repeat the one before.
+    /// Acknowledgements with the number of the previous one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub duplicate_acks: Option<u64>,
-    /// Most bytes that were sent and not acknowledged, as the monitor sees it.
+    /// Largest number of bytes in flight at the monitor.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub flight_bytes_max: Option<u32>,
-    /// From a segment to its acknowledgement at the monitor in ms: mean, least, greatest. The
+    /// Time from a segment to its acknowledgement at the monitor, in ms: mean, least, greatest. The
     /// times of both directions add up to the round trip.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ack_ms: Option<[f64; 3]>,

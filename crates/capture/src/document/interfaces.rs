@@ -1,4 +1,4 @@
-//! The interfaces of a file that has several.
+//! Interfaces of a file that has several.
 
 use super::channel::{self, AirtimeSummary, BssSummary};
 use super::flows::{self, FlowSummary};
@@ -7,42 +7,44 @@ use crate::finding::{Extent, Finding, findings};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What an interface of the file has captured.
+/// Results of one interface of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterfaceSummary {
-    /// Its number in the file, from 0.
+    /// Number of the interface in the file, from 0.
     pub interface: u32,
-    /// `airtime`, `networks`, `flows` and `findings` of the document are those of this interface.
+    /// Whether `airtime`, `networks`, `flows` and `findings` of the document are about this
+    /// interface.
     pub main: bool,
-    /// Packets.
+    /// Number of packets of the interface.
     pub frames: u64,
     /// Numbers of its first and last packet.
     pub frame_range: [u64; 2],
-    /// Packets by the kind of header in front of them.
+    /// Number of packets by link-layer header type.
     pub link_types: BTreeMap<String, u64>,
-    /// Frames by the centre of their channel in MHz, of receivers that say it.
+    /// Number of frames by the centre of their channel in MHz, where headers name it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub frequencies_mhz: BTreeMap<String, u64>,
-    /// Frames of several channels take such quick turns that no single radio can have captured
-    /// them: what is said of the air is of all together.
+    /// Whether the channel changes so often that no single radio can have captured the frames.
+    /// Results about the air then cover all of these radios together.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub several_radios: bool,
-    /// Shares of the time on the air, not of the main interface.
+    /// Shares of the time on the air. Absent for the main interface.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub airtime: Option<AirtimeSummary>,
-    /// Networks by the address of their access point, not of the main interface.
+    /// Networks, by the address of their access point. Absent for the main interface.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub networks: BTreeMap<String, BssSummary>,
-    /// Flows, not of the main interface.
+    /// Flows of TCP and UDP. Absent for the main interface.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub flows: BTreeMap<String, FlowSummary>,
-    /// What is wrong with the link, not of the main interface.
+    /// Problems of the link. Absent for the main interface.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub findings: Vec<Finding>,
 }
 
-/// All of them, if there are several, or if one holds what several radios have captured.
+/// Returns all interfaces if the file has several, or if one of them holds the frames of several
+/// radios.
 pub(super) fn interfaces(analysis: &mut Analysis) -> Vec<InterfaceSummary> {
     let Some(main) = analysis.interface else { return Vec::new() };
     let begin_ns = analysis.times().map_or(0, |(first, _)| first);

@@ -1,5 +1,5 @@
-//! What several captures show together. Times are seconds since the first packet of the file, by the
-//! clock of the place of reference.
+//! Results of several captures that were analysed together. Times are seconds since the first
+//! packet of the first file, by the clock of the reference capture.
 
 mod build;
 
@@ -10,302 +10,309 @@ use crate::analysis::Analysis;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What several captures show together.
+/// Results of several captures that were analysed together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JoinedSummary {
-    /// The capture by whose clock all times here are.
+    /// Name of the reference capture, whose clock gives all times in this document.
     pub reference: String,
-    /// The other files.
+    /// Files other than the first one.
     pub files: Vec<FileSummary>,
-    /// The places of capture: the interfaces of all files that have seen packets of IP.
+    /// Capture places: the interfaces of all files that captured packets of IP.
     pub places: Vec<PlaceSummary>,
-    /// What could not be put together, and why.
+    /// Captures that could not be aligned with the others, with the reason.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub problems: Vec<String>,
-    /// Flows of TCP that several places have seen.
+    /// TCP flows that several places captured.
     pub flows: BTreeMap<String, JoinedFlowSummary>,
-    /// Flows of TCP that one place only has seen, or whose path is not known.
+    /// Number of TCP flows that only one place captured, or whose path is unknown.
     pub flows_alone: u64,
-    /// The segments that took the longest, slowest first.
+    /// Slowest segments, in descending order of their delay.
     pub slowest: Vec<SlowSegmentSummary>,
-    /// How often segments were put together before 20 s were over, because there were too many.
+    /// Number of times that segments were matched before 20 s had passed, because the limit on kept
+    /// packets was reached.
     #[serde(skip_serializing_if = "super::is_zero", default)]
     pub hurried: u64,
-    /// It was interrupted: what came later is missing.
+    /// Whether reading was interrupted, so that later packets are missing.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub interrupted: bool,
-    /// What else was measured in these minutes, as it was said to be.
+    /// Results of other measurements in the same minutes, as given with `--context`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub context: Vec<ContextSummary>,
 }
 
-/// A file besides the first.
+/// A file other than the first one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileSummary {
-    /// The file, as it was named.
+    /// Name of the file as given on the command line.
     pub file: String,
-    /// Packets.
+    /// Number of packets in the file.
     pub frames: u64,
-    /// Packets by the kind of header in front of them.
+    /// Number of packets by link-layer header type.
     pub link_types: BTreeMap<String, u64>,
-    /// What is malformed: the first 1 000.
+    /// Malformed packets, at most 1 000.
     pub errors: Vec<ErrorSummary>,
-    /// Errors that are not among `errors`.
+    /// Number of malformed packets that are not in `errors`.
     #[serde(skip_serializing_if = "super::is_zero", default)]
     pub errors_left_out: u64,
-    /// What could not be used, or only in part.
+    /// Packets that could not be used, or only in part.
     pub unused: UnusedSummary,
 }
 
-/// An interface that has seen packets of IP.
+/// An interface that captured packets of IP.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlaceSummary {
-    /// Its name in what follows: the file, and the interface if there are several.
+    /// Name of the place in the rest of the document: the file, followed by the interface if the
+    /// file has several.
     pub name: String,
-    /// The file.
+    /// Name of the capture file.
     pub file: String,
-    /// The interface in it.
+    /// Number of the interface in the file.
     pub interface: u32,
-    /// It captures the air.
+    /// Whether the interface captures 802.11 frames.
     pub air: bool,
-    /// Packets of IP that it has seen; on the air, each attempt.
+    /// Number of captured packets of IP; on the air, each attempt counts.
     pub packets: u64,
-    /// Its clock; absent at the place of reference, and where it is not known.
+    /// Clock of the place. Absent at the reference place, and where the clock is unknown.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub clock: Option<ClockSummary>,
 }
 
-/// A clock compared with that of another place.
+/// A clock, compared with the clock of another place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockSummary {
-    /// The other place.
+    /// Name of the place it is compared with.
     pub against: String,
-    /// Packets in common that come from there and go there.
+    /// Number of packets that both places captured: from the other place to this one, and back.
     pub packets: [u64; 2],
-    /// What this clock shows more than the other one, in the middle of the common time, in s.
+    /// Offset of this clock in the middle of the common time, in seconds; positive if it is ahead
+    /// of the other clock.
     pub offset_s: f64,
-    /// How much faster it runs, in parts per million.
+    /// Rate by which this clock is faster than the other one, in parts per million.
     pub drift_ppm: f64,
-    /// How far the drift may be off.
+    /// Uncertainty of the drift, in parts per million.
     pub drift_uncertainty_ppm: f64,
-    /// How far its times may be off against those of the place of reference, in ms: half of the
-    /// least round trip between them. Absent if packets are known in one direction only: then the
-    /// offset holds their least delay.
+    /// Largest error of its times relative to the reference place, in ms: half of the least round
+    /// trip between the two places. Absent if packets are known in one direction only; the offset
+    /// then includes their least delay.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bound_ms: Option<f64>,
-    /// How much the least delays vary in the direction in which they vary less, in ms: how far the
-    /// offset may be off if least delays are the same in both directions.
+    /// Variation of the least delays in the steadier direction, in ms. The offset is wrong by at
+    /// most this much if the least delays of both directions are equal.
     pub spread_ms: f64,
-    /// By how much times contradict each other, in ms: packets are stamped late. It is part of
-    /// `bound_ms`.
+    /// Amount by which least differences contradict each other because hosts stamp packets late, in
+    /// ms. `bound_ms` includes it.
     #[serde(skip_serializing_if = "is_nothing", default)]
     pub stamped_late_ms: f64,
-    /// Time of the first and the last packet in common.
+    /// Times of the first and the last packet that both places captured.
     pub common_s: [f64; 2],
-    /// An earlier place that is the same: no packet goes from the one to the other.
+    /// An earlier place at the same point of the path: no packet travels between the two.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub same_as: Option<String>,
-    /// Flows that have another address or port here: they are translated between the two.
+    /// Number of flows with another address or port at this place: a translator (NAT) lies between
+    /// the two.
     #[serde(skip_serializing_if = "super::is_zero", default)]
     pub translated_flows: u64,
 }
 
-/// A flow that several places have seen.
+/// A flow that several places captured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JoinedFlowSummary {
-    /// From each end: address and port of the sender, and what became of what it sent.
+    /// Results by direction, under the address and port of the sender.
     pub from: BTreeMap<String, JoinedDirectionSummary>,
 }
 
-/// What became of what one end of a flow sent.
+/// One direction of a flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JoinedDirectionSummary {
-    /// The places on its path that are used, in the order in which packets pass them.
+    /// Places on the path, in the order in which packets pass them.
     pub path: Vec<String>,
-    /// Segments with payload, each copy: as they were on the air, or as they left where they were
-    /// not heard there.
+    /// Copies of segments with payload: captured on the air, or captured where they left and not
+    /// heard on the air.
     pub segments: u64,
-    /// Their payload in bytes.
+    /// Payload of these segments, in bytes.
     pub payload_bytes: u64,
-    /// Segments that were heard on the air.
+    /// Segments that were captured on the air.
     pub heard: u64,
-    /// Segments that were seen elsewhere, and not heard on the air.
+    /// Segments that another place captured, and the monitor did not.
     pub unheard: u64,
-    /// Segments that were heard and whose departure was not captured, though its place is.
+    /// Segments that were captured on the air but not at the place where they left.
     pub without_departure: u64,
-    /// Packets that a place on a wire has captured twice within 1 ms; they count once.
+    /// Packets that a wired place captured twice within 1 ms. They count once.
     #[serde(skip_serializing_if = "super::is_zero", default)]
     pub captured_twice: u64,
-    /// Packets that are left out, because their bytes were seen more than 64 times within 20 s.
+    /// Packets that are left out because their bytes appeared more than 64 times within 20 s.
     #[serde(skip_serializing_if = "super::is_zero", default)]
     pub left_out: u64,
-    /// Segments by how often they were sent on the air, from 1; the last number holds all above.
+    /// Segments by their number of attempts on the air, from 1; the last number includes all larger
+    /// ones.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub attempts: Vec<u64>,
     /// Parts of the delay of segments that got across.
     pub parts: PartsSummary,
-    /// The same of acknowledgements without payload that this end sent.
+    /// Parts of the delay of acknowledgements without payload.
     pub acknowledgements: PartsSummary,
-    /// From leaving until the acknowledgement came back, of segments that were sent once.
+    /// Time from departure until the acknowledgement came back, for segments that were sent once.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub round_trip: Option<DelaySummary>,
-    /// Segments by what became of them.
+    /// Segments by fate.
     pub fates: FatesSummary,
-    /// What was sent again.
+    /// Retransmissions of segments.
     pub retransmissions: RetransmissionSummary,
 }
 
-/// The parts of a delay.
+/// Parts of a delay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PartsSummary {
-    /// Between two wired places before the air.
+    /// Time between two wired places before the air.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wire_before: Option<DelaySummary>,
-    /// From the last wired place before the air until the first attempt on it begins: the queue of
-    /// the transmitter, and its wait for the channel.
+    /// Time from the last wired place before the air until the first attempt begins: the
+    /// transmitter's queue, and its channel access.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wait: Option<DelaySummary>,
-    /// `wait` holds the wire from the sender to the access point, too: no place in between is known.
-    /// Its least is about the wire's.
+    /// Whether `wait` includes the wire from the sender to the access point, because no place in
+    /// between was captured. The least value of `wait` is then about the delay of the wire.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub wait_holds_wire: bool,
-    /// From the begin of the first attempt to the end of the one that got it across.
+    /// Time from the start of the first attempt to the end of the successful one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub air: Option<DelaySummary>,
-    /// From the end of that attempt to the last wired place.
+    /// Time from the end of the successful attempt to the last wired place.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub behind: Option<DelaySummary>,
-    /// From the first to the last wired place.
+    /// Time from the first to the last wired place.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub total: Option<DelaySummary>,
 }
 
-/// Delays in milliseconds; the median and the percentile are within 0.4 %.
+/// Delays in milliseconds. The median and the percentile are within 0.4 %.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DelaySummary {
-    /// How many.
+    /// Number of delays.
     pub count: u64,
-    /// Least.
+    /// Least delay, in ms.
     pub least_ms: f64,
-    /// Median.
+    /// Median delay, in ms.
     pub p50_ms: f64,
-    /// 95th percentile.
+    /// 95th percentile of the delay, in ms.
     pub p95_ms: f64,
-    /// Greatest.
+    /// Greatest delay, in ms.
     pub max_ms: f64,
-    /// How many were below zero, as the clocks have it: these are further off than they seem.
+    /// Number of delays that are negative by the estimated clocks: the clocks are further off than
+    /// their bound.
     #[serde(skip_serializing_if = "super::is_zero", default)]
     pub below_zero: u64,
 }
 
-/// Copies of segments by what became of them.
+/// Number of copies of segments by fate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FatesSummary {
-    /// It arrived.
+    /// Copies that arrived.
     pub arrived: u64,
-    /// It left and was never heard on the air, though the air was captured: lost before the hop or
-    /// in its queue, or missed by the monitor each time.
+    /// Copies that left and were never captured on the air, although the air was captured: they
+    /// were lost before the hop or in its queue, or the monitor missed every attempt.
     pub lost_before: u64,
-    /// It was heard on the air and never acknowledged there.
+    /// Copies that were captured on the air and never acknowledged there.
     pub lost_on_air: u64,
-    /// It was acknowledged on the air and did not arrive.
+    /// Copies that were acknowledged on the air and did not arrive.
     pub lost_behind: u64,
-    /// It was lost between two places with no capture of the air.
+    /// Copies that were lost between two places with no capture of the air between them.
     pub lost_between: u64,
-    /// It was acknowledged on the air; nothing behind that is captured.
+    /// Copies that were acknowledged on the air, where nothing behind the air was captured.
     pub across_air: u64,
-    /// Not known.
+    /// Copies whose fate is unknown.
     pub unknown: u64,
 }
 
-/// What was sent again.
+/// Retransmissions of segments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RetransmissionSummary {
-    /// Retransmissions by what became of the copy before. Those whose copy before had arrived are
-    /// spurious: the acknowledgement was late, or lost.
+    /// Retransmissions by the fate of the previous copy. A retransmission of a copy that had
+    /// arrived is spurious: its acknowledgement was late or lost.
     pub copy_before: FatesSummary,
-    /// Retransmissions that left within 1 ms after an acknowledgement came: duplicates or SACK.
+    /// Retransmissions within 1 ms after an acknowledgement came (duplicate acknowledgements or
+    /// SACK).
     pub after_acknowledgement: u64,
-    /// Others: a timer.
+    /// Other retransmissions, which a timer caused.
     pub after_timer: u64,
-    /// From the copy before to the retransmission.
+    /// Time from the previous copy to the retransmission.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub after: Option<DelaySummary>,
 }
 
-/// A segment that took long.
+/// A segment with a long delay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SlowSegmentSummary {
-    /// The flow.
+    /// Flow of the segment.
     pub flow: String,
-    /// Its sender.
+    /// Address and port of the sender.
     pub from: String,
-    /// Number of its first byte, as it is on the wire.
+    /// Sequence number of its first byte, as on the wire.
     pub sequence: u32,
-    /// Its payload in bytes.
+    /// Payload of the segment, in bytes.
     pub payload_bytes: u32,
-    /// When it was seen first.
+    /// Time at which the segment was first captured.
     pub at_s: f64,
-    /// From the first to the last place that has seen it.
+    /// Time from the first to the last place that captured it, in ms.
     pub seen_ms: f64,
-    /// Number of its packet where it left.
+    /// Packet number in the capture where the segment left.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub left_frame: Option<u64>,
-    /// Numbers of its first and last attempt in the capture of the air.
+    /// Packet numbers of its first and last attempt in the capture of the air.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub air_frames: Option<[u64; 2]>,
-    /// Number of its packet where it arrived.
+    /// Packet number in the capture where the segment arrived.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub arrived_frame: Option<u64>,
-    /// Attempts on the air that were captured.
+    /// Number of captured attempts on the air.
     pub attempts: u32,
-    /// Until its first attempt.
+    /// Time until the first attempt, in ms.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wait_ms: Option<f64>,
-    /// From its first attempt to the one that got it across.
+    /// Time from the first attempt to the end of the successful one, in ms.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub air_ms: Option<f64>,
-    /// From that to its arrival.
+    /// Time from the successful attempt to the arrival, in ms.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub behind_ms: Option<f64>,
-    /// It was sent again after so long.
+    /// Time until the segment was sent again, in ms.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sent_again_after_ms: Option<f64>,
-    /// What made its sender do so: `acknowledgement` or `timer`.
+    /// Cause of the retransmission: `acknowledgement` or `timer`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sent_again_by: Option<String>,
-    /// What became of it: a key of `fates`.
+    /// Fate of the segment: a key of `fates`.
     pub fate: String,
 }
 
-/// What else was measured.
+/// Results of another measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContextSummary {
-    /// The file, as it was named.
+    /// Name of the file as given on the command line.
     pub file: String,
-    /// `apq` or `franc`.
+    /// Kind of the measurement: `apq` or `franc`.
     pub kind: String,
-    /// Its main figures.
+    /// Main figures of the measurement.
     pub sentences: Vec<String>,
 }
 
 /// A file that was read, for the document.
 pub struct JoinedFile<'a> {
-    /// As it was named.
+    /// Name of the file as given on the command line.
     pub name: &'a str,
-    /// What was read of it.
+    /// Analysis of the file.
     pub analysis: &'a Analysis,
 }
 

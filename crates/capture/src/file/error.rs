@@ -1,72 +1,72 @@
-//! What can be wrong with a capture file, and where.
+//! Errors of a capture file, with their position.
 
 use std::fmt;
 use std::io;
 
-/// A capture that cannot be read, or not to its end.
+/// Error of a capture file that cannot be read, or not to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// There is nothing to read.
+    /// The file has no bytes.
     #[error("the file is empty")]
     Empty,
-    /// It begins with something else.
+    /// The file is not a capture.
     #[error(
         "not a capture: it begins with {}; expected pcap (d4c3b2a1, 4d3cb2a1 or the same reversed) \
          or pcapng (0a0d0d0a), compressed with gzip, zstd or not at all",
         hex(begins)
     )]
     NotACapture {
-        /// Its first bytes, four at most.
+        /// First bytes of the file, at most four.
         begins: Vec<u8>,
     },
-    /// A field does not make sense, or the file ends in it.
+    /// A field has an invalid value, or the file ends within it.
     #[error("{} field {field} at offset {offset}: {reason}", place(*packet))]
     Field {
-        /// Number of the packet that it belongs to, from 1; 0 before the first.
+        /// Number of the packet, from 1; 0 before the first.
         packet: u64,
         /// Name of the field.
         field: &'static str,
-        /// Where it begins in the file.
+        /// Offset of the field in the file.
         offset: u64,
-        /// What is wrong.
+        /// Reason of the error.
         reason: Reason,
     },
-    /// The system, or what unpacks the file, reports an error.
+    /// The operating system or the decompression reports an error.
     #[error("cannot read on at offset {offset}: {source}")]
     Io {
-        /// How far it was read.
+        /// Offset up to which the file was read.
         offset: u64,
-        /// The error.
+        /// Error of the operating system or the decompression.
         source: io::Error,
     },
 }
 
-/// What is wrong with a field.
+/// Reason why a field is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The file ends within it.
     Cut {
-        /// Bytes that it takes.
+        /// Length of the field, in bytes.
         needs: u64,
-        /// Bytes that are left.
+        /// Remaining bytes of the file.
         left: u64,
     },
-    /// Its value is not allowed.
+    /// The value is not allowed.
     Value {
-        /// What was found.
+        /// Value in the file.
         found: u64,
-        /// What would have been right.
+        /// Values that are allowed.
         allowed: &'static str,
     },
 }
 
 impl ReadError {
-    /// Whether the file just ends too early.
+    /// Whether the file only ends too early.
     pub const fn is_cut(&self) -> bool {
         matches!(self, Self::Field { reason: Reason::Cut { .. }, .. })
     }
 
-    /// The packet that it is about, from 1, if there is one.
+    /// Returns the number of the packet with the error, from 1, if there is one.
     pub const fn packet(&self) -> Option<u64> {
         match self {
             Self::Field { packet, .. } if *packet > 0 => Some(*packet),
@@ -74,7 +74,7 @@ impl ReadError {
         }
     }
 
-    /// Where in the file, if it has a place.
+    /// Returns the offset of the error in the file, if it has one.
     pub const fn offset(&self) -> Option<u64> {
         match self {
             Self::Field { offset, .. } | Self::Io { offset, .. } => Some(*offset),

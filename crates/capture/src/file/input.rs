@@ -1,18 +1,19 @@
-//! Bytes to read, through a buffer of fixed size that grows only for a packet that is longer.
-//! What gzip or zstd has compressed is unpacked on the way.
+//! Reader of bytes through a buffer of fixed size, which grows only for a longer packet. Data that
+//! is compressed with gzip or zstd is decompressed.
 
 use super::error::{ReadError, Reason};
 use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read};
 
-/// Bytes that are read at once. What fits into a processor's cache is faster than more.
+/// Size of the buffer, in bytes. A buffer that fits a processor's cache is faster than a larger
+/// one.
 const BUFFER_BYTES: usize = 256 << 10;
 
 pub(super) struct Input {
     source: Box<dyn Read>,
     buffer: Vec<u8>,
-    /// What is in the buffer: `start..end`.
+    /// Bytes in the buffer, from `start` to `end`.
     start: usize,
     end: usize,
     /// Offset of `start` in the file.
@@ -20,7 +21,7 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Unpacks what is compressed.
+    /// Creates a reader, with decompression if the data is compressed.
     pub(super) fn new(mut source: Box<dyn Read>) -> Result<Self, ReadError> {
         let mut magic = Vec::new();
         let begins = source.by_ref().take(4).read_to_end(&mut magic);
@@ -29,19 +30,19 @@ impl Input {
         let source: Box<dyn Read> = match *magic {
             [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(whole)),
             [0x28, 0xb5, 0x2f, 0xfd] => Box::new(Zstd::new(whole)),
-            // A skippable frame (RFC 8878, 3.1.2), with which some programs begin.
+            // Some programs begin with a skippable frame (RFC 8878, 3.1.2).
             [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Box::new(Zstd::new(whole)),
             _ => Box::new(whole),
         };
         Ok(Self { source, buffer: vec![0; BUFFER_BYTES], start: 0, end: 0, offset: 0 })
     }
 
-    /// Offset of the next byte in the file.
+    /// Returns the offset of the next byte in the file.
     pub(super) const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The next `length` bytes, which stay where they are; fewer at the end of the file.
+    /// Returns the next `length` bytes without consuming them; fewer at the end of the file.
     pub(super) fn peek(&mut self, length: usize) -> Result<&[u8], ReadError> {
         if self.end - self.start < length {
             self.fill(length)?;
@@ -49,10 +50,11 @@ impl Input {
         Ok(&self.buffer[self.start..self.end.min(self.start + length)])
     }
 
-    /// The next `length` bytes, which stay where they are.
+    /// Returns the next `length` bytes without consuming them.
     ///
     /// # Errors
-    /// If the file ends before that: `field` of `packet` is cut.
+    ///
+    /// Fails if the file ends before: `field` of `packet` is cut.
     pub(super) fn need(
         &mut self,
         length: usize,
@@ -70,7 +72,7 @@ impl Input {
         Ok(&self.buffer[self.start..self.start + length])
     }
 
-    /// Takes bytes that [`need`](Self::need) has shown to be there.
+    /// Consumes bytes that [`need`](Self::need) has returned.
     pub(super) fn take(&mut self, length: usize) -> &[u8] {
         let from = self.start;
         self.start = self.end.min(from + length);
@@ -78,7 +80,7 @@ impl Input {
         &self.buffer[from..self.start]
     }
 
-    /// Reads until there are `length` bytes, or no more.
+    /// Reads until the buffer has `length` bytes, or the file ends.
     #[cold]
     fn fill(&mut self, length: usize) -> Result<(), ReadError> {
         self.buffer.copy_within(self.start..self.end, 0);
@@ -104,7 +106,7 @@ impl Input {
 
 type Whole = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;
 
-/// Unpacks zstd: one frame after the other, as `zstd -d` does.
+/// Decompresses zstd frames one after the other, as `zstd -d` does.
 struct Zstd {
     state: State,
 }
@@ -145,7 +147,7 @@ impl Read for Zstd {
     }
 }
 
-/// Skips what a decoder need not understand (RFC 8878, 3.1.2); whether a frame follows.
+/// Skips skippable frames (RFC 8878, 3.1.2). Returns whether another frame follows.
 fn skip_to_frame(source: &mut BufReader<Whole>) -> io::Result<bool> {
     use std::io::BufRead;
     loop {
@@ -153,8 +155,8 @@ fn skip_to_frame(source: &mut BufReader<Whole>) -> io::Result<bool> {
         if head.is_empty() {
             return Ok(false);
         }
-        // Four bytes may lie across two reads: then they are not looked at, and an unusual
-        // place for a skippable frame is an error of the decoder.
+        // Four bytes may span two reads. Then they are not checked, and a skippable frame at this
+        // unusual place is an error of the decoder.
         let [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] = *head else { return Ok(true) };
         let mut header = [0; 8];
         source.read_exact(&mut header)?;

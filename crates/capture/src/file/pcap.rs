@@ -1,14 +1,13 @@
-//! The pcap format (draft-ietf-opsawg-pcap): a header of 24 bytes, then for each packet 16
-//! bytes and what was captured of it. Either byte order, times in microseconds or
-//! nanoseconds. The variant of A. Kuznetzov's libpcap (8 bytes more for each packet) is read,
-//! too.
+//! The pcap format (draft-ietf-opsawg-pcap): a header of 24 bytes, then for each packet a header of
+//! 16 bytes and its captured bytes. Either byte order, times in microseconds or nanoseconds. The
+//! variant of A. Kuznetzov's libpcap, with 8 more bytes for each packet, is supported.
 
 use super::error::{ReadError, Reason};
 use super::input::Input;
 use super::{Head, PACKET_BYTES_MAX};
 use crate::link::LinkType;
 
-/// Byte order, unit of time and size of a packet's header, all from the magic number.
+/// Byte order, unit of time and size of packet headers, all from the magic number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Encoding {
     big_endian: bool,
@@ -45,10 +44,10 @@ pub(super) struct Reader {
     fcs_bytes: Option<u8>,
 }
 
-/// Length in bytes of the file's header.
+/// Length of the file header, in bytes.
 const HEADER_BYTES: usize = 24;
-/// In the field of the link type: the length of the FCS is given in the top four bits, in
-/// units of two bytes.
+/// Bit of the link type field: its top four bits specify the length of the FCS, in units of two
+/// bytes.
 const FCS_IS_KNOWN: u32 = 1 << 26;
 
 impl Reader {

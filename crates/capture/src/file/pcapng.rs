@@ -1,7 +1,7 @@
-//! The pcapng format (draft-ietf-opsawg-pcapng): blocks of a type and a length. Sections in
-//! either byte order, interfaces, and packets in the three blocks that there have been
-//! (enhanced, simple, obsolete). Other blocks are skipped, options too, but those of an
-//! interface that say how its times and frames are to be read.
+//! The pcapng format (draft-ietf-opsawg-pcapng): blocks with a type and a length. Sections in
+//! either byte order, interfaces, and packets in all three blocks (enhanced, simple, obsolete).
+//! Other blocks are skipped, and so are options, except those of an interface about its times and
+//! frames.
 
 use super::error::{ReadError, Reason};
 use super::input::Input;
@@ -12,17 +12,17 @@ use crate::link::LinkType;
 pub(super) struct Reader {
     big_endian: bool,
     interfaces: Vec<Interface>,
-    /// Bytes after the last packet that belong to its block.
+    /// Bytes of the block of the last packet that were not read.
     rest: usize,
 }
 
 #[derive(Clone, Copy)]
 struct Interface {
     link: LinkType,
-    /// Bytes that are captured of a packet at most; 0 is no limit.
+    /// Most captured bytes of a packet; 0 means no limit.
     snap_length: u32,
     resolution: Resolution,
-    /// Seconds to add to its times.
+    /// Seconds to add to packet times.
     offset_s: i64,
     fcs_bytes: Option<u8>,
 }
@@ -30,9 +30,9 @@ struct Interface {
 /// Units of time in a second (option `if_tsresol`).
 #[derive(Clone, Copy)]
 enum Resolution {
-    /// 10 to this power.
+    /// Exponent of 10.
     Decimal(u8),
-    /// 2 to this power.
+    /// Exponent of 2.
     Binary(u8),
 }
 
@@ -43,9 +43,9 @@ const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
 
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
-/// Bytes of a block besides its body: type, length, length again.
+/// Bytes of a block outside of its body: type, length, length again.
 const BLOCK_BYTES: usize = 12;
-/// Longest block that is read. Others, which are skipped, may be as long as they like.
+/// Longest block that is read. Skipped blocks may have any length.
 const INTERFACE_BYTES_MAX: u32 = 1 << 20;
 
 const OPTION_END: u16 = 0;
@@ -117,7 +117,7 @@ impl Reader {
         }
     }
 
-    /// A section begins: byte order and interfaces are its own.
+    /// Begins a section, with a byte order and interfaces.
     fn section(&mut self, input: &mut Input, packet: u64) -> Result<(), ReadError> {
         let start = input.offset();
         let head = input.need(16, packet, "section header")?;
@@ -181,7 +181,7 @@ impl Reader {
         Ok(interface)
     }
 
-    /// A packet with an interface and a time. `left` bytes of its block follow.
+    /// Reads the header of a packet with an interface and a time. `left` bytes of its block follow.
     fn packet(
         &mut self,
         input: &mut Input,
@@ -221,7 +221,7 @@ impl Reader {
         })
     }
 
-    /// A packet without time, of the first interface.
+    /// Reads the header of a packet without time, of the first interface.
     fn simple_packet(
         &mut self,
         input: &mut Input,
@@ -250,7 +250,7 @@ impl Reader {
         Ok(Head { offset, interface: 0, link, at_ns: None, captured, length, fcs_bytes })
     }
 
-    /// Length of a packet's data, which must fit into its block.
+    /// Reads the length of a packet's data, which must fit into its block.
     fn captured(
         &self,
         captured: u32,
@@ -269,17 +269,17 @@ impl Reader {
     }
 }
 
-/// How the header of a packet block is laid out.
+/// Layout of the header of a packet block.
 #[derive(Clone, Copy)]
 struct Fields {
-    /// The interface has 32 bits; otherwise 16, and a count of drops follows.
+    /// Whether the interface has 32 bits; otherwise it has 16, and a count of drops follows.
     wide_interface: bool,
 }
 
 impl Fields {
     const ENHANCED: Self = Self { wide_interface: true };
     const OBSOLETE: Self = Self { wide_interface: false };
-    /// Interface, time, captured and original length.
+    /// Length of interface, time, captured and original length, in bytes.
     const BYTES: usize = 20;
 }
 

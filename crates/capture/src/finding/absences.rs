@@ -1,5 +1,5 @@
-//! Stations that are away: scans, power save, other channels in turn, timers of which nothing else
-//! is known, and access points that do not notice.
+//! Findings about absent stations: scans, power save, other channels in turn, unexplained timers,
+//! and access points that send to absent stations.
 
 use super::heard::Heard;
 use super::{Extent, Finding, Kind, at, ms, percent};
@@ -13,15 +13,15 @@ use crate::series::Seconds;
 use lasthop_wifi::phy::Band;
 use std::ops::Range;
 
-/// Absences that are shorter than this, many a second, are no visits and no rest.
+/// Absences of an oscillation are shorter than this, in ns: too short for a scan or a rest.
 const OSCILLATION_NS: u64 = 10_000_000;
-/// Changes a second that are too many.
+/// Changes per second from which they are a finding.
 const OSCILLATIONS_MIN: f64 = 5.0;
-/// A dozing station of which nothing else is wrong is worth a line from this share of time on.
+/// Share of time from which a dozing station is a finding.
 const DOZING_MIN: f64 = 0.05;
-/// Shares of the usual throughput that are no fall: seconds vary as much.
+/// Share of the usual throughput from which it does not count as reduced: seconds vary as much.
 const UNHURT: f64 = 0.9;
-/// Data frames to a station that is away, of all that it gets meanwhile and otherwise.
+/// Data frames to an absent station from which they are a finding.
 const IN_VAIN_MIN: u64 = 20;
 
 pub(super) fn find(analysis: &Analysis, heard: &Heard, extent: Extent, found: &mut Vec<Finding>) {
@@ -31,8 +31,8 @@ pub(super) fn find(analysis: &Analysis, heard: &Heard, extent: Extent, found: &m
         let absences = absences.so_far();
         let absences = &absences[absences.len().saturating_sub(extent.absences)..];
         let Some(schedule) = Schedule::of(air, *id, extent.absences) else { continue };
-        // Frames without the bit end an absence: where most were missed, its length is not known,
-        // nor how much was sent in it.
+        // Frames without the bit end an absence. If most were missed, its length is unknown, and so
+        // is the number of frames sent during it.
         let is_heard = heard.is_heard(*id);
         let oscillates = oscillation(analysis, *id, absences);
         if oscillates.is_none() {
@@ -58,7 +58,7 @@ fn scan(away: &Away<'_>, is_heard: bool, extent: Extent) -> Finding {
     let air = &analysis.air;
     let address = away.address();
     let (period, throughput) = worst_period(air, id, schedule, extent);
-    // A throughput that is mostly missed does not show what the scan costs.
+    // Throughput that is mostly missed does not show the cost of the scan.
     let is_whole = is_heard && !air.channels.is_hopping();
     let throughput = throughput.filter(|_| is_whole);
     let (first, last) = (&absences[period.absences.0], &absences[period.absences.1 - 1]);
@@ -79,7 +79,7 @@ fn scan(away: &Away<'_>, is_heard: bool, extent: Extent) -> Finding {
         .map_or(String::new(), |awake| format!(", and is back for {} in between", ms(awake)));
     let falls = match throughput {
         Some((lowest, mean)) if lowest >= UNHURT && mean >= UNHURT => format!(
-            "; its throughput does not suffer, delays do: what is for it waits up to {}",
+            "; its throughput does not suffer, but packets for it wait up to {}",
             ms(schedule.asleep_ns)
         ),
         Some((lowest, mean)) => format!(
@@ -129,8 +129,8 @@ fn scan(away: &Away<'_>, is_heard: bool, extent: Extent) -> Finding {
     }
 }
 
-/// The period that costs most: it, and the share of its lowest second and its mean in what the
-/// station has otherwise.
+/// Returns the costliest period, with its lowest second and its mean as shares of the station's
+/// usual throughput.
 fn worst_period(
     air: &Air,
     id: StationId,
@@ -140,7 +140,7 @@ fn worst_period(
     let usual = Usual::of(air, id, schedule, extent);
     let count =
         |period: &Period| (period.absences.1 - period.absences.0) as u64 + u64::from(period.missed);
-    // One in which the capture began or ended says little of a whole one.
+    // A period that the capture cuts does not represent a complete one.
     let whole =
         schedule.periods.iter().filter(|it| count(it) * 5 >= u64::from(schedule.absences) * 4);
     let with_throughput = whole.map(|period| {
@@ -153,12 +153,12 @@ fn worst_period(
         .unwrap_or((schedule.periods[0], None))
 }
 
-/// Payload of a station in both directions, and what it has outside its periods.
+/// Payload of a station in both directions, and its usual value outside of periods.
 struct Usual<'a> {
     air: &'a Air,
     /// Bytes by second.
     bytes: Seconds<u64>,
-    /// Median second outside periods in bytes.
+    /// Median second outside of periods, in bytes.
     median: u64,
 }
 
@@ -168,7 +168,7 @@ impl<'a> Usual<'a> {
         let series = links.map(|link| &link.seconds);
         let from = air.second(air.end_ns).saturating_sub(extent.seconds);
         let bytes = Seconds::sum(series, &(from..usize::MAX), |second| second.payload_bytes);
-        // The last second is not a whole one, and the first is that of a start.
+        // The first and the last second are incomplete.
         let first = from.max(1);
         let inner = first..bytes.end().saturating_sub(1).max(first);
         let mut touched: Vec<Range<usize>> = Vec::new();
@@ -194,7 +194,7 @@ impl<'a> Usual<'a> {
             span.end.min(inner.end).saturating_sub(span.start.max(inner.start))
         };
         let all = inner.len() - touched.iter().map(within).sum::<usize>();
-        // Seconds without anything are not in the series, and less than all that are.
+        // Seconds without payload are not in the series, and smaller than all others.
         let empty = all - normal.len();
         normal.sort_unstable();
         let middle = all.saturating_sub(1) / 2;
@@ -202,13 +202,13 @@ impl<'a> Usual<'a> {
         Self { air, median: median.copied().unwrap_or_default(), bytes }
     }
 
-    /// The lowest second and the mean of a period as shares of the median second outside periods;
-    /// `None` if the station carried no steady traffic around it.
+    /// Returns the lowest second and the mean of a period, as shares of the median second outside
+    /// of periods; `None` if the station had no steady traffic around it.
     fn shares(&self, period: &Period) -> Option<(f64, f64)> {
         let (first, last) = (self.air.second(period.from_ns), self.air.second(period.to_ns));
         let normal = self.median as f64;
         let whole = first + 1..last.min(self.bytes.end());
-        // A few packets a second are no measure.
+        // A few packets a second are no basis for shares.
         if normal < 100_000.0 || whole.len() < 2 {
             return None;
         }
@@ -221,7 +221,7 @@ impl<'a> Usual<'a> {
     }
 }
 
-/// The absences of a station, and their schedule.
+/// Absences of a station, and their schedule.
 struct Away<'a> {
     analysis: &'a Analysis,
     id: StationId,
@@ -234,15 +234,15 @@ impl Away<'_> {
         self.analysis.air.stations.get(self.id).address.to_string()
     }
 
-    /// Share of the time, from the first absence to the last.
+    /// Returns the share of the time from the first absence to the last.
     fn share(&self) -> f64 {
         let away = self.absences.iter().map(Absence::asleep_ns).fold(0, u64::saturating_add);
         let (Some(first), Some(last)) = (self.absences.first(), self.absences.last()) else {
             return 0.0;
         };
-        // A rhythm goes on until the next absence would begin.
+        // The last cycle lasts until the next absence would begin.
         let length = last.to_ns.saturating_sub(first.from_ns);
-        // A receiver that hops sees the rhythm for a part of the time.
+        // A hopping receiver sees the rhythm for a part of the time.
         let air = &self.analysis.air;
         let part = air.time_of(self.id) as f64 / crate::document::length_ns(air) as f64;
         let rest = self.schedule.cycle_ns.unwrap_or_default().saturating_sub(last.asleep_ns());
@@ -267,7 +267,7 @@ impl Away<'_> {
         })
     }
 
-    /// Length, rhythm, number and cost, as the begin of a sentence.
+    /// Returns the start of a sentence with length, rhythm, number and cost.
     fn rhythm(&self) -> String {
         let cycle_ns = self.schedule.cycle_ns.unwrap_or_default();
         let a_second = match cycle_ns {
@@ -276,8 +276,8 @@ impl Away<'_> {
         };
         let about = if self.schedule.is_steady(self.absences) { "" } else { "about " };
         format!(
-            "{} is away for {} {about}every {}{a_second}, {} times, {} of the time; packets of it and for \
-             it wait up to {}, or are lost",
+            "{} is away for {} {about}every {}{a_second}, {} times, {} of the time; packets from \
+             and to it wait up to {}, or are lost",
             self.address(),
             ms(self.schedule.asleep_ns),
             length(cycle_ns),
@@ -297,10 +297,10 @@ impl Away<'_> {
     fn time_sharing(&self) -> Option<Finding> {
         let sentence = format!(
             "{}: it likely serves another channel in turn, for AWDL (AirDrop, AirPlay, Sidecar; \
-             channels 6, 44 and 149) or Wi-Fi Direct (Miracast, a hotspot of its own){}",
+             channels 6, 44 and 149) or Wi-Fi Direct (Miracast, a hotspot){}",
             self.rhythm(),
             match self.analysis.air.band() {
-                Band::Ghz2_4 => ", or lends its antenna to Bluetooth",
+                Band::Ghz2_4 => ", or shares its antenna with Bluetooth",
                 Band::Ghz5 | Band::Ghz6 => "",
             }
         );
@@ -315,7 +315,7 @@ impl Away<'_> {
 
     fn coexistence(&self) -> Option<Finding> {
         let sentence = format!(
-            "{}: in the 2.4 GHz band it likely lends its antenna to Bluetooth in turn",
+            "{}: in the 2.4 GHz band it likely shares its antenna with Bluetooth",
             self.rhythm()
         );
         let check = format!(
@@ -329,26 +329,27 @@ impl Away<'_> {
         let likely = if self.schedule.asleep_ns <= VISIT_MAX_NS {
             "a scan of a channel or two at a time is likely"
         } else {
-            "a scan of many channels without coming back is likely"
+            "a scan of many channels without a return in between is likely"
         };
         let sentence = format!(
-            "{}: a timer does it, whatever the traffic; which is not shown here, {likely}",
+            "{}: a timer causes the absences, independent of the traffic. The capture does not show its \
+             purpose; {likely}",
             self.rhythm()
         );
         let check = format!(
-            "{} Look what runs at the station in this rhythm: background scans (NetworkManager, iwd: \
+            "{} Find the program on the station with this rhythm: background scans (NetworkManager, iwd: \
              fix the BSSID; Windows: WLAN AutoConfig), location services, roaming. A capture of the \
-             other channels with Probe Requests of it at these times proves a scan",
+             other channels with its Probe Requests at these times proves a scan",
             self.filter()
         );
         self.finding(Kind::Absence, sentence, self.share(), check)
     }
 }
 
-/// Longest time that a station stays on one other channel, in ns.
+/// Longest stay of a station on one other channel, in ns.
 const VISIT_MAX_NS: u64 = 600_000_000;
 
-/// A time in ns as people say it.
+/// Formats a time in ns.
 fn length(ns: u64) -> String {
     match ns {
         0..10_000_000_000 => super::ms_or_s(ns),
@@ -356,7 +357,7 @@ fn length(ns: u64) -> String {
     }
 }
 
-/// A share with a digit behind the point if it is small.
+/// Formats a share, with one decimal if it is small.
 fn fine_percent(share: f64) -> String {
     if share < 0.1 { format!("{:.1} %", 100.0 * share) } else { percent(share) }
 }
@@ -389,7 +390,7 @@ fn power_save(away: &Away<'_>, totals: &Totals) -> Option<Finding> {
          its listen interval and the beacons that it misses. Switch power save off (iw dev IFACE set \
          power_save off) and look again"
     );
-    // It costs delay at the begin of traffic only.
+    // Power save only delays the start of traffic.
     away.finding(Kind::PowerSave, sentence, 0.1 * share.clamp(0.0, 1.0), check)
 }
 
@@ -399,7 +400,7 @@ fn oscillation(analysis: &Analysis, id: StationId, absences: &[Absence]) -> Opti
         absences.iter().filter(|absence| absence.asleep_ns() < OSCILLATION_NS).collect();
     // A clock may go backwards.
     short.sort_by_key(|absence| absence.from_ns);
-    // The busiest second, of those that begin with one of them.
+    // Busiest second among those that begin with one of them.
     let (mut most, mut at_most, mut behind) = (0, 0, 0);
     for (index, absence) in short.iter().enumerate() {
         let is_within = |other: &&Absence| other.from_ns - absence.from_ns < 1_000_000_000;
@@ -458,8 +459,8 @@ fn sent_in_vain(
     Some(Finding {
         kind: Kind::SentInVain,
         sentence: format!(
-            "The access point sends {vain} of {all} data frames to {address} while that is away, in \
-             {} of {} absences; {} were announced without an answer that was captured",
+            "The access point sends {vain} of {all} data frames to {address} while the station is \
+             away, in {} of {} absences; the announcements of {} absences have no captured answer",
             totals.in_vain, totals.absences, totals.unanswered
         ),
         frames: [first.frames.0, last.frames.1],
@@ -467,8 +468,8 @@ fn sent_in_vain(
         to_s: at(analysis, last.to_ns),
         harm: (vain as f64 / all.max(1) as f64).min(1.0),
         check: "Look at data frames to the station between its Null frames with and without the \
-                Power Management bit: repeated ones are lost, or lower the rate that the access \
-                point chooses"
+                Power Management bit: retransmitted ones are lost, or make the access point \
+                choose a lower rate"
             .to_owned(),
         station: Some(address),
     })

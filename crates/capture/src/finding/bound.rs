@@ -1,12 +1,12 @@
-//! How large a share is at least, from a sample: the lower end of Wilson's score interval
-//! (E. B. Wilson, 1927, "Probable inference, the law of succession, and statistical inference"),
-//! with three standard deviations. A few cases bound a share loosely, thousands closely, so that
-//! no number of cases has to be asked for.
+//! Lower bound of a share, from a sample: the lower end of Wilson's score interval (E. B. Wilson,
+//! 1927, "Probable inference, the law of succession, and statistical inference"), with three
+//! standard deviations. A few cases bound a share loosely, thousands closely, so that no least
+//! number of cases is necessary.
 
-/// Standard deviations: one in 740 shares is below.
+/// Number of standard deviations: one in 740 shares is below the bound.
 const DEVIATIONS: f64 = 3.0;
 
-/// The least share behind a share that was seen in as many independent cases.
+/// Returns the least share behind an observed share in this number of independent cases.
 pub fn least(share: f64, cases: u64) -> f64 {
     let cases = cases as f64;
     if cases == 0.0 {
@@ -22,7 +22,8 @@ pub fn least(share: f64, cases: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Wilson's definition: the share is three standard deviations of the bound above the bound.
+    /// Wilson's definition: the observed share is three standard deviations of the bound above the
+    /// bound.
     #[test]
     fn the_bound_is_wilsons() {
         for (hits, cases) in [(9u32, 10u32), (218, 242), (1, 1), (500, 1_000), (3, 80)] {

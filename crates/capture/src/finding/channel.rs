@@ -1,5 +1,4 @@
-//! The channel as a whole: who takes the air, who protects whom, who collides with whom, and
-//! beacons.
+//! Findings about the channel: slow stations, protection, collisions, hidden stations, and beacons.
 
 use super::bound::least;
 use super::heard::{Heard, Share};
@@ -11,32 +10,31 @@ use crate::analysis::Analysis;
 use crate::document::length_ns;
 use std::collections::BTreeMap;
 
-/// Share of the busy time that one station takes from which on it is a finding.
+/// Share of the busy time from which a slow station is a finding.
 const MOST: f64 = 0.5;
-/// How much slower than the others it has to be.
+/// Ratio of its throughput to that of the others below which it is slow.
 const SLOWER: f64 = 0.4;
-/// Share of the time on the air of protection from which on it is a finding.
+/// Share of the time on the air from which protection is a finding.
 const PROTECTION_MIN: f64 = 0.02;
-/// Overlaps in the midst of frames that are enough to suspect hidden stations.
+/// Overlaps during frames from which stations may be hidden.
 const HIDDEN_MIN: u64 = 20;
-/// Share of data PPDUs that overlap with others from which on it is a finding, and how many there have
-/// to be.
+/// Share of data PPDUs that overlap with others from which it is a finding, and the least number of
+/// data PPDUs.
 const COLLISIONS_MIN: f64 = 0.1;
 const PPDUS_MIN: u64 = 500;
-/// Share of the beacons that are missing from which on it is a finding.
+/// Share of missing beacons from which it is a finding.
 const BEACONS_MIN: f64 = 0.1;
-/// Level below which a receiver misses beacons of an access point because it is far away, in dBm:
-/// some 10 dB above what a receiver needs for the slowest rates, so that fading and the noise of
-/// others do not reach it.
+/// Level below which a receiver misses beacons because the access point is far away, in dBm. It is
+/// some 10 dB above the sensitivity for the slowest rates, as a margin for fading and noise.
 const NEAR_DBM: f64 = -74.0;
-/// How far mean levels of networks of one radio are apart at most, in dB.
+/// Greatest difference of the mean levels of networks of one radio, in dB.
 const LEVELS_ALIKE_DB: f64 = 5.0;
-/// Networks that are named.
+/// Most networks that are named.
 const NAMED_MAX: usize = 4;
 
 pub(super) fn find(analysis: &Analysis, heard: &Heard, found: &mut Vec<Finding>) {
     found.extend(slow_station(analysis));
-    // Of a busy time that was mostly missed no share is known.
+    // A share of busy time is unknown if most of it was missed.
     if heard.is_channel_heard() {
         found.extend(legacy_protection(analysis));
     }
@@ -63,22 +61,24 @@ pub(super) fn find(analysis: &Analysis, heard: &Heard, found: &mut Vec<Finding>)
     found.extend(radios.iter().map(|radio| beacon_loss(analysis, radio)));
 }
 
-/// Mean level of what a station sends in dBm, if headers say it.
+/// Returns the mean level of a station's frames in dBm, if headers have levels.
 fn level(analysis: &Analysis, id: StationId) -> Option<f64> {
     let (sum, number) = analysis.air.heard.get(id.index())?.signal;
     (number > 0).then(|| sum as f64 / number as f64)
 }
 
-/// Whether many beacons are missing of an access point that is near, more than the monitor misses
-/// of its data. Of one whose level is not known it cannot be said why they are missing.
+/// Whether many beacons of a near access point are missing, more than the monitor misses of its
+/// data. Without a level the cause of missing beacons is unknown.
 fn misses_beacons(analysis: &Analysis, heard: &Heard, id: StationId, beacons: &Beacons) -> bool {
     let came = beacons.on_channel() as f64 / beacons.sent.max(1) as f64;
-    let share = 1.0 - came / heard.captured_from(id).max(came);
+    let captured = heard.captured_from(id).max(came);
+    let share = 1.0 - came / captured;
     let is_near = level(analysis, id).is_some_and(|level| level >= NEAR_DBM);
-    is_near && least(share, beacons.sent) >= BEACONS_MIN
+    // Cases are the beacons that the monitor would have captured.
+    is_near && least(share, (beacons.sent as f64 * captured) as u64) >= BEACONS_MIN
 }
 
-/// Beacons of one radio, with all of its networks.
+/// Creates the finding for the beacons of one radio, with all of its networks.
 fn beacon_loss(analysis: &Analysis, radio: &[(StationId, &Beacons)]) -> Finding {
     let sent: u64 = radio.iter().map(|(_, beacons)| beacons.sent).sum();
     let heard: u64 = radio.iter().map(|(_, beacons)| beacons.on_channel()).sum();
@@ -97,19 +97,19 @@ fn beacon_loss(analysis: &Analysis, radio: &[(StationId, &Beacons)]) -> Finding 
         analysis,
         Kind::BeaconLoss,
         format!(
-            "{} of {sent} beacons of {of} are missing by its own clock: they collided, were not sent \
-             in time, or the monitor did not hear them",
+            "{} of {sent} beacons of {of} are missing by the clock of the access point: they \
+             collided, were not sent in time, or the monitor did not hear them",
             percent(share)
         ),
-        "If other frames of the access point are missing as well, it is the monitor; if not, look \
-         for a channel that is busy at the times of the beacons",
+        "If other frames of the access point are missing as well, the monitor is the cause; if \
+         not, check whether the channel is busy at the times of the beacons",
     );
     finding.harm = 0.2 * share;
     finding.station = radio.first().map(address);
     finding
 }
 
-/// Time on the air, payload and captured MPDUs of a station, both directions.
+/// Time on the air, payload and captured MPDUs of a station, in both directions.
 #[derive(Clone, Copy, Debug, Default)]
 struct Use {
     airtime_ns: u64,
@@ -124,7 +124,7 @@ impl Use {
         self.heard.add(other.heard);
     }
 
-    /// What it gets across in the time that it takes, in Mb/s.
+    /// Returns the payload per time on the air, in Mb/s.
     fn mbps(self) -> f64 {
         self.payload_bytes as f64 * 8e3 / self.airtime_ns.max(1) as f64
     }
@@ -148,7 +148,7 @@ fn slow_station(analysis: &Analysis) -> Option<Finding> {
     for (_, other) in uses.iter().filter(|(other, _)| **other != id) {
         others.add(*other);
     }
-    // Stations that were not heard seem to take little.
+    // Stations that were mostly missed seem to use little time.
     if !most.heard.is_enough() || !others.heard.is_enough() {
         return None;
     }
@@ -166,8 +166,8 @@ fn slow_station(analysis: &Analysis) -> Option<Finding> {
         analysis,
         Kind::SlowStation,
         format!(
-            "{address} takes {} of the time on the air for {} of the data: it gets {:.1} Mb/s across \
-             while it has the channel, the others {:.1}",
+            "{address} takes {} of the time on the air for {} of the data: it transfers {:.1} Mb/s \
+             while it uses the channel, the others {:.1}",
             percent(share),
             percent(
                 most.payload_bytes as f64
@@ -176,8 +176,8 @@ fn slow_station(analysis: &Analysis) -> Option<Finding> {
             most.mbps(),
             others.mbps()
         ),
-        "Look at its signal and rates; airtime fairness at the access point (ath9k, mt76 and ath10k \
-         of today's Linux have it) bounds what it takes",
+        "Check its signal and rates. Airtime fairness at the access point (ath9k, mt76 and ath10k \
+         of current Linux) limits its share",
     );
     finding.harm = share;
     finding.station = Some(address);
@@ -198,7 +198,7 @@ fn legacy_protection(analysis: &Analysis) -> Option<Finding> {
         analysis,
         Kind::LegacyProtection,
         format!(
-            "{number} frames protect others for older stations{why}: {} of the time on the air",
+            "{number} frames protect transmissions from older stations{why}: {} of the time on the air",
             percent(share)
         ),
         "Find the station that needs it (associations without HT or ERP rates), move it to another \
@@ -233,12 +233,12 @@ fn collisions(analysis: &Analysis) -> Option<Finding> {
         analysis,
         Kind::Collisions,
         format!(
-            "{stations} stations collide: {} of the data PPDUs that they send overlap with another \
-             one; {same} times both began in the same slot, {midst} times one in the midst of the other",
+            "{stations} stations collide: {} of their data PPDUs overlap with another PPDU; {same} \
+             times both began in the same slot, {midst} times one began during the other",
             percent(share)
         ),
-        "Fewer stations that send at once, longer A-MPDUs, or larger contention windows (CWmin at \
-         the access point and in what it announces) make collisions rarer; another rate does not",
+        "Fewer simultaneous senders, longer A-MPDUs, or larger contention windows (CWmin at the \
+         access point and in its beacons) make collisions rarer; another rate does not",
     );
     finding.harm = share.clamp(0.0, 1.0);
     Some(finding)
@@ -263,7 +263,7 @@ fn hidden_stations(analysis: &Analysis) -> Option<Finding> {
         });
     let worst = pairs.max_by_key(|(a, b)| between(*a, *b).0)?;
     let (midst, same, frames) = between(worst.0, worst.1);
-    // Stations that hear each other begin together or not at all.
+    // Stations that hear each other only begin together.
     if midst < HIDDEN_MIN || midst < same {
         return None;
     }
@@ -277,12 +277,12 @@ fn hidden_stations(analysis: &Analysis) -> Option<Finding> {
         analysis,
         Kind::HiddenStation,
         format!(
-            "{a} and {b} likely do not hear each other: {midst} times one began to send in the midst \
-             of the other's frame, {same} times in the same slot ({} of their frames)",
+            "{a} and {b} likely do not hear each other: {midst} times one began to send during the \
+             other's frame, {same} times in the same slot ({} of their frames)",
             percent(share)
         ),
-        "Send with one of them only: if retries go away, they are hidden from each other. RTS from a \
-         low threshold on, or another place for the access point, helps",
+        "Let only one of them send: if its retries disappear, they are hidden from each other. A \
+         low RTS threshold, or another place for the access point, helps",
     );
     if let Some((first, last)) = frames {
         finding.frames = [first, last];

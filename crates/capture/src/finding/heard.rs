@@ -1,7 +1,6 @@
-//! The share of each station's MPDUs that the monitor captured. A share, a rate or a duration that
-//! is computed from frames stands for the link only if at least half of its MPDUs were captured
-//! ([`CAPTURED_MIN`]): a monitor decodes slow rates and misses fast ones, so that a smaller part is
-//! not a sample of the rest.
+//! Captured share of each station's MPDUs. A share, a rate or a duration represents a link only if
+//! at least half of its MPDUs were captured ([`CAPTURED_MIN`]): a monitor decodes slow rates and
+//! misses fast ones, so a smaller part is not a sample of the rest.
 
 use crate::air::Air;
 use crate::air::exchange::{CAPTURED_MIN, LinkCounts};
@@ -16,7 +15,7 @@ pub(super) struct Heard {
     all: Share,
 }
 
-/// MPDUs that were captured, and that the monitor missed.
+/// MPDUs that the monitor captured, and MPDUs that it missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Share {
     captured: u64,
@@ -40,25 +39,25 @@ impl Heard {
         heard
     }
 
-    /// Whether the captured MPDUs of a station, in each direction, stand for the rest.
+    /// Whether the captured MPDUs of a station represent all of them, in each direction.
     pub fn is_heard(&self, id: StationId) -> bool {
         [&self.from, &self.to].iter().all(|side| side.get(&id).is_none_or(|it| it.is_enough()))
     }
 
-    /// Share of the MPDUs of a station that were captured, 0 to 1; 1 if none are known.
+    /// Returns the captured share of a station's MPDUs, 0 to 1; 1 without MPDUs.
     pub fn captured_from(&self, id: StationId) -> f64 {
         let Share { captured, missed } = self.from.get(&id).copied().unwrap_or_default();
         if missed == 0 { 1.0 } else { captured as f64 / (captured + missed) as f64 }
     }
 
-    /// Whether the captured MPDUs of all links stand for the rest.
+    /// Whether the captured MPDUs of all links represent all of them.
     pub fn is_channel_heard(&self) -> bool {
         self.all.is_enough()
     }
 }
 
 impl Share {
-    /// MPDUs of one link.
+    /// Returns the MPDUs of one link.
     pub fn of(counts: &LinkCounts) -> Self {
         let (captured, missed) = counts.judged();
         Self { captured, missed }
@@ -69,7 +68,7 @@ impl Share {
         self.missed += other.missed;
     }
 
-    /// Whether what was captured stands for the rest.
+    /// Whether the captured MPDUs represent all of them.
     pub fn is_enough(self) -> bool {
         let Self { captured, missed } = self;
         missed == 0 || captured as f64 >= CAPTURED_MIN * (captured + missed) as f64

@@ -1,4 +1,4 @@
-//! Several radios in one file, and one radio on several channels.
+//! Findings about several radios in one file, and one radio on several channels.
 
 use super::{Finding, Kind, percent, throughout};
 use crate::analysis::{Analysis, InterfaceCounts};
@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
     found.extend(hopping(analysis));
-    // Once for the file: the analysis of another interface has the same others.
+    // Only once for the file: the analysis of another interface has the same others.
     let Some(main) = analysis.interface else { return };
     if analysis.is_lent() {
         return;
@@ -23,13 +23,13 @@ pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
                 analysis,
                 Kind::SeveralInterfaces,
                 format!(
-                    "The file holds {} interfaces: {names}. Each is analysed for itself; what is \
-                     said here is of interface {main}, to which {} of the packets do not belong",
+                    "The file holds {} interfaces: {names}. Each is analysed separately; these results \
+                     are about interface {main}, which does not include {} of the packets",
                     analysis.others.len() + 1,
                     percent(others as f64 / analysis.packets as f64)
                 ),
-                "The others are under interfaces; editcap and tshark (frame.interface_id) take \
-                 the file apart",
+                "Results of the others are under interfaces; editcap and tshark \
+                 (frame.interface_id) split the file",
             )
         });
     }
@@ -45,20 +45,20 @@ pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
                 analysis,
                 Kind::SeveralRadios,
                 format!(
-                    "What interface {interface} has captured is of several radios: the channel \
+                    "Interface {interface} holds the frames of several radios: the channel \
                      changes {} times, more often than one radio can. Time on the air is the sum \
-                     over channels ({}), and A-MPDUs may be torn",
+                     over channels ({}), and A-MPDUs may be split",
                     counts.channel_changes,
                     channels(counts)
                 ),
-                "Take the file apart by radiotap.channel.freq, or merge captures as pcapng, which \
-                 keeps interfaces apart",
+                "Split the file by radiotap.channel.freq, or merge captures as pcapng, which \
+                 keeps interfaces separate",
             )
         });
     }
 }
 
-/// One receiver that changes its channel, as tools that look for networks let it do.
+/// One receiver that changes its channel, as tools for finding networks do.
 fn hopping(analysis: &Analysis) -> Option<Finding> {
     let channels = &analysis.air.channels;
     if !channels.is_hopping() {
@@ -73,11 +73,11 @@ fn hopping(analysis: &Analysis) -> Option<Finding> {
         analysis,
         Kind::ChannelHopping,
         format!(
-            "The receiver hops: it was on {} channels and changed {times}, and was on that at {mhz} \
-             MHz for {} of the time. Beacons and time on the air are shares of its time on each \
-             channel; all that happened on the others meanwhile is missing",
+            "The receiver hops between {} channels: it changed {times}, and spent {share} of the time \
+             at {mhz} MHz. Beacons and time on the air are shares of its time on each channel; \
+             frames on the other channels were missed",
             channels.count(),
-            percent(share)
+            share = percent(share)
         ),
         "Capture on the channel of the access point only (iw dev mon0 set channel N; airodump-ng -c \
          N), and stop programs that scan with this radio",

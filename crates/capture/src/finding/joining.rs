@@ -1,4 +1,4 @@
-//! Stations that cannot join, are thrown out, or are far away.
+//! Findings about stations that cannot join, are removed, or are far away.
 
 use super::heard::Share;
 use super::{Finding, Kind, at, percent};
@@ -11,21 +11,21 @@ use crate::analysis::Analysis;
 use crate::rate::{Format, Rate};
 use lasthop_units::MacAddr;
 
-/// Removals in a second from which on they are a flood: an access point that restarts, or sends
-/// its stations elsewhere, needs one or two for each.
+/// Removals per second from which they are a flood. An access point that restarts or steers its
+/// stations needs one or two for each.
 const FLOOD_A_SECOND: u64 = 10;
-/// And how many there are at least.
+/// Least number of removals in a flood.
 const FLOOD_MIN: u64 = 30;
-/// Removals of a station from which on they are a finding.
+/// Removals of one station from which they are a finding.
 const REMOVED_MIN: u64 = 3;
-/// Mean level of an end that is near the monitor, and of one that is far from it, in dBm: most
-/// products need -82 to -77 dBm for their lowest rates of 802.11n in 20 MHz (IEEE 802.11-2020,
-/// table 19-23), and 10 dB more for those in the middle.
+/// Mean level of a near and of a far station, in dBm. Most products require -82 to -77 dBm for
+/// their lowest rates of 802.11n in 20 MHz (IEEE 802.11-2020, table 19-23), and 10 dB more for
+/// medium rates.
 const NEAR_DBM: f64 = -60.0;
 const FAR_DBM: f64 = -75.0;
-/// Frames without which a level says nothing.
+/// Least number of frames for a mean level.
 const FRAMES_MIN: u64 = 100;
-/// Share of the MPDUs at low rates from which on a signal is weak.
+/// Share of MPDUs at low rates from which a signal is weak.
 const LOW_MIN: f64 = 0.5;
 
 pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
@@ -85,7 +85,7 @@ fn deauthentication(analysis: &Analysis, bssid: MacAddr, removals: &Removals) ->
         return Some(Finding {
             sentence: format!(
                 "{} {what} of the network {bssid}{of_all}, up to {} a second, most of them about {whom} \
-                 ({reason}): a flood, likely forged, that throws stations out",
+                 ({reason}): a flood, likely forged, that disconnects stations",
                 removals.all, removals.most_a_second
             ),
             harm: 0.9,
@@ -99,7 +99,7 @@ fn deauthentication(analysis: &Analysis, bssid: MacAddr, removals: &Removals) ->
     }
     Some(Finding {
         sentence: format!(
-            "{whom} is thrown out of the network {bssid}, or leaves it, {} times ({} {what}{of_all}; \
+            "{whom} is removed from the network {bssid}, or leaves it, {} times ({} {what}{of_all}; \
              {reason})",
             most.times, removals.all
         ),
@@ -180,13 +180,13 @@ fn handshake_failed(
     })
 }
 
-/// Mean level of what a station sends, if enough of it was heard.
+/// Returns the mean level of a station's frames, if enough were captured.
 fn level(air: &Air, id: StationId) -> Option<f64> {
     let (sum, number) = air.heard.get(id.index())?.signal;
     (number >= FRAMES_MIN).then(|| sum as f64 / number as f64)
 }
 
-/// A rate that is chosen where the signal is weak.
+/// Whether the rate is typical for a weak signal.
 fn is_low(rate: &Rate) -> bool {
     match rate.format {
         Format::Dsss => true,
@@ -209,15 +209,15 @@ fn weak_signals(analysis: &Analysis, found: &mut Vec<Finding>) {
         if !Share::of(&link.counts).is_enough() {
             continue;
         }
-        // The monitor is beside the receiver: it hears what the receiver hears.
+        // The monitor is close to the receiver, so it hears what the receiver hears.
         if far > FAR_DBM || near < NEAR_DBM || mpdus < FRAMES_MIN || share < LOW_MIN {
             continue;
         }
         let station = if from.access_point { to } else { from };
         found.push(Finding {
             sentence: format!(
-                "{} is heard at {far:.0} dBm in the mean beside {}, which is heard at {near:.0} dBm: it is \
-                 likely far away, and sends {} of its data at low rates",
+                "{} is heard at {far:.0} dBm in the mean, and {} at {near:.0} dBm: the former is likely \
+                 far away, and sends {} of its data at low rates",
                 from.address,
                 to.address,
                 percent(share)
@@ -237,7 +237,7 @@ fn weak_signals(analysis: &Analysis, found: &mut Vec<Finding>) {
     }
 }
 
-/// MPDUs of a link, and those at low rates.
+/// Returns the MPDUs of a link, and those at low rates.
 fn rates(link: &Link) -> (u64, u64) {
     let sum = |low: bool| -> u64 {
         let rates = link.rates.iter().filter(|(rate, _)| !low || is_low(rate));

@@ -1,4 +1,4 @@
-//! The kinds of findings: how sure each is, and what would make it wrong.
+//! Kinds of findings, their certainty, and the circumstances that would make them wrong.
 
 use super::Finding;
 use serde::{Deserialize, Serialize};
@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// A station leaves the channel again and again to look for networks.
+    /// A station repeatedly leaves the channel to look for networks.
     Scan,
-    /// A station saves power, and what is for it waits.
+    /// A station saves power, so that packets for it wait.
     PowerSave,
-    /// A station announces and takes back power save many times a second.
+    /// A station enters and leaves power save many times a second.
     PmOscillation,
     /// A station serves other channels in turn: AWDL, Wi-Fi Direct.
     TimeSharing,
-    /// A station lends its antenna to Bluetooth in turn.
+    /// A station shares its antenna with Bluetooth.
     Coexistence,
-    /// A station is away in a rhythm, for a reason that is not shown.
+    /// A station is absent in a rhythm of unknown cause.
     Absence,
-    /// Stations are thrown out again and again, or a flood of forged frames says so.
+    /// Stations are repeatedly removed from a network, or forged frames do so.
     Deauthentication,
     /// A network refuses a station.
     JoinRefused,
@@ -28,9 +28,9 @@ pub enum Kind {
     HandshakeFailed,
     /// A station is far from its access point.
     WeakSignal,
-    /// An access point goes on sending to a station that is away.
+    /// An access point sends data to an absent station.
     SentInVain,
-    /// Much is sent again.
+    /// Many frames of a link are retries.
     HighRetry,
     /// Frames to a station are never answered, also at the lowest rate.
     Unanswered,
@@ -40,41 +40,41 @@ pub enum Kind {
     SlowStation,
     /// Protection for older stations.
     LegacyProtection,
-    /// Stations that do not hear each other, likely.
+    /// Two stations likely do not hear each other.
     HiddenStation,
     /// Stations that hear each other collide often.
     Collisions,
-    /// Beacons are missing.
+    /// Beacons of an access point are missing.
     BeaconLoss,
-    /// TCP's segments wait in a queue that is much longer than it need be.
+    /// TCP segments wait in an unnecessarily long queue.
     Bufferbloat,
-    /// TCP loses segments.
+    /// TCP retransmits segments.
     TcpLoss,
-    /// The monitor has missed much.
+    /// The monitor missed many frames.
     MonitorMisses,
     /// The receiver has changed its channel.
     ChannelHopping,
-    /// The file holds what several interfaces have captured.
+    /// The file holds packets of several interfaces.
     SeveralInterfaces,
-    /// An interface of the file holds what several radios have captured.
+    /// An interface of the file holds frames of several radios.
     SeveralRadios,
-    /// Segments of TCP wait long before the air, as several captures together show.
+    /// TCP segments wait long before the air, as several captures together show.
     WaitsBeforeAir,
 }
 
-/// The certainty of a finding.
+/// Certainty of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
     /// Frames of the capture show it.
     Shown,
-    /// It follows from frames of the capture, but not from them alone.
+    /// Frames of the capture suggest it, but do not prove it.
     Likely,
 }
 
 impl Kind {
-    /// The certainty of findings of this kind.
+    /// Returns the certainty of findings of this kind.
     pub const fn certainty(self) -> Certainty {
         match self {
             Self::PmOscillation
@@ -106,11 +106,11 @@ impl Kind {
         }
     }
 
-    /// A circumstance that would make findings of this kind wrong.
+    /// Returns a circumstance that would make findings of this kind wrong.
     pub const fn unless(self) -> &'static str {
         match self {
             Self::Scan => {
-                "another station uses this address, or the station does not count up its numbers"
+                "another station uses this address, or the station does not number its frames in order"
             }
             Self::PowerSave => "the station scans while it has little to send",
             Self::PmOscillation => "several stations have this address",
@@ -122,10 +122,10 @@ impl Kind {
             }
             Self::JoinRefused => "the answer is forged",
             Self::HandshakeFailed => "the monitor has missed messages",
-            Self::WeakSignal => "the monitor hears the two otherwise than they hear each other",
+            Self::WeakSignal => "levels at the monitor differ from those at the two stations",
             Self::SentInVain => "the monitor has missed the frame that ends the absence",
             Self::HighRetry => {
-                "the monitor hears retries better than the rest, and no answers prove the rest"
+                "the monitor hears retries better than other frames, and no answers prove the others"
             }
             Self::Unanswered => "the station hears the frames, and its Acks are lost",
             Self::LowAggregation => "the monitor misses MPDUs that no answer proves",
@@ -154,27 +154,27 @@ impl Kind {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename = "Finding")]
 pub(super) struct Said {
-    /// Its kind, for programs.
+    /// Kind of the finding, for programs.
     kind: Kind,
-    /// What is wrong, for people.
+    /// Problem in words, for people.
     sentence: String,
     /// First and last of the frames that show it.
     frames: [u64; 2],
-    /// When it begins, in seconds since the first packet.
+    /// Start, in seconds since the first packet.
     from_s: f64,
-    /// When it ends.
+    /// End, in seconds since the first packet.
     to_s: f64,
-    /// What it costs while it lasts, 0 to 1: a share of the throughput, of the time on the air or
-    /// of the delay, as the sentence says. The worst comes first, behind what the capture cannot
-    /// show, and before missing beacons.
+    /// Cost while it lasts, 0 to 1: a share of the throughput, of the time on the air or of the
+    /// delay, as the sentence says. The worst finding comes first, after those about limits of the
+    /// capture, and before missing beacons.
     harm: f64,
-    /// The certainty of findings of this kind.
+    /// Certainty of findings of this kind.
     certainty: Certainty,
-    /// A circumstance that would make findings of this kind wrong.
+    /// Circumstance that would make findings of this kind wrong.
     unless: String,
-    /// How to check it, and what to try.
+    /// Instructions to check the finding, and remedies.
     check: String,
-    /// The station that it is about, if it is about one.
+    /// Station that the finding is about, if it is about one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     station: Option<String>,
 }

@@ -1,6 +1,6 @@
-//! Links on which much is sent again, or too little at once, and links that the monitor does not
-//! hear well enough to say so. Shares are of all frames of a link that were captured or that
-//! answers prove; what is computed of a link that was missed for the most part is not said.
+//! Findings about links with many retries or little aggregation, and about links that the monitor
+//! mostly missed. Shares are of all frames of a link: captured ones, and those that answers prove.
+//! Quantities of a link that was mostly missed are not reported.
 
 use super::bound::least;
 use super::heard::Share;
@@ -10,26 +10,25 @@ use crate::air::stations::StationId;
 use crate::analysis::Analysis;
 use crate::rate::Format;
 
-/// Share of MPDUs that are retries from which on it is a finding.
+/// Share of retries from which they are a finding.
 const RETRIES_MIN: f64 = 0.2;
-/// Retries without which nothing is said: one frame that nobody answers makes as many.
+/// Least number of retries: one frame without an answer causes as many.
 const RETRIES_COUNT_MIN: u64 = 20;
-/// Share of the frames at the slowest rate that may be answered by a station that is away: it was
-/// not, for a moment.
+/// Share of answered frames at the slowest rate up to which a station counts as absent.
 const ANSWERED_MAX: f64 = 0.02;
-/// MPDUs without which an A-MPDU's size says nothing.
+/// Least number of MPDUs for a mean size of A-MPDUs.
 const MPDUS_MIN: u64 = 500;
-/// MPDUs in an A-MPDU that are few.
+/// Mean number of MPDUs in an A-MPDU below which aggregation is low.
 const FEW: f64 = 4.0;
-/// PHY rates from which on aggregation matters, in kb/s.
+/// PHY rate from which aggregation matters, in kb/s.
 const FAST_KBPS: u32 = 50_000;
-/// Share of the time on the air from which on a link is busy.
+/// Share of the time on the air from which a link is busy.
 const BUSY: f64 = 0.3;
-/// Share of its frames that a monitor misses from which on it is a finding.
+/// Share of missed MPDUs from which it is a finding.
 const MISSES_MIN: f64 = 0.1;
-/// Links that are named.
+/// Most links that are named.
 const NAMED_MAX: usize = 3;
-/// Data PPDUs of a station that have to overlap with others before they are a cause.
+/// Least number of data PPDUs of a station that overlap with others.
 const OVERLAPPED_MIN: u64 = 10;
 
 pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
@@ -42,7 +41,7 @@ pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
     found.extend(monitor_misses(analysis));
 }
 
-/// Whether most of the PPDUs of a station that were not answered overlapped with another one's.
+/// Whether most unanswered PPDUs of a station overlapped with those of another.
 pub(super) fn collides(analysis: &Analysis, station: StationId) -> bool {
     let air = &analysis.air;
     let links = air.links.values().filter(|link| link.from == station);
@@ -67,15 +66,14 @@ fn high_retry(analysis: &Analysis, link: &Link) -> Option<Finding> {
     if retries < RETRIES_COUNT_MIN {
         return None;
     }
-    // Attempts of one frame fail together: each frame is a case.
+    // Attempts of one frame fail together, so each frame is one case.
     let cases = chains.msdus + nulls.frames - nulls.retries;
     let share = retries as f64 / sent as f64;
     let bound = least(share, cases.max(1));
     if bound < RETRIES_MIN {
         return None;
     }
-    // Where most of what fails overlapped with something else, the rate is not the cause; see
-    // `channel`.
+    // If most failures overlapped with another PPDU, the rate is not the cause; see `channel`.
     if collides(analysis, link.from) {
         return None;
     }
@@ -88,7 +86,7 @@ fn high_retry(analysis: &Analysis, link: &Link) -> Option<Finding> {
             sent - missed
         ),
     };
-    // Data and Null frames at a rate below which there is none: all, retries, answered.
+    // Data and Null frames at the slowest rate of their family: all, retries, answered.
     let slow = link.rates.iter().filter(|(rate, _)| rate.is_slowest());
     let slowest = slow.fold(nulls.slowest, |[all, retries, answered], (_, at)| {
         let across = at.judged.saturating_sub(at.failed);
@@ -106,8 +104,8 @@ fn high_retry(analysis: &Analysis, link: &Link) -> Option<Finding> {
                  asleep or out of range",
                 percent(share)
             ),
-            "Look whether the station is on, on this channel and awake (its Null frames, its power \
-             save). A lower rate does not exist; who sends to it may wait until it is heard again",
+            "Check that the station is switched on, on this channel and awake (its Null frames, its \
+             power save). A lower rate does not exist; senders can wait until they hear it again",
         )
     } else {
         let (rates, check) = why(link, is_slow);
@@ -123,13 +121,13 @@ fn high_retry(analysis: &Analysis, link: &Link) -> Option<Finding> {
     Some(finding)
 }
 
-/// At which rate most of it fails, and what to try.
+/// Returns the rate with most failures, and a remedy.
 fn why(link: &Link, is_slow: bool) -> (String, &'static str) {
     // A monitor that misses most of a link hears its slow rates.
     if !Share::of(&link.counts).is_enough() {
         return (String::new(), NEARER);
     }
-    // The rate that carries most of what fails.
+    // Rate with most failures.
     let most = link.rates.iter().max_by_key(|(_, at)| at.failed.max(at.retries));
     let Some((rate, at)) = most.filter(|(_, at)| at.failed.max(at.retries) > 0) else {
         return (String::new(), NEARER);
@@ -141,25 +139,25 @@ fn why(link: &Link, is_slow: bool) -> (String, &'static str) {
     match lower {
         Some((other, lower)) if error(lower.judged, lower.failed) < here / 2.0 => {
             let text = format!(
-                "; at {rate} {} of the MPDUs that are answered for do not get across, at {other} \
-                 {}: the rate is likely too high",
+                "; at {rate} {} of the MPDUs do not get across, at {other} {}: the rate is likely too \
+                 high",
                 percent(here),
                 percent(error(lower.judged, lower.failed))
             );
             (text, LOWER)
         }
         _ if is_slow || rate.is_slowest() => {
-            (format!(", most of it at {rate}, below which there is none"), NEARER)
+            (format!(", most of them at {rate}, the slowest rate"), NEARER)
         }
-        _ => (format!(", most of it at {rate}"), LOWER),
+        _ => (format!(", most of them at {rate}"), LOWER),
     }
 }
 
-/// What to try where there is a lower rate, and where there is none.
+/// Remedies where a lower rate exists, and where it does not.
 const LOWER: &str = "Compare retries at a fixed lower rate (iw dev IFACE set bitrates), on another \
-    channel, and with the station nearer: what changes them is the cause";
-const NEARER: &str = "Compare retries on another channel, and with the station nearer: what changes \
-    them is the cause. Something else on the channel (survey dump of iw) may drown the frames";
+    channel, and with the station nearer: the change that reduces them shows the cause";
+const NEARER: &str = "Compare retries on another channel, and with the station nearer: the change \
+    that reduces them shows the cause. Interference on the channel (survey dump of iw) is another";
 
 fn low_aggregation(analysis: &Analysis, link: &Link) -> Option<Finding> {
     let length = analysis.air.time_of(link.from) as f64;
@@ -177,7 +175,7 @@ fn low_aggregation(analysis: &Analysis, link: &Link) -> Option<Finding> {
         return None;
     }
     let (from, to, station) = names(analysis, link);
-    // What a PPDU costs besides its data: preamble, SIFS, Block Ack, contention.
+    // Overhead of a PPDU: preamble, SIFS, Block Ack, contention.
     let overhead_ns = 150_000.0;
     let data_ns = link.counts.airtime.as_nanos() as f64 / link.counts.ppdus.max(1) as f64;
     let mut finding = throughout(
@@ -185,12 +183,11 @@ fn low_aggregation(analysis: &Analysis, link: &Link) -> Option<Finding> {
         Kind::LowAggregation,
         format!(
             "{from} sends {mpdus:.1} MPDUs in a PPDU to {to} at {fastest} in the mean, on a channel \
-             that is busy {} of the time: most of it goes into preambles, answers and contention",
+             that is busy {} of the time: most of this time is preambles, answers and contention",
             percent(utilisation as f64 / length)
         ),
-        "See whether a Block Ack agreement is there (ADDBA), what limits A-MPDUs in both stations' \
-         HT capabilities, and whether the sender has a queue at all: one that has nothing waiting \
-         cannot aggregate",
+        "Check for a Block Ack agreement (ADDBA), the limits on A-MPDUs in both stations' HT \
+         capabilities, and the queue of the sender: without waiting packets it cannot aggregate",
     );
     finding.harm = (overhead_ns / (overhead_ns + data_ns)).clamp(0.0, 1.0);
     finding.station = Some(station);
@@ -243,8 +240,8 @@ fn monitor_misses(analysis: &Analysis) -> Option<Finding> {
              frames that it captured",
             evidence.join("; ")
         ),
-        "Move the monitor between the stations, and see that it can decode their rates, width and \
-         streams: tcpdump on the access point or the station itself misses nothing",
+        "Place the monitor between the stations, and check that it can decode their rates, width \
+         and streams. tcpdump on the access point or the station misses no frame",
     );
     finding.harm = share;
     finding.station = (missed.len() == 1).then_some(station);

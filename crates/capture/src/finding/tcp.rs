@@ -1,28 +1,29 @@
-//! What TCP suffers: queues, and losses.
+//! Findings about TCP: queues and losses.
 
 use super::heard::Share;
 use super::{Finding, Kind, at, ms, percent};
 use crate::analysis::Analysis;
 use crate::transport::{self, Direction, FlowKey};
 
-/// Segments without which nothing can be said.
+/// Least number of segments for a finding.
 const SEGMENTS_MIN: u64 = 200;
-/// Mean time to an acknowledgement above the least one that is bufferbloat, in ns.
+/// Mean time to an acknowledgement, above the least one, from which it is bufferbloat, in ns.
 const WAITS_NS: u64 = 50_000_000;
-/// And how many times the least one it is.
+/// Least ratio of the mean to the least time.
 const WAITS_TIMES: u64 = 3;
-/// Share of segments that are sent again from which on it is a finding.
+/// Share of retransmitted segments from which it is a finding.
 const LOSSES_MIN: f64 = 0.005;
 
 pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
     for (key, flow) in analysis.flows.iter() {
-        // Without most segments and acknowledgements, neither times nor losses are known.
+        // Times and losses are unknown without most segments and acknowledgements.
         let links = flow.directions.iter().filter_map(|it| analysis.link_of(it));
         if !links.map(|link| Share::of(&link.counts)).all(Share::is_enough) {
             continue;
         }
         for (index, direction) in flow.directions.iter().enumerate() {
-            // Acknowledgements that came while the receiver was elsewhere make times longer.
+            // Acknowledgements that came while the receiver was on another channel lengthen the
+            // times.
             let hops = analysis.air.channels.is_hopping() && direction.space.is_some();
             if !hops {
                 found.extend(bufferbloat(analysis, key, index, direction));
@@ -66,9 +67,9 @@ fn bufferbloat(
     let flow = name(key, index);
     Some(Finding {
         sentence: format!(
-            "Segments of TCP from {flow} are acknowledged after {} in the mean and {} at most, where \
-             {} would do: they wait in a queue between here and the receiver, or their \
-             acknowledgements do, with up to {} KiB in flight",
+            "TCP segments from {flow} are acknowledged after {} in the mean and {} at most, with a \
+             least time of {}: they or their acknowledgements wait in a queue between the monitor \
+             and the receiver, with up to {} KiB in flight",
             ms(mean),
             ms(greatest),
             ms(least),
@@ -98,8 +99,8 @@ fn losses(
     let mut fates = Vec::new();
     for (number, what) in [
         (air, "were not acknowledged on the air"),
-        (behind, "got across the air, and were lost or delayed behind it"),
-        (unknown, "are not traced here"),
+        (behind, "crossed the air, and were lost or delayed behind it"),
+        (unknown, "have an unknown fate"),
     ] {
         if number > 0 {
             fates.push(format!("{number} {what}"));
@@ -107,7 +108,7 @@ fn losses(
     }
     Some(Finding {
         sentence: format!(
-            "TCP from {} sends {} of {} segments again ({}); of the copies before, {}{}",
+            "TCP from {} retransmits {} of {} segments ({}); of the previous copies, {}{}",
             name(key, index),
             tcp.retransmissions,
             tcp.segments,
@@ -115,7 +116,7 @@ fn losses(
             fates.join(", "),
             match tcp.out_of_order {
                 0 => String::new(),
-                number => format!("; {number} more were overtaken, and not sent again"),
+                number => format!("; {number} other segments were only overtaken"),
             }
         ),
         harm: (10.0 * share).min(0.9),

@@ -1,15 +1,14 @@
-//! What a capture cannot show: too little of it, headers without rates or levels, no frames of the
-//! air, no data. Where something is not known nothing is found, which is not the same as that
-//! nothing is wrong.
+//! Limits of a capture: too few packets, headers without rates or levels, no frames of the air, no
+//! data. Without this information there are no findings, although there may be problems.
 
 use crate::analysis::Analysis;
 
-/// Packets, and nanoseconds (a beacon interval), below which a capture is too little to say
-/// anything.
+/// Number of packets, and time in ns (a beacon interval), below which a capture allows no
+/// conclusions.
 const PACKETS_MIN: u64 = 100;
 const LENGTH_MIN_NS: u64 = 102_400_000;
 
-/// What it cannot show, and why, each as a sentence without its full stop.
+/// Returns the limits with their reasons, each as a sentence without its full stop.
 pub(crate) fn unknown(analysis: &Analysis) -> Vec<String> {
     let air = &analysis.air;
     let mut unknown = Vec::new();
@@ -17,30 +16,28 @@ pub(crate) fn unknown(analysis: &Analysis) -> Vec<String> {
     let noun = if packets == 1 { "packet" } else { "packets" };
     match analysis.times() {
         None => unknown.push(
-            "No packet has a time: durations, shares of time and traffic by second are not known"
+            "No packet has a time: durations, shares of time and traffic by second are unknown"
                 .to_owned(),
         ),
         Some((first, last)) => {
             let length = last.saturating_sub(first);
             if packets < PACKETS_MIN || length < LENGTH_MIN_NS {
                 let s = (length / 1_000) as f64 / 1e6;
-                unknown.push(format!(
-                    "{packets} {noun} in {s} s are too little to say what is right or wrong"
-                ));
+                unknown.push(format!("{packets} {noun} in {s} s are too little for conclusions"));
             }
         }
     }
     if air.begin_ns.is_none() {
         let kinds: Vec<_> = analysis.links.keys().map(ToString::to_string).collect();
         unknown.push(format!(
-            "There is no frame of 802.11 that can be used ({}): nothing of the air is known",
+            "There is no frame of 802.11 that can be analysed ({}): the air is unknown",
             kinds.join(", ")
         ));
         return unknown;
     }
     if !air.has_rates() {
         unknown.push(format!(
-            "Headers say no rate of {} of {} PPDUs: time on the air is not known",
+            "Headers have no rate of {} of {} PPDUs: time on the air is unknown",
             air.without_rate, air.ppdus
         ));
     }
@@ -48,13 +45,13 @@ pub(crate) fn unknown(analysis: &Analysis) -> Vec<String> {
     if links.all(|link| link.counts.mpdus == 0) {
         unknown.push(
             "No data from one station to another was captured: rates, retries and aggregation are \
-             not known"
+             unknown"
                 .to_owned(),
         );
     }
     if air.heard.iter().all(|heard| heard.signal.1 == 0) {
         unknown
-            .push("Headers say no levels: whether stations are far away is not known".to_owned());
+            .push("Headers have no levels: it is unknown whether stations are far away".to_owned());
     }
     unknown
 }

@@ -1,6 +1,6 @@
-//! Segments without payload (acknowledgements, SYN, FIN) at all places. They are never cut or put
-//! together, so that each is known by its numbers and timestamps; what looks the same twice at a
-//! place is not followed.
+//! Segments without payload (acknowledgements, SYN, FIN) at all places. They are never split or
+//! merged, so numbers and timestamps identify each. Segments that appear twice at a place are not
+//! followed.
 
 use super::Roles;
 use super::direction::role::{AIR, GATEWAY, RECEIVER, SENDER};
@@ -52,7 +52,7 @@ impl Acks {
                     ack.ends_ns.push(end_ns);
                     return;
                 }
-                // A relay's second hop is not kept apart.
+                // The second hop of a relay is not kept separately.
                 (Some(_), _) => ack.unclear = true,
                 (None, _) => {}
             }

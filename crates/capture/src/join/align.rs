@@ -1,10 +1,11 @@
-//! Two places aligned: which packets go from the one to the other, and how far their clocks are
-//! apart ([`Line`]).
+//! Alignment of two places: the direction of packets between them, and the difference of their
+//! clocks ([`Line`]).
 //!
-//! The direction is found in flows that go both ways: of two packets in opposite directions soon
-//! after each other, the one for which the other clock shows more goes there. Flows of one direction
-//! only take it from an end that another flow has placed, or from the time to live, which a router
-//! between the two places has lowered. Where nothing shows it, nothing is assumed.
+//! The direction follows from flows with packets both ways: of two packets in opposite directions
+//! soon after each other, the one with the greater difference of clocks goes to the other place.
+//! Flows with one direction take it from an end that another flow has placed, or from the time to
+//! live, which a router between the two places has lowered. Without evidence the direction is
+//! unknown.
 
 use super::line::{Differences, Line, LineError, PACKETS_MIN};
 use super::sample::{Pair, Samples};
@@ -12,39 +13,39 @@ use crate::transport::FlowKey;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// How many more comparisons must be for a direction than against it, as a share of all.
+/// Excess of comparisons for a direction over those against it that decides, as a share of all.
 const AGREE_MIN: f64 = 0.8;
-/// Or else in standard deviations of what chance alone makes of as many: times are stamped late, so
-/// that some comparisons contradict.
+/// Excess that also decides, in standard deviations of chance: late stamps make some comparisons
+/// contradict.
 const CHANCE: f64 = 5.0;
-/// Share of the packets with an identification for which it is the same at both places, for it to
-/// be used.
+/// Share of packets with the same identification at both places above which identifications are
+/// used.
 const IDS_MIN: f64 = 0.95;
 
-/// Departures whose time is exact, without which those that are not are used as well.
+/// Number of departures with exact times above which inexact ones are not used.
 const EXACT_MIN: usize = 32;
 
-/// Two places that have captured the same packets.
+/// Two places that captured the same packets.
 #[derive(Clone, Debug)]
 pub(super) struct Alignment {
     pub line: Line,
     /// Packets from P to Q, and from Q to P.
     pub packets: [usize; 2],
-    /// The two places are one: no packet goes from the one to the other.
+    /// Whether both are one place: no packet travels between them.
     pub same_place: bool,
-    /// Identifications of IPv4 are the same at both.
+    /// Whether identifications of IPv4 are the same at both.
     pub ids_agree: bool,
     /// Half of the median round trip between the two, in ns.
     pub distance_ns: u64,
-    /// By flow of P and flow of Q: packets in common, with the same first end and with another.
+    /// Packets in common by flow of P and flow of Q: with the same first end, and with the other.
     pub votes: BTreeMap<(u32, u32), [u32; 2]>,
-    /// Of flows at P: those from its first end go from P to Q.
+    /// Whether packets from the first end of a flow at P go from P to Q.
     flows: BTreeMap<FlowKey, bool>,
-    /// Addresses at P: they are behind Q (positive), or before P.
+    /// Evidence for addresses at P: behind Q (positive), or before P.
     sides: BTreeMap<IpAddr, i64>,
 }
 
-/// Why two places could not be aligned.
+/// Reason why two places could not be aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum AlignError {
     #[error("no packet of IP in common")]
@@ -59,10 +60,11 @@ pub(super) enum AlignError {
 }
 
 impl Alignment {
-    /// `same_clock`: the two are interfaces of one file.
+    /// Aligns two places. `same_clock`: they are interfaces of one file.
     pub fn of(p: &Samples, q: &Samples, same_clock: bool) -> Result<Self, AlignError> {
         let mut pairs = p.pairs(q);
-        // What has another address is only another's packet, if most have the same.
+        // A packet with another address is the same packet only if most packets keep their
+        // addresses.
         let same = pairs.iter().filter(|pair| pair.same_flow).count();
         if same * 2 >= pairs.len() {
             pairs.retain(|pair| pair.same_flow);
@@ -83,7 +85,7 @@ impl Alignment {
         let mut differences: Differences = Default::default();
         let going: Vec<_> = pairs.iter().map(|pair| (pair, directions.of_pair(p, pair))).collect();
         let leaves = |pair: &Pair, there: bool| pair.samples[usize::from(!there)].exact;
-        // By direction: where enough departures are exact, the others are not used.
+        // If enough departures of a direction are exact, inexact ones are not used.
         let exact = [true, false].map(|there| {
             let count =
                 going.iter().filter(|(pair, goes)| *goes == Some(there) && leaves(pair, there));
@@ -95,7 +97,7 @@ impl Alignment {
                 continue;
             }
             match *goes {
-                // It leaves when it has been sent whole, and has come when it begins.
+                // A packet departs when it has been sent completely, and arrives when it begins.
                 Some(true) => differences[0].push((a.sent_ns(), b.came_ns() - a.sent_ns())),
                 Some(false) => differences[1].push((a.came_ns(), b.sent_ns() - a.came_ns())),
                 None => {}
@@ -141,8 +143,7 @@ impl Alignment {
         })
     }
 
-    /// Whether packets from the first end of a flow, as it is at P, go from P to Q; `None` if that
-    /// is not known.
+    /// Whether packets from the first end of a flow at P go from P to Q; `None` if unknown.
     pub fn goes_there(&self, flow: &FlowKey) -> Option<bool> {
         if self.same_place {
             return None;
@@ -155,7 +156,7 @@ impl Alignment {
     }
 }
 
-/// In which direction packets go between two places.
+/// Directions of packets between two places.
 struct Directions {
     flows: BTreeMap<u32, bool>,
     sides: BTreeMap<IpAddr, i64>,
@@ -163,10 +164,10 @@ struct Directions {
 }
 
 impl Directions {
-    /// `pairs` in the order of time at P.
+    /// Derives directions from `pairs` in the order of time at P.
     fn of(p: &Samples, pairs: &[Pair]) -> Self {
-        // By flow: the difference of its latest packet in each direction; comparisons that say
-        // that the first direction goes there, that it does not, and neither.
+        // State of each flow: difference of its latest packet in each direction, and comparisons
+        // for the first direction, against it, and neither.
         let mut latest: BTreeMap<u32, [Option<i64>; 2]> = BTreeMap::new();
         let mut votes: BTreeMap<u32, [i64; 3]> = BTreeMap::new();
         for pair in pairs {
@@ -182,7 +183,7 @@ impl Directions {
                     std::cmp::Ordering::Less => votes[1] += 1,
                     std::cmp::Ordering::Equal => votes[2] += 1,
                 }
-                // Each packet is compared once with the one before it in the other direction.
+                // Each packet is compared once with the previous one in the other direction.
                 latest[1 - back] = None;
             }
         }

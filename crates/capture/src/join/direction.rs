@@ -1,6 +1,6 @@
-//! One direction of a flow at all places that it passes: what each has seen is kept for
-//! [`HORIZON_NS`], and then put together, so that the order in which places report does not matter,
-//! and a retransmission is known before the copy before it is judged.
+//! One direction of a flow at all places on its path. Observations are kept for [`HORIZON_NS`] and
+//! then matched, so that the order of reports does not matter, and a retransmission is known before
+//! the previous copy is judged.
 
 use super::Roles;
 use super::ledger::{Air, Key, Ledger, Record};
@@ -10,47 +10,47 @@ use super::tally::Tally;
 use super::way::{Fate, SegmentWay, Trigger};
 use std::collections::VecDeque;
 
-/// What a place is to a direction, as an index.
+/// Role of a place for a direction, as an index.
 pub(super) mod role {
-    /// The wired place farthest before the air.
+    /// Wired place farthest before the air.
     pub const SENDER: usize = 0;
-    /// The last wired place before the air, if that is another one.
+    /// Last wired place before the air, if that is another one.
     pub const GATEWAY: usize = 1;
     pub const AIR: usize = 2;
-    /// The wired place farthest behind the air.
+    /// Wired place farthest behind the air.
     pub const RECEIVER: usize = 3;
 }
 use role::{AIR, GATEWAY, RECEIVER};
 
-/// How long what was seen is kept, in ns: longer than queues delay, and than a first timeout.
+/// Time for which observations are kept, in ns. It exceeds queueing delays and a first timeout.
 pub(super) const HORIZON_NS: i64 = 20_000_000_000;
-/// How much later than what came before what belongs to it is looked at, in ns.
+/// Time by which later observations may belong to an earlier one, in ns.
 const MARGIN_NS: i64 = 1_000_000_000;
 /// Longest A-MPDU (aPPDUMaxTime; IEEE 802.11-2020, table 19-25), in ns.
 const AMPDU_NS_MAX: i64 = 5_484_000;
-/// Longest time after an acknowledgement in which what it has caused is sent, in ns.
+/// Longest time from an acknowledgement to a segment that it causes, in ns.
 const CAUSED_NS: i64 = 1_000_000;
-/// Acknowledgements that are remembered.
+/// Most acknowledgements that are remembered.
 const ACKNOWLEDGED_MAX: usize = 1 << 16;
 
 /// One direction of a flow.
 #[derive(Debug, Default)]
 pub(super) struct Direction {
     ledgers: [Ledger; 4],
-    /// By place: the number that was seen last, and where it is in the direction.
+    /// Last number at each place, and its position in the direction.
     last: [Option<(u32, u64)>; 4],
-    /// Acknowledgements as they came to the sender: when, and up to where. Both ascend.
+    /// Acknowledgements at the sender: time and position. Both ascend.
     acknowledged: VecDeque<(i64, u64)>,
-    /// When a segment of the other direction came to the sender last, without payload.
+    /// Time of the latest segment of the other direction at the sender without payload.
     acknowledgement_ns: Option<i64>,
     /// Least time from a segment to its acknowledgement.
     round_trip_ns: Option<i64>,
-    /// By place: what left last of all that is known to have come there.
+    /// Latest departure at each place that is known to have arrived.
     reached_ns: [Option<i64>; 4],
     pub tally: Tally,
 }
 
-/// Where numbers are counted from, so that there are some before the first.
+/// Origin of positions, which leaves space before the first one.
 const ORIGIN: u64 = 1 << 40;
 
 impl Direction {
@@ -62,9 +62,9 @@ impl Direction {
         self.ledgers[role].get_mut(key)
     }
 
-    /// Where a number is in the direction.
+    /// Returns the position of a number in the direction.
     pub fn position(&mut self, role: usize, number: u32) -> u64 {
-        // What another place has seen last, if this one has seen nothing.
+        // Number at another place, if this one has none.
         let known = self.last[role].or_else(|| self.last.iter().flatten().next().copied());
         let position = match known {
             Some((last, at)) => {
@@ -76,14 +76,14 @@ impl Direction {
         position
     }
 
-    /// A segment with payload.
+    /// Handles a segment with payload.
     pub fn handle_segment(&mut self, role: usize, tcp: &Tcp, seen: Seen, roles: &Roles) -> Key {
         let from = self.position(role, tcp.first());
         let to = from + u64::from(tcp.payload_bytes);
         let caused = self.acknowledgement_ns.map(|at| seen.begin_ns - at);
         let ledger = &self.ledgers[role];
         let highest = ledger.highest.unwrap_or(from);
-        // A probe of a kept connection repeats one byte that was acknowledged (RFC 9293, 3.8.4).
+        // A keep-alive probe repeats one byte that was acknowledged (RFC 9293, 3.8.4).
         let probe = tcp.payload_bytes == 1 && highest == from + 1;
         let record = Record {
             from,
@@ -126,7 +126,7 @@ impl Direction {
         self.ledgers[role].insert(record)
     }
 
-    /// The same packet, right before, on the same wire.
+    /// Returns the same packet just before on the same wire.
     fn captured_before(&self, role: usize, record: &Record) -> Option<Key> {
         let known = self.ledgers[role].covering(record.from).find(|(_, known)| {
             (known.from, known.to, known.timestamp, known.id)
@@ -136,7 +136,7 @@ impl Direction {
         known.map(|(key, _)| key)
     }
 
-    /// The same copy on another link of the air: an access point relays it.
+    /// Returns the same copy on another link of the air: an access point relays it.
     fn hop_before(&self, record: &Record, air: Air, roles: &Roles) -> Option<Key> {
         if record.timestamp.is_none() && (record.id == 0 || !roles.ids_agree) {
             return None;
@@ -149,8 +149,8 @@ impl Direction {
         known.map(|(key, _)| key)
     }
 
-    /// The other direction acknowledges up to a number; `role` is where it was seen, for this
-    /// direction. `empty`: without payload.
+    /// Handles an acknowledgement of the other direction up to a number. `role` is the place that
+    /// captured it, for this direction. `empty`: without payload.
     pub fn handle_acknowledgement(&mut self, role: usize, number: u32, at_ns: i64, empty: bool) {
         if empty {
             self.acknowledgement_ns = Some(at_ns);
@@ -168,7 +168,7 @@ impl Direction {
         }
     }
 
-    /// Puts together what was sent before `limit_ns`; all of it, if there is no limit.
+    /// Matches observations from before `limit_ns`; all of them without a limit.
     pub fn settle(
         &mut self,
         limit_ns: Option<i64>,
@@ -182,7 +182,7 @@ impl Direction {
             self.settle_record(first, key, roles, out);
             self.ledgers[first].pop();
         }
-        // What belongs to nothing that was seen before.
+        // Observations that belong to no earlier one.
         if first != AIR {
             while let Some(key) = self.ledgers[AIR].oldest_before(later) {
                 if self.ledgers[AIR].get(key).is_some_and(|record| !record.claimed) {
@@ -201,7 +201,7 @@ impl Direction {
         }
     }
 
-    /// Puts together what belongs to a record, of the first place that has seen it.
+    /// Matches the observations of a record at the first place that captured it.
     fn settle_record(
         &mut self,
         first: usize,
@@ -248,7 +248,7 @@ impl Direction {
                 ways.push((cursor, record.to, way));
             }
         }
-        // What is sent again is counted where it leaves.
+        // Retransmissions are counted where they leave.
         let again = match first == roles.first() {
             true => self.copies_after(first, key, &record),
             false => Vec::new(),
@@ -278,7 +278,8 @@ impl Direction {
         }
     }
 
-    /// The retransmissions whose copy before is this record: their first byte in it, when, and why.
+    /// Returns the retransmissions whose previous copy is this record: first byte in the record,
+    /// time, and trigger.
     fn copies_after(&self, role: usize, key: Key, record: &Record) -> Vec<(u64, i64, Trigger)> {
         let ledger = &self.ledgers[role];
         let later = ledger.overlapping(record.from, record.to).filter(|(other, copy)| {
@@ -303,13 +304,14 @@ impl Direction {
             .collect()
     }
 
-    /// The number of a byte.
+    /// Returns the sequence number of a byte.
     fn number(&self, role: usize, byte: u64) -> u32 {
         let (last, at) = self.last[role].unwrap_or_default();
         last.wrapping_add(byte.wrapping_sub(at) as u32)
     }
 
-    /// The way of the bytes from `byte` on: of a record, and its copy on the air if it was heard.
+    /// Returns the way of the bytes from `byte` on: of a record, and of its copy on the air if that
+    /// was captured.
     fn way(
         &self,
         first: usize,
@@ -322,7 +324,7 @@ impl Direction {
         let wired = first != AIR;
         let air = heard.and_then(|copy| copy.air);
         let slack = roles.slack_ns;
-        // Of a place behind: the earliest that may be this copy, and is no later one.
+        // Earliest observation at a later place that may be this copy and not a later one.
         let seen_at = |role: usize, not_before_ns: i64| {
             let copy = heard.unwrap_or(record);
             self.ledgers[role]
@@ -336,7 +338,7 @@ impl Direction {
                 .map(|(_, there)| (there.begin_ns, there.frames[0]))
         };
         let gateway = if wired { seen_at(GATEWAY, record.begin_ns) } else { None };
-        // Where MPDUs behind it were missed, it ended within the A-MPDU.
+        // If MPDUs behind it were missed, it ended within the A-MPDU.
         let is_exact = air.is_none_or(|air| air.exact);
         let first_end = heard.map_or(record.begin_ns, |copy| match is_exact {
             true => copy.ends_ns[0],
@@ -390,10 +392,10 @@ impl Direction {
         }
     }
 
-    /// Whether something that left later has come to a place: then what has not come there by now is
-    /// lost. At the end of a capture much may still be on its way.
+    /// Whether a later departure has arrived at a place, so that a missing one is lost. At the end
+    /// of a capture many segments may still be on the way.
     fn is_passed(&mut self, first: usize, role: usize, left_ns: i64, roles: &Roles) -> bool {
-        /// Packets that are looked at: the latest.
+        /// Number of latest packets that are checked.
         const LATEST: usize = 64;
         if self.reached_ns[role].is_none_or(|reached| reached <= left_ns) {
             let ledger = &self.ledgers[first];
@@ -415,9 +417,9 @@ impl Direction {
             Some((from..=to).contains(&record.begin_ns))
         });
         let [air, receiver] = captured;
-        // It was acknowledged before an acknowledgement of the next copy can have come: half of the
-        // least round trip that is known so far is on the safe side. Where it should have been
-        // captured and was not, another copy must not be the reason.
+        // It was acknowledged before an acknowledgement of the next copy can arrive; half of the
+        // least round trip so far is a safe margin. If it should have been captured and was not,
+        // another copy must not be the reason.
         let only = way.sent_again_ns.is_none() && !record.again;
         let acknowledged = match (way.acknowledged_ns, way.sent_again_ns) {
             (Some(_), _) if receiver == Some(true) => only,
@@ -433,7 +435,7 @@ impl Direction {
             (None, true, true) => return Fate::AcrossAir,
             _ => {}
         }
-        // What is not captured further on has to be lost there: something has passed it.
+        // A segment that is not captured further on counts as lost only if a later one has passed.
         let role = match (receiver, heard) {
             (Some(true), true) => RECEIVER,
             (Some(true), false) if air.is_none() => RECEIVER,
@@ -452,7 +454,7 @@ impl Direction {
     }
 }
 
-/// How a segment was seen.
+/// Observation of a segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     pub begin_ns: i64,

@@ -1,42 +1,42 @@
-//! What was seen of one direction of a flow at one place: ranges of its bytes, each with its time.
+//! Observations of one direction of a flow at one place: ranges of its bytes, each with its time.
 //! Places see the same bytes in packets of different lengths (segmentation in the card, GRO), so
-//! that what belongs together is found by bytes, and by what differs between the copies of a
-//! segment: its timestamp (RFC 7323), or else its identification (RFC 791) or the order of times.
+//! observations are matched by bytes, and by properties that differ between copies of a segment:
+//! its timestamp (RFC 7323), or else its identification (RFC 791) or the order of times.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// A packet with payload that was seen.
+/// A captured packet with payload.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
-    /// Its bytes, counted from some number of the direction.
+    /// Positions of its bytes in the direction.
     pub from: u64,
     pub to: u64,
-    /// When it was seen, by the clock of reference; on the air, when its first attempt began.
+    /// Capture time by the reference clock; on the air, the start of its first attempt.
     pub begin_ns: i64,
-    /// On the air, when each attempt ended.
+    /// End of each attempt on the air.
     pub ends_ns: Vec<i64>,
     /// Numbers of the first and last packet.
     pub frames: [u64; 2],
     pub timestamp: Option<u32>,
     pub id: u16,
-    /// Its first byte was seen before at this place.
+    /// Whether the place captured its first byte before.
     pub again: bool,
-    /// If it was seen again: an acknowledgement came right before.
+    /// Whether an acknowledgement came just before the repetition.
     pub after_acknowledgement: bool,
     pub air: Option<Air>,
-    /// It was found to belong to a packet of a place before.
+    /// Whether it was matched with a packet of an earlier place.
     pub claimed: bool,
 }
 
-/// What only the air has.
+/// Properties of a packet on the air.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Air {
     /// Sender and receiver.
     pub link: (u32, u32),
-    /// It goes to an access point.
+    /// Whether it is sent to an access point.
     pub to_ds: bool,
     pub first_missed: bool,
-    /// Its first attempt did not end earlier: of an A-MPDU, none behind it were missed.
+    /// Whether the end of its first attempt is exact: no MPDU behind it in the A-MPDU was missed.
     pub exact: bool,
     pub hops: u32,
     pub acknowledged_ns: Option<i64>,
@@ -44,24 +44,24 @@ pub(super) struct Air {
 
 pub(super) type Key = (u64, u64);
 
-/// Records that are looked at around a range.
+/// Most records that are checked around a range.
 const OVERLAPPING_MAX: usize = 4_096;
-/// Copies of a byte that are kept.
+/// Most copies of a byte that are kept.
 const COPIES_MAX: usize = 64;
 
-/// What was seen at a place.
+/// Observations at one place.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     records: BTreeMap<Key, Record>,
     by_time: VecDeque<(i64, Key)>,
     longest: u64,
     next: u64,
-    /// The number behind the highest byte.
+    /// Position behind the highest byte.
     pub highest: Option<u64>,
 }
 
 impl Record {
-    /// When it was seen last.
+    /// Returns the time of the latest observation.
     pub fn end_ns(&self) -> i64 {
         self.ends_ns.last().copied().unwrap_or(self.begin_ns)
     }
@@ -101,25 +101,26 @@ impl Ledger {
         self.records.get_mut(&key)
     }
 
-    /// Records that hold bytes of this range, from the last to the first. There are few in a capture
-    /// of anything real; of one that was made to have many some are left out.
+    /// Returns the records with bytes of this range, from the last to the first. A real capture has
+    /// few; of a forged one with many, some are left out.
     pub fn overlapping(&self, from: u64, to: u64) -> impl Iterator<Item = (Key, &Record)> {
         let start = from.saturating_sub(self.longest);
         let records = self.records.range((start, 0)..(to, 0)).rev().take(OVERLAPPING_MAX);
         records.filter(move |(_, record)| record.to > from).map(|(key, record)| (*key, record))
     }
 
-    /// Records that hold this byte.
+    /// Returns the records with this byte.
     pub fn covering(&self, byte: u64) -> impl Iterator<Item = (Key, &Record)> {
         self.overlapping(byte, byte + 1)
     }
 
-    /// A record of the first byte of this one, if there are too many to keep another.
+    /// Returns a record with the first byte of this one, if there are too many to keep another.
     pub fn crowded(&self, record: &Record) -> Option<Key> {
         self.covering(record.from).nth(COPIES_MAX).map(|(key, _)| key)
     }
 
-    /// The record of which `later` is likely a part: the latest before it that may be the same.
+    /// Returns the record of which `later` is likely a part: the latest earlier one that may be the
+    /// same.
     pub fn owner(&self, later: &Record, byte: u64, slack_ns: i64, ids: bool) -> Option<Key> {
         let before = self.covering(byte).filter(|(_, record)| {
             record.begin_ns <= later.begin_ns + slack_ns && record.may_be(later, ids)
@@ -127,17 +128,17 @@ impl Ledger {
         before.max_by_key(|(key, record)| (record.begin_ns, key.1)).map(|(key, _)| key)
     }
 
-    /// The latest records, up to this number.
+    /// Returns the latest records, up to this number.
     pub fn latest(&self, count: usize) -> impl Iterator<Item = &Record> {
         self.by_time.iter().rev().take(count).filter_map(|(_, key)| self.records.get(key))
     }
 
-    /// The oldest record, if it was seen before `limit_ns`.
+    /// Returns the oldest record, if it is from before `limit_ns`.
     pub fn oldest_before(&self, limit_ns: i64) -> Option<Key> {
         self.by_time.front().filter(|(at, _)| *at < limit_ns).map(|(_, key)| *key)
     }
 
-    /// Removes the oldest record.
+    /// Removes the oldest record and returns it.
     pub fn pop(&mut self) -> Option<Record> {
         let (_, key) = self.by_time.pop_front()?;
         self.records.remove(&key)

@@ -1,93 +1,94 @@
-//! How far two clocks are apart, from the times of the same packets at two places.
+//! Difference of two clocks, from the times of the same packets at two places.
 //!
-//! A packet that goes from P to Q is seen at Q later than at P, by both their clocks, by the offset
-//! of Q's clock and its delay; one that goes from Q to P by the offset less its delay. So the offset
-//! lies below all differences of the one direction and above all of the other, whatever waits in
-//! queues: the least ones bound it, and half of their distance (half of the least round trip between
-//! the two places) is how far it may be off. Where one direction is missing, there is one bound, and
-//! the offset holds the least delay.
+//! By both clocks, a packet from P to Q appears at Q later than at P by the offset of Q's clock
+//! plus its delay; a packet from Q to P by the offset minus its delay. So the offset lies below all
+//! differences of one direction and above all differences of the other, however long queues are.
+//! The least differences bound it, and half of their distance (half of the least round trip between
+//! the two places) is the largest error. If one direction is missing, there is one bound, and the
+//! offset includes the least delay.
 //!
-//! The drift is taken from the least differences in windows of time, by the median of slopes (Theil
-//! and Sen), of each direction for itself; the direction whose least delay is the steadier one
-//! counts more. A queue that never empties makes the least differences of its own direction vary,
-//! not those of the other.
+//! The drift is the median of slopes (Theil and Sen) of the least differences in windows of time,
+//! for each direction separately. The direction with the steadier least delay has more weight. A
+//! queue that never empties makes the least differences of its own direction vary, and not those of
+//! the other.
 
-/// Windows of time.
+/// Most windows of time.
 const WINDOWS_MAX: usize = 64;
-/// Packets for a window in the mean.
+/// Mean number of packets in a window.
 const WINDOW_PACKETS: usize = 8;
-/// Largest drift that two clocks have, relative: quartz is within 50 ppm each.
+/// Largest relative drift of two clocks: quartz is within 50 ppm each.
 const DRIFT_MAX: f64 = 300e-6;
-/// Drift that is assumed where too little is known of it, relative.
+/// Relative drift that is assumed if it is unknown.
 const DRIFT_UNKNOWN: f64 = 100e-6;
-/// Least spread of the least differences that is assumed, in ns: times are in whole microseconds in
-/// most files.
+/// Least spread of the least differences that is assumed, in ns: most files have times in whole
+/// microseconds.
 const SPREAD_MIN_NS: f64 = 1_000.0;
-/// How exactly times on the air are known at best, in ns: padding may make an MPDU end a symbol (4
-/// us) before it seems to, and a PPDU begin as much later. Either moves one end of what bounds the
-/// offset, its middle by half of that and its width likewise.
+/// Best accuracy of times on the air, in ns. Padding may make an MPDU end a symbol (4 us) earlier
+/// than computed, and a PPDU begin as much later. Either moves one bound of the offset, and so its
+/// middle and width by half of that.
 const TIMES_NS: f64 = 8_000.0;
-/// How late hosts stamp packets at most, in ns. What contradicts more is another clock.
+/// Longest delay of the stamps of hosts, in ns. A larger contradiction is another clock.
 const LATE_NS_MAX: f64 = 50e6;
-/// Share of packets that may contradict the line: retransmissions taken for each other.
+/// Share of packets that may contradict the line, as retransmissions are confused.
 const OUTLIERS_MAX: f64 = 0.01;
 
-/// Times of the same packets: at P, and how much later at Q, in ns by the two clocks. Of packets
-/// from P to Q, and from Q to P.
+/// Times of the same packets at P, and their differences at Q, in ns: packets from P to Q, and from
+/// Q to P.
 pub(super) type Differences = [Vec<(i64, i64)>; 2];
 
-/// The clock of Q by that of P.
+/// Relation of Q's clock to P's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
-    /// The middle of the time in which both captured the same, by P's clock, in ns since 1970.
+    /// Middle of the common time by P's clock, in ns since 1970.
     pub base_ns: i64,
-    /// What Q's clock shows more than P's then, in ns.
+    /// Difference of Q's clock from P's at that time, in ns.
     pub offset_ns: i64,
-    /// How much faster Q's clock runs, relative.
+    /// Relative excess of the speed of Q's clock.
     pub drift: f64,
-    /// How far the drift may be off.
+    /// Uncertainty of the drift.
     pub drift_error: f64,
-    /// How far the offset may be off in ns: half of the least round trip, and what the drift may
-    /// add to it. `None`: only one direction is known, and the offset holds its least delay.
+    /// Largest error of the offset in ns: half of the least round trip, plus the effect of the
+    /// drift. `None` if only one direction is known, and the offset includes its least delay.
     pub bound_ns: Option<u64>,
-    /// How much the least differences vary in the direction in which they vary less, in ns: what
-    /// the fit may be off if least delays are the same in both directions.
+    /// Variation of the least differences in the steadier direction, in ns. It is the error of the
+    /// fit if the least delays of both directions are equal.
     pub spread_ns: u64,
-    /// By how much the least differences of the two directions contradict each other, in ns: hosts
-    /// stamp packets late, and not evenly. The bound holds it.
+    /// Contradiction between the least differences of the two directions, in ns, because hosts
+    /// stamp packets late and unevenly. The bound includes it.
     pub late_ns: u64,
-    /// First and last packet that both have, by P's clock.
+    /// Times of the first and last packet in common, by P's clock.
     pub common_ns: (i64, i64),
 }
 
-/// Why there is no line.
+/// Reason why there is no line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
-    /// Too few packets.
+    /// There are too few packets.
     #[error("{0} packets in common, too few to compare the clocks")]
     TooFew(usize),
     /// The least differences contradict each other.
     #[error(
         "{contradict} of {packets} packets in common arrive before they are sent, whatever the \
-         offset and drift of the clocks: one of them was set while it captured, or these are not \
-         captures of one moment"
+         offset and drift of the clocks: one of them was set while it captured, or the captures \
+         are not simultaneous"
     )]
     NoLine {
-        /// Packets that contradict the best line, at least.
+        /// Least number of packets that contradict the best line.
         contradict: usize,
-        /// Packets in common.
+        /// Number of packets in common.
         packets: usize,
     },
 }
 
-/// Packets in common without which nothing is said of the clocks.
+/// Least number of packets in common for any result.
 pub(super) const PACKETS_MIN: usize = 4;
 
 impl Line {
-    /// The line through the differences.
+    /// Fits a line to the differences.
     ///
     /// # Errors
-    /// If there are too few, or they contradict each other.
+    ///
+    /// Fails if there are too few, or if they contradict each other.
     pub(super) fn fit(differences: &Differences) -> Result<Self, LineError> {
         let count = differences.iter().map(Vec::len).sum();
         let times = || differences.iter().flatten().map(|(at, _)| *at);
@@ -96,7 +97,7 @@ impl Line {
             return Err(LineError::TooFew(count));
         };
         let base_ns = first + (last - first) / 2;
-        // Differences may be years: what is computed with are their differences to one of them.
+        // Differences may be years, so computations use their distance from one of them.
         let origin = differences.iter().flatten().next().map_or(0, |(_, later)| *later);
         let near: [Vec<(f64, f64)>; 2] = differences.each_ref().map(|packets| {
             let near = |&(at, later): &(i64, i64)| {
@@ -121,11 +122,12 @@ impl Line {
             (Some(&least), None) => (least, 0.0, None),
             (None, Some(&greatest)) => (greatest, 0.0, None),
             _ => {
-                // The direction whose least delay is the steadier one is near the line.
+                // The direction with the steadier least delay is close to the line.
                 let spread_of = |it: Option<Envelope>| it.map_or(f64::MAX, |it| it.spread);
                 let steady = if spread_of(least) <= spread_of(greatest) { from_p } else { from_q };
                 let (above, below) = bounds(from_p, from_q, steady[steady.len() / 2])?;
-                // Above, the offset is between them; contradicting, beyond either by no more.
+                // The offset lies between the bounds; if they contradict, beyond them by at most
+                // this.
                 let late = (below - above).max(0.0);
                 let bound = ((above - below) / 2.0).max(0.0) + late + off + TIMES_NS;
                 ((above + below) / 2.0, late, Some(bound.round() as u64))
@@ -143,10 +145,10 @@ impl Line {
         })
     }
 
-    /// The line through differences of two places that are one: most of them are near it.
+    /// Fits a line to differences of two places that are one. Most of them are close to it.
     pub(super) fn through(differences: &[(i64, i64)]) -> Result<Self, LineError> {
         let all = differences.to_vec();
-        // Half of the packets below the line and half above.
+        // Half of the packets lie below the line, and half above.
         let mut line = Self::fit(&[all.clone(), Vec::new()])?;
         let rest = all.iter().map(|(at, later)| later.saturating_sub(line.at(*at)));
         let mut rest: Vec<i64> = rest.collect();
@@ -159,7 +161,7 @@ impl Line {
         Ok(line)
     }
 
-    /// A clock that is the same.
+    /// Returns the line of two equal clocks.
     pub(super) const fn same(common_ns: (i64, i64)) -> Self {
         Self {
             base_ns: common_ns.0,
@@ -173,14 +175,14 @@ impl Line {
         }
     }
 
-    /// What Q's clock shows more than P's at a time of P's clock, in ns.
+    /// Returns the difference of Q's clock from P's at a time of P's clock, in ns.
     pub fn at(&self, p_ns: i64) -> i64 {
         let since = p_ns.saturating_sub(self.base_ns);
         self.offset_ns.saturating_add((self.drift * since as f64).round() as i64)
     }
 }
 
-/// The least differences of one direction, by windows of time.
+/// Least differences of one direction by windows of time.
 #[derive(Clone, Copy, Debug)]
 struct Envelope {
     slope: f64,
@@ -189,7 +191,7 @@ struct Envelope {
 }
 
 impl Envelope {
-    /// `sign` is 1 for the least and -1 for the greatest.
+    /// Computes the envelope; `sign` is 1 for the least differences and -1 for the greatest.
     fn of(packets: &[(f64, f64)], sign: f64) -> Option<Self> {
         let times = || packets.iter().map(|(at, _)| *at);
         let (first, last) = (times().min_by(f64::total_cmp)?, times().max_by(f64::total_cmp)?);
@@ -216,16 +218,16 @@ impl Envelope {
         let mut rest: Vec<f64> = least.iter().map(|(at, later)| later - slope * at).collect();
         let middle = median(&mut rest)?;
         let mut deviations: Vec<f64> = rest.iter().map(|it| (it - middle).abs()).collect();
-        // The standard deviation of a normal distribution with that median.
+        // Standard deviation of a normal distribution with that median.
         let spread = (1.4826 * median(&mut deviations)?).max(SPREAD_MIN_NS);
-        // Not what chance alone would leave of it over many windows: a least delay that varies may
-        // be another one at the begin than at the end.
+        // Larger than the effect of chance over many windows: a least delay that varies may differ
+        // between the start and the end.
         let slope_error = 4.0 * spread / span;
         Some(Self { slope, slope_error, spread })
     }
 }
 
-/// Drift and its error: the mean of both directions, weighted by their variance.
+/// Returns the drift and its error: the mean of both directions, weighted by their variance.
 fn drift(envelopes: &[Option<Envelope>; 2]) -> (f64, f64) {
     let sound = |it: &&Envelope| it.slope.abs() <= DRIFT_MAX && it.slope_error <= DRIFT_UNKNOWN;
     let (mut sum, mut weights) = (0.0, 0.0);
@@ -237,8 +239,8 @@ fn drift(envelopes: &[Option<Envelope>; 2]) -> (f64, f64) {
     if weights == 0.0 { (0.0, DRIFT_UNKNOWN) } else { (sum / weights, weights.powf(-0.5)) }
 }
 
-/// The least of what is sorted up, and the greatest of what is sorted down. If they contradict each
-/// other by more than hosts stamp late, a few of those that are furthest from `near` are left out.
+/// Returns the least value of `up` and the greatest of `down`. If they contradict each other by
+/// more than hosts stamp late, a few values furthest from `near` are left out.
 fn bounds(up: &[f64], down: &[f64], near: f64) -> Result<(f64, f64), LineError> {
     let packets = up.len() + down.len();
     let allowed = (packets as f64 * OUTLIERS_MAX) as usize;
@@ -272,7 +274,7 @@ mod tests {
 
     const YEARS_NS: i64 = 3 * 365 * 86_400 * 1_000_000_000;
 
-    /// Packets every 10 ms in both directions, with these delays in ns; Q's clock is ahead by years
+    /// Packets every 10 ms in both directions, with these delays in ns. Q's clock is years ahead,
     /// and fast.
     fn differences(
         drift: f64,
@@ -286,8 +288,8 @@ mod tests {
         [there, times().map(|at| (at, later(at) - back(at))).collect()]
     }
 
-    /// The offset at a time is the middle of what least delays allow, whatever queues there are: in
-    /// closed form it is off by half of the difference of the least delays.
+    /// The offset is the middle of the range that least delays allow, with any queues. In closed
+    /// form its error is half of the difference of the least delays.
     fn assert_found(line: &Line, drift: f64, last_ns: i64, off_ns: i64) {
         for at in [0, last_ns / 2, last_ns] {
             let is = YEARS_NS + (drift * at as f64) as i64;
@@ -306,7 +308,8 @@ mod tests {
             seed in any::<u32>(),
         ) {
             let drift = ppm as f64 * 1e-6;
-            // A queue that fills up and stays full, but for the first packets; some noise back.
+            // A queue that fills up after the first packets and stays full, and some noise in the
+            // other direction.
             let there = |at: i64| least.0 + (at - 200_000_000).clamp(0, queue);
             let noise = |at: i64| (at / 10_000_000 * i64::from(seed | 1)).rem_euclid(1_009) * 2_000;
             let back = |at: i64| least.1 + if at % 70_000_000 == 0 { 0 } else { noise(at) };
@@ -317,7 +320,7 @@ mod tests {
         }
     }
 
-    /// One direction only: the offset holds the least delay, and nothing bounds it.
+    /// With one direction only, the offset includes the least delay, and there is no bound.
     #[test]
     fn one_direction_bounds_nothing() {
         let [there, _] = differences(50e-6, 1_000, |_| 7_000_000, |_| 0);
@@ -326,8 +329,8 @@ mod tests {
         assert!((line.at(0) - YEARS_NS - 7_000_000).abs() < 2_000, "{line:?}");
     }
 
-    /// A few pairs that are no pairs (a retransmission taken for the first copy) are left out; many
-    /// make it no line, and so does a clock that was set.
+    /// A few wrong pairs (a retransmission taken for the first copy) are left out. Many wrong pairs
+    /// give no line, and so does a clock that was set.
     #[test]
     fn what_contradicts_is_left_out_or_said() {
         let make = |every: i64| {

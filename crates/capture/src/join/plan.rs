@@ -1,74 +1,74 @@
-//! All places put together: one clock for all, the flows that are the same at several places, and
-//! for each flow the order of the places on its path.
+//! Plan of all places: one clock for all, flows that are the same at several places, and the order
+//! of the places on the path of each flow.
 //!
-//! The clocks form a tree: from the place of reference (the first that captures the air, or else the
-//! first) each other one is reached over the alignments whose bounds are the narrowest together.
+//! The clocks form a tree. From the reference place (the first that captures the air, or else the
+//! first) each other place is reached over the alignments with the narrowest bounds in total.
 
 use super::align::{AlignError, Alignment};
 use super::sample::Samples;
 use crate::transport::FlowKey;
 use std::collections::BTreeMap;
 
-/// Packets that must show two flows with other addresses to be one.
+/// Least number of packets that show that two flows with different addresses are one.
 const VOTES_MIN: u32 = 3;
-/// And how many times as many as for any other.
+/// Least ratio of this number to that of any other flow.
 const VOTES_TIMES: u32 = 10;
-/// Bound of a clock of which only one direction is known, for the choice between alignments.
+/// Bound of a clock with one known direction, for the choice between alignments.
 const ONE_SIDED_NS: u64 = 1 << 50;
 
-/// Times further away from 1970 become this, in ns: differences of two of them can be reckoned with.
+/// Largest time in ns from 1970; times beyond it are clamped, so that differences do not overflow.
 const TIME_NS_MAX: i64 = 1 << 61;
 
-/// What the samples of all places show.
+/// Results of the samples of all places.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// The place whose clock all times are in.
+    /// Index of the reference place.
     pub reference: usize,
-    /// By place: how its clock is turned into that of reference, or why it cannot be.
+    /// Conversion of each place's clock to the reference clock, or the reason why there is none.
     pub clocks: Vec<Result<Clock, AlignError>>,
-    /// By place: an earlier one that is the same place.
+    /// Earlier place that is the same, for each place.
     pub same_as: Vec<Option<usize>>,
     pub flows: Vec<Flow>,
-    /// By place and flow there: the flow, and whether its ends are the other way round.
+    /// Flow of each place and key, and whether its ends are swapped.
     pub index: Vec<Index>,
 }
 
-/// The flows of a place by their name there, and whether their ends are the other way round.
+/// Flows of a place by their key there, and whether their ends are swapped.
 pub(super) type Index = BTreeMap<FlowKey, (usize, bool)>;
 
-/// A clock by that of reference.
+/// Relation of a clock to the reference clock.
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
     own_ns: i64,
     reference_ns: i64,
     rate: f64,
-    /// How far times may be off against those of reference; `None` if only one direction is known.
+    /// Largest error of times relative to the reference; `None` if only one direction is known.
     pub bound_ns: Option<u64>,
     pub spread_ns: u64,
-    /// How late packets are stamped, as far as it shows, in ns.
+    /// Lateness of stamps as far as it is known, in ns.
     pub late_ns: u64,
-    /// The place that it was compared with, and the result; `None` at the place of reference.
+    /// Place that it was compared with, and the result; `None` at the reference place.
     pub by: Option<(usize, Box<Alignment>)>,
 }
 
-/// A flow that is known at one place or several.
+/// A flow at one place or several.
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
-    /// Its name where it was found first.
+    /// Key at the place where it was found first.
     pub key: FlowKey,
-    /// By place: its name there, and whether its ends are the other way round.
+    /// Key at each place, and whether its ends are swapped.
     pub at: BTreeMap<usize, (FlowKey, bool)>,
-    /// The places that packets from its first end pass.
+    /// Path of packets from its first end.
     pub path: Path,
 }
 
-/// The places that the packets of one direction pass.
+/// Places on the path of packets of one direction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Path {
     /// Wired places before the air, in the order in which packets pass them.
     pub before: Vec<usize>,
     pub air: Option<usize>,
-    /// Wired places behind it.
+    /// Wired places behind the air.
     pub behind: Vec<usize>,
 }
 
@@ -96,7 +96,7 @@ impl Clock {
         }
     }
 
-    /// A time of this clock by that of reference.
+    /// Converts a time of this clock to the reference clock.
     pub fn to_reference(&self, own_ns: u64) -> i64 {
         let since = i64::try_from(own_ns).unwrap_or(i64::MAX).saturating_sub(self.own_ns);
         let drift = (since as f64 * (self.rate - 1.0)).round() as i64;
@@ -125,7 +125,7 @@ impl Clock {
 }
 
 impl Plan {
-    /// `files`: which file each place is of.
+    /// Creates the plan. `files` is the file of each place.
     pub fn of(places: &[Samples], files: &[usize]) -> Self {
         let count = places.len();
         let mut alignments = BTreeMap::new();
@@ -155,7 +155,7 @@ impl Plan {
 
 type Alignments = BTreeMap<(usize, usize), Result<Alignment, AlignError>>;
 
-/// The clock of each place, and the places in the order in which they were reached.
+/// Returns the clock of each place, and the places in the order in which they were reached.
 fn clocks(
     reference: usize,
     count: usize,
@@ -184,7 +184,7 @@ fn clocks(
     (clocks.collect(), order)
 }
 
-/// Which flows of the places are the same.
+/// Returns the flows that are the same at several places.
 fn flows(places: &[Samples], order: &[usize], alignments: &Alignments) -> (Vec<Flow>, Vec<Index>) {
     let mut flows: Vec<Flow> = Vec::new();
     let mut index = vec![Index::new(); places.len()];
@@ -215,7 +215,7 @@ fn flows(places: &[Samples], order: &[usize], alignments: &Alignments) -> (Vec<F
     (flows, index)
 }
 
-/// The flow at the first place that a flow at the second one is, under another address.
+/// Returns the flow at the first place that is a flow at the second one under another address.
 fn translation(alignment: &Alignment, there: u32) -> Option<(u32, bool)> {
     let candidates = alignment.votes.iter().filter(|((_, flow), _)| *flow == there);
     let mut ranked: Vec<_> = candidates
@@ -227,10 +227,10 @@ fn translation(alignment: &Alignment, there: u32) -> Option<(u32, bool)> {
     (votes >= VOTES_MIN && votes >= VOTES_TIMES * next).then_some((flow, swapped))
 }
 
-/// The places that packets from the first end of a flow pass.
+/// Returns the places on the path of packets from the first end of a flow.
 fn path(flow: &Flow, places: &[Samples], alignments: &Alignments) -> Path {
     let is_air = |place: &usize| places[*place].packets_air > 0;
-    // Of several monitors the one that has heard the most.
+    // Of several monitors, the one that captured most is used.
     let air = flow.at.keys().copied().filter(is_air);
     let air = air.max_by_key(|place| (places[*place].packets_air, std::cmp::Reverse(*place)));
     let Some(pivot) = air.or_else(|| flow.at.keys().next().copied()) else {
@@ -241,7 +241,7 @@ fn path(flow: &Flow, places: &[Samples], alignments: &Alignments) -> Path {
     for &place in flow.at.keys().filter(|place| **place != pivot && !is_air(place)) {
         let Some(Ok(alignment)) = alignments.get(&(pivot, place)) else { continue };
         let Some(goes_there) = alignment.goes_there(&key) else { continue };
-        // Of several captures at one place the first is enough.
+        // Of several captures at one place, the first is enough.
         let is_there = |known: &(u64, usize)| matches!(alignments.get(&(known.1, place)), Some(Ok(it)) if it.same_place);
         if before.iter().chain(&behind).any(is_there) {
             continue;
@@ -249,7 +249,7 @@ fn path(flow: &Flow, places: &[Samples], alignments: &Alignments) -> Path {
         let side = if goes_there != back { &mut behind } else { &mut before };
         side.push((alignment.distance_ns, place));
     }
-    // The farthest first, and last.
+    // Places before the air from the farthest on, places behind it up to the farthest.
     before.sort_unstable_by_key(|place| std::cmp::Reverse(*place));
     behind.sort_unstable();
     let places = |side: Vec<(u64, usize)>| side.into_iter().map(|(_, place)| place);

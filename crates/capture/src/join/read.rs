@@ -1,5 +1,5 @@
-//! The second reading: all files together, always on with the one that is behind by the clock of
-//! reference.
+//! Second reading of all files together. It always continues with the file that is behind by the
+//! reference clock.
 
 use super::{Event, Join, SegmentWay};
 use crate::analysis::Analysis;
@@ -7,25 +7,26 @@ use crate::file::Capture;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read};
 
-/// What a file is read from.
+/// Reader of a file.
 pub type Source = Box<dyn Read>;
 
-/// How the second reading ended.
+/// End of the second reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
     /// All files were read as far as the first time.
     Done,
-    /// It was stopped before that.
+    /// The reading was stopped earlier.
     Stopped,
 }
 
-/// Reads all files again. `open` opens a file by its index, and `begin` gives an analysis for each;
-/// `each` is given the segments in about
-/// the order in which they left; `stop` is asked now and then whether to stop.
+/// Reads all files again. `open` opens a file by its index, and `begin` creates an analysis for
+/// each. `each` receives the segments roughly in the order of departure. `stop` is polled and ends
+/// the reading.
 ///
 /// # Errors
-/// If a file cannot be opened again. What is wrong within a file was said when it was read first;
-/// here it ends there.
+///
+/// Fails if a file cannot be opened again. Errors within a file were reported at its first reading;
+/// here they end the file.
 pub fn read(
     join: &mut Join,
     open: &mut dyn FnMut(usize) -> io::Result<Source>,
@@ -73,13 +74,13 @@ pub fn read(
     Ok(again)
 }
 
-/// A file that is being read.
+/// A file during reading.
 struct Stream {
     capture: Capture,
     analysis: Analysis,
-    /// When by the clock of reference, at which place, and what.
+    /// Events with their time by the reference clock, and their place.
     events: VecDeque<(i64, usize, Event)>,
-    /// By interface.
+    /// Place by interface.
     places: BTreeMap<u32, usize>,
     ended: bool,
 }

@@ -1,65 +1,65 @@
-//! Which packets of two captures are the same, without keeping all of them: of each capture those
-//! packets are kept whose digests are the smallest. What is kept of one is likely kept of the other,
-//! for a digest depends on the packet only (bottom-k sketches, Cohen and Kaplan 2007). Of captures
-//! with up to [`SAMPLES_MAX`] packets all are kept.
+//! Packets that two captures have in common, without keeping all packets: each capture keeps the
+//! packets with the smallest digests. A digest depends only on the packet, so both likely keep the
+//! same ones (bottom-k sketches, Cohen and Kaplan 2007). Captures with up to [`SAMPLES_MAX`]
+//! packets keep all of them.
 
 use super::sighting::Sighting;
 use crate::transport::{FLOWS_MAX, FlowKey};
 use std::collections::BTreeMap;
 
-/// Packets that are kept of a capture.
+/// Most packets that are kept of a capture.
 pub(super) const SAMPLES_MAX: usize = 1 << 17;
 
-/// Packets on a wire that are the same within this time are one that was captured twice (interface
+/// Longest time between equal packets on a wire that are one packet captured twice (interface
 /// `any`, a bridge, a mirror port), in ns.
 pub(super) const COPIES_NS: u64 = 1_000_000;
 
-/// Latest time that is believed, in ns since 1970: the year 2116. Differences of such times can be
-/// reckoned with.
+/// Latest time that is accepted, in ns since 1970: the year 2116. Differences of such times do not
+/// overflow.
 const TIME_NS_MAX: u64 = 1 << 62;
 
-/// The packets of a capture that are kept.
+/// Kept packets of a capture.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
-    /// By digest and flow.
+    /// Packets by digest and flow.
     kept: BTreeMap<(u64, u32), Sample>,
     index: BTreeMap<FlowKey, u32>,
     pub flows: Vec<FlowKey>,
-    /// Packets of IP that were seen.
+    /// Number of packets of IP.
     pub packets: u64,
-    /// Of them, those on the air.
+    /// Number of packets of IP on the air.
     pub packets_air: u64,
-    /// When the first and the last were seen, in ns since 1970.
+    /// Times of the first and the last packet, in ns since 1970.
     pub times: Option<(u64, u64)>,
 }
 
-/// A packet that is kept.
+/// A kept packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     pub begin_ns: u64,
     pub end_ns: u64,
-    /// The end of its last hop is exact.
+    /// Whether the end of its last hop is exact.
     pub exact: bool,
-    /// When it had been sent whole on its last hop, or earlier: an access point relays what goes from
-    /// one of its stations to another.
+    /// End of its transmission on the last hop, or earlier. An access point relays packets between
+    /// its stations.
     last_sent_ns: u64,
     pub back: bool,
     pub hops_left: u8,
     pub id: u16,
-    /// It is not known when it was first sent: it was seen more than once, or only its repetitions
-    /// were captured.
+    /// Whether its first transmission is unknown: it was captured more than once, or only as a
+    /// retransmission.
     unclear: bool,
-    /// Sender, receiver, TID and number on the air.
+    /// Sender, receiver, TID and number of its MPDU.
     mpdu: Option<(u32, u32, u8, u16)>,
 }
 
 impl Sample {
-    /// When it had been sent whole, or earlier.
+    /// Returns the end of its transmission, or an earlier time.
     pub const fn sent_ns(&self) -> i64 {
         self.last_sent_ns as i64
     }
 
-    /// When it began, or later.
+    /// Returns the start of its reception, or a later time.
     pub const fn came_ns(&self) -> i64 {
         self.begin_ns as i64
     }
@@ -70,13 +70,13 @@ impl Sample {
 pub(super) struct Pair {
     pub samples: [Sample; 2],
     pub flows: [u32; 2],
-    /// Addresses and ports are the same.
+    /// Whether addresses and ports are the same.
     pub same_flow: bool,
 }
 
 impl Samples {
     pub fn handle(&mut self, sighting: &Sighting) {
-        // Nothing that captures has a clock that shows more.
+        // No real clock shows a later time.
         if sighting.end_ns > TIME_NS_MAX {
             return;
         }
@@ -126,7 +126,7 @@ impl Samples {
         }
     }
 
-    /// The packets that both have, in the order of their digests.
+    /// Returns the packets that both captures have, in the order of their digests.
     pub fn pairs(&self, other: &Self) -> Vec<Pair> {
         let mut pairs = Vec::new();
         let mut kept = self.kept.iter().peekable();

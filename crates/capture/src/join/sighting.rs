@@ -1,126 +1,126 @@
-//! A packet of IP as it was seen at one place: what of it is the same everywhere, and when.
+//! A packet of IP at one place: its invariant properties, and its time.
 //!
-//! The same everywhere are addresses, ports, numbers and timestamps of TCP (RFC 9293, RFC 7323),
-//! and the first bytes of a payload. Not the same are the time to live, checksums (left to the
-//! card), and lengths and PSH of TCP (segmentation in the card or GRO). An address translator
-//! changes addresses and ports, so that there are two keys: with them and without.
+//! Addresses, ports, numbers and timestamps of TCP (RFC 9293, RFC 7323), and the first bytes of a
+//! payload are the same at all places. The time to live, checksums (computed by the card), and
+//! lengths and PSH of TCP (segmentation in the card or GRO) are not. A translator changes addresses
+//! and ports, so there are two keys: with them and without.
 
 use crate::transport::{FlowKey, said_bytes};
 use lasthop_packet::ip;
 
-/// Something that was seen.
+/// An event at a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
-    /// A packet of IP; on the air each attempt is one.
+    /// A packet of IP; on the air, each attempt is one.
     Seen(Sighting),
     /// An MPDU was acknowledged for the first time.
     Acknowledged {
-        /// The interface that captured it.
+        /// Interface that captured the acknowledgement.
         interface: u32,
-        /// Its sender, a number of the capture.
+        /// Sender of the MPDU, as a number of the capture.
         from: u32,
-        /// Its receiver.
+        /// Receiver of the MPDU.
         to: u32,
-        /// Its TID; 16 without QoS.
+        /// Traffic identifier (TID); 16 without QoS.
         tid: u8,
-        /// Its sequence number.
+        /// Sequence number of the MPDU.
         sequence: u16,
-        /// When, in ns since 1970 by the clock of the capture.
+        /// Time in ns since 1970 by the clock of the capture.
         at_ns: u64,
     },
 }
 
-/// A packet that was seen.
+/// A captured packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sighting {
-    /// The interface that captured it.
+    /// Interface that captured the packet.
     pub interface: u32,
     /// Number of the packet in the file, from 1.
     pub number: u64,
-    /// When its PPDU began, in ns since 1970 by the clock of the capture; on a wire, when it was
-    /// captured.
+    /// Start of its PPDU, in ns since 1970 by the clock of the capture; on a wire, the capture
+    /// time.
     pub begin_ns: u64,
-    /// When its MPDU ended; on a wire, when it was captured.
+    /// End of its MPDU; on a wire, the capture time.
     pub end_ns: u64,
-    /// It did not end earlier: of an A-MPDU, none behind it were missed.
+    /// Whether the end is exact: no MPDU behind it in the A-MPDU was missed.
     pub exact: bool,
-    /// The MPDU that carried it, on the air.
+    /// MPDU that carried it on the air.
     pub air: Option<AirCarrier>,
-    /// What it is.
+    /// Fields of its headers.
     pub header: Header,
 }
 
-/// The MPDU that carried a packet.
+/// An MPDU that carries a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AirCarrier {
-    /// Its sender, a number of the capture.
+    /// Sender of the MPDU, as a number of the capture.
     pub from: u32,
-    /// Its receiver.
+    /// Receiver of the MPDU.
     pub to: u32,
-    /// Its TID; 16 without QoS.
+    /// Traffic identifier (TID); 16 without QoS.
     pub tid: u8,
-    /// Its sequence number.
+    /// Sequence number of the MPDU.
     pub sequence: u16,
-    /// The Retry bit.
+    /// Whether the Retry bit is set.
     pub retry: bool,
-    /// It goes to an access point.
+    /// Whether the MPDU is sent to an access point.
     pub to_ds: bool,
 }
 
-/// What is used of a packet's headers.
+/// Fields of a packet's headers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Header {
-    /// Its flow. Echoes of ICMP have their identifier for ports.
+    /// Flow of the packet. Echoes of ICMP have their identifier as ports.
     pub flow: FlowKey,
-    /// It goes from the flow's second end to the first.
+    /// Whether it goes from the second end of the flow to the first.
     pub back: bool,
-    /// Identification of IPv4; 0 of IPv6.
+    /// Identification of IPv4; 0 for IPv6.
     pub id: u16,
     /// Time to live or hop limit.
     pub hops_left: u8,
-    /// A hash of what differs from other packets, whatever its addresses.
+    /// Hash of the fields that distinguish packets, without addresses.
     pub digest: u64,
-    /// What TCP says.
+    /// Fields of TCP.
     pub tcp: Option<Tcp>,
 }
 
-/// What is used of a segment's header.
+/// Fields of a segment's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tcp {
-    /// Number of the first byte.
+    /// Sequence number of the first byte.
     pub sequence: u32,
-    /// What it acknowledges; `None` without ACK.
+    /// Acknowledgement number; `None` without ACK.
     pub acknowledges: Option<u32>,
-    /// Bytes of payload on the way, also those that were not captured.
+    /// Length of the payload on the way in bytes, including bytes that were not captured.
     pub payload_bytes: u32,
-    /// SYN.
+    /// Whether the SYN flag is set.
     pub syn: bool,
-    /// FIN.
+    /// Whether the FIN flag is set.
     pub fin: bool,
-    /// RST.
+    /// Whether the RST flag is set.
     pub rst: bool,
-    /// Timestamp and echo, with that option.
+    /// Timestamp and echo of the timestamps option.
     pub timestamps: Option<(u32, u32)>,
 }
 
 impl Tcp {
-    /// Number of the first byte of payload: a SYN has one before it.
+    /// Returns the number of the first byte of payload, which follows a SYN.
     pub const fn first(&self) -> u32 {
         self.sequence.wrapping_add(self.syn as u32)
     }
 }
 
-/// Bytes of a payload of UDP or ICMP that are part of the digest: as many as short snap lengths
-/// leave.
+/// Bytes of a payload of UDP or ICMP in the digest: as many as short snap lengths leave.
 const DIGEST_BYTES: usize = 16;
-/// Longest payload of a segment that is believed: twice what cards cut at most (512 KiB).
+/// Longest payload of a segment that is accepted, in bytes: twice the greatest length that cards
+/// segment (512 KiB).
 const PAYLOAD_BYTES_MAX: u64 = 1 << 20;
 const TIMESTAMPS: u8 = 8;
 
 impl Header {
-    /// Reads a packet of IP, as far as it was captured. `bytes` is its length with what was not;
-    /// it counts where the header has no length. `None` if it has no ports, is a later fragment, or
-    /// is cut within its headers.
+    /// Parses a packet of IP as far as it was captured. `bytes` is its whole length, which counts
+    /// if the header has no length. Returns `None` for packets without ports, later fragments, and
+    /// packets that are cut within their headers.
     pub fn parse(packet: &[u8], bytes: u64) -> Option<Self> {
         let view = ip::View::new(packet)?;
         let (protocol, upper) = view.upper();
@@ -197,8 +197,8 @@ fn timestamps(mut options: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// Of a segment: what segmentation in the card, GRO and translators leave as it is in the first
-/// segment of several.
+/// Computes the digest of a segment from fields that segmentation in the card, GRO and translators
+/// preserve in the first of several segments.
 fn digest_of(tcp: &Tcp) -> u64 {
     let (value, echo) = tcp.timestamps.unwrap_or_default();
     let numbers = u64::from(tcp.sequence) << 32 | u64::from(tcp.acknowledges.unwrap_or_default());
@@ -213,7 +213,8 @@ fn payload(digest: u64, bytes: &[u8]) -> u64 {
     rest.iter().fold(whole, |digest, byte| mixed(digest, u64::from(*byte) + 1))
 }
 
-/// A hash of two numbers: the finaliser of SplitMix64, in which every bit depends on every other.
+/// Mixes two numbers into a hash: the finaliser of SplitMix64, in which every bit depends on every
+/// other.
 pub(super) const fn mixed(a: u64, b: u64) -> u64 {
     let mut z = a.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ b.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,41 +1,41 @@
-//! What is counted of the ways of segments: by direction of a flow parts of the delay, attempts, and
-//! what became of the copies that were sent again; and the slowest segments of all.
+//! Counts of the ways of segments: parts of the delay, attempts, and fates of previous copies by
+//! direction of a flow, and the slowest segments.
 
 use super::way::{Fate, SegmentWay, Trigger};
 use std::collections::BTreeMap;
 
-/// The parts of a delay, each by the number of segments that have it.
+/// Parts of a delay, each with the number of segments that have it.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
-    /// Between the two wired places before the air.
+    /// Time between the two wired places before the air.
     pub wire_before: Delays,
-    /// From the last wired place before the air until the first attempt begins.
+    /// Time from the last wired place before the air until the first attempt begins.
     pub wait: Delays,
-    /// From the begin of the first attempt to the end of the one that got it across.
+    /// Time from the start of the first attempt to the end of the successful one.
     pub air: Delays,
-    /// From the end of that attempt until the segment arrives.
+    /// Time from the end of the successful attempt until the segment arrives.
     pub behind: Delays,
-    /// From leaving to arriving.
+    /// Time from departure to arrival.
     pub total: Delays,
 }
 
-/// Delays in ns, of which the order statistics are known within 0.4 %. Memory grows with how far
-/// they lie apart, not with their number.
+/// Delays in ns, with order statistics within 0.4 %. Memory grows with their spread, not with their
+/// number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delays {
-    /// Numbers of delays in bins, [`BINS`] for each octave.
+    /// Number of delays in bins, [`BINS`] for each octave.
     bins: BTreeMap<u16, u64>,
     count: u64,
-    /// Those that were below zero: the clocks are further apart than they seem.
+    /// Number of negative delays: the clocks are further apart than estimated.
     pub below_zero: u64,
     range_ns: Option<(i64, i64)>,
 }
 
-/// Bins for an octave.
+/// Number of bins in an octave.
 const BINS: u64 = 128;
 
 impl Delays {
-    /// Takes a delay; among the order statistics what is below zero counts as zero.
+    /// Adds a delay. In order statistics, negative delays count as zero.
     pub fn add(&mut self, delay_ns: i64) {
         let (least, greatest) = self.range_ns.unwrap_or((delay_ns, delay_ns));
         self.range_ns = Some((least.min(delay_ns), greatest.max(delay_ns)));
@@ -44,13 +44,13 @@ impl Delays {
         *self.bins.entry(bin(u64::try_from(delay_ns).unwrap_or_default())).or_default() += 1;
     }
 
-    /// How many there are.
+    /// Returns the number of delays.
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// Least, median, 95th percentile, greatest in ns; `None` without any. Least and greatest are
-    /// exact.
+    /// Returns least, median, 95th percentile and greatest delay in ns; `None` without delays.
+    /// Least and greatest are exact.
     pub fn summary_ns(&self) -> Option<[i64; 4]> {
         let (least, greatest) = self.range_ns?;
         let quantile = |share: f64| {
@@ -65,7 +65,7 @@ impl Delays {
     }
 }
 
-/// The bin of a value: those below [`BINS`] have one each.
+/// Returns the bin of a value. Values below [`BINS`] have one each.
 fn bin(value: u64) -> u16 {
     let octave = (value / BINS).checked_ilog2().map_or(0, |log| log + 1);
     match octave {
@@ -74,7 +74,7 @@ fn bin(value: u64) -> u16 {
     }
 }
 
-/// The middle of a bin.
+/// Returns the middle of a bin.
 fn middle(bin: u16) -> i64 {
     let (octave, within) = (u64::from(bin) / BINS, u64::from(bin) % BINS);
     match octave {
@@ -99,54 +99,55 @@ impl Parts {
     }
 }
 
-/// What was counted of one direction of a flow.
+/// Counts of one direction of a flow.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// Segments, each copy that was sent.
+    /// Number of segments; each copy counts.
     pub segments: u64,
-    /// Their payload in bytes.
+    /// Sum of their payload, in bytes.
     pub payload_bytes: u64,
-    /// Those that were heard on the air.
+    /// Segments that were captured on the air.
     pub heard: u64,
-    /// Of them, those that went to an access point first.
+    /// Segments on the air that went to an access point first.
     pub to_access_point: u64,
-    /// Those that left, or arrived, and were not heard on the air.
+    /// Segments that left or arrived, and were not captured on the air.
     pub unheard: u64,
-    /// Those of which it is not known when they left: they were seen later only.
+    /// Segments without a captured departure.
     pub without_departure: u64,
-    /// Index n: how many were sent n + 1 times on the air; the last index has all that were sent
-    /// oftener. Attempts that are known to be missed count.
+    /// Number of segments that were sent n + 1 times on the air, at index n; the last index
+    /// includes all larger numbers. Attempts that are known to be missed count.
     pub attempts: [u64; ATTEMPTS],
-    /// Parts of the delay.
+    /// Parts of the delay of segments.
     pub parts: Parts,
-    /// The same of acknowledgements without payload.
+    /// Parts of the delay of acknowledgements without payload.
     pub acknowledgements: Parts,
-    /// From leaving until the acknowledgement came, of segments that were sent once.
+    /// Time from departure until the acknowledgement came, for segments that were sent once.
     pub round_trip: Delays,
-    /// Segments by what became of them, in the order of [`Fate`].
+    /// Number of segments by [`Fate`].
     pub fates: [u64; FATES],
-    /// Segments that were sent again, each time, by what became of the copy before.
+    /// Number of retransmissions by the [`Fate`] of the previous copy.
     pub sent_again: [u64; FATES],
-    /// Retransmissions whose copy before was not seen, or is too long ago.
+    /// Retransmissions whose previous copy was not captured, or is too old.
     pub sent_again_unknown: u64,
-    /// Retransmissions by what made the sender send them: acknowledgements, timers.
+    /// Retransmissions by trigger: acknowledgements, timers.
     pub triggers: [u64; 2],
-    /// From the copy before to the retransmission.
+    /// Time from the previous copy to the retransmission.
     pub sent_again_after: Delays,
-    /// Packets that a place has captured twice within 1 ms; they count once.
+    /// Packets that a place captured twice within 1 ms. They count once.
     pub captured_twice: u64,
-    /// Packets whose bytes were seen more than 64 times at a place within 20 s: they are left out.
+    /// Packets that are left out because a place captured their bytes more than 64 times within 20
+    /// s.
     pub left_out: u64,
-    /// Segments without payload that were seen more than once at a place, so that they cannot be
+    /// Segments without payload that a place captured more than once, so that they cannot be
     /// followed.
     pub acknowledgements_unclear: u64,
 }
 
-/// Numbers of attempts that are kept apart.
+/// Numbers of attempts that are counted separately.
 pub const ATTEMPTS: usize = 16;
 /// Number of [`Fate`]s.
 pub const FATES: usize = 7;
-/// Slowest segments that are kept.
+/// Most segments in the list of slowest ones.
 pub const SLOWEST_MAX: usize = 20;
 
 impl Tally {
@@ -180,7 +181,7 @@ impl Tally {
     }
 }
 
-/// The slowest segments, slowest first.
+/// Slowest segments, the slowest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slowest(Vec<SegmentWay>);
 
@@ -207,7 +208,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Order statistics by their definition, from all values sorted.
+        /// Order statistics equal those of all values sorted.
         #[test]
         fn order_statistics_are_near(values in prop::collection::vec(-5i64..20_000_000_000, 1..300)) {
             let mut delays = Delays::default();

@@ -1,87 +1,87 @@
-//! The way of a segment, as several captures together show it: the row of a table. All times are in
-//! ns since 1970 by the clock of the place of reference; what was not seen is `None`.
+//! The way of a segment through several captures: one row of a table. All times are in ns since
+//! 1970 by the reference clock; unknown times are `None`.
 
-/// A piece of payload on its way: a segment as it was on the air, or as its sender's host has sent
-/// it where the air has not heard it. Segmentation in the card makes several of one packet.
+/// A piece of payload on its way: a segment as it was on the air, or as its sender's host sent it
+/// if it was not captured on the air. Segmentation in the card splits one packet into several.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SegmentWay {
-    /// The flow: its index in what [`Join::flows`](super::Join::flows) names.
+    /// Index of the flow in [`Join::flows`](super::Join::flows).
     pub flow: usize,
-    /// It goes from the flow's second end to the first.
+    /// Whether it goes from the second end of the flow to the first.
     pub back: bool,
-    /// Number of its first byte.
+    /// Sequence number of its first byte.
     pub sequence: u32,
-    /// Bytes of payload.
+    /// Length of its payload, in bytes.
     pub payload_bytes: u32,
-    /// Its first byte was sent before.
+    /// Whether its first byte was sent before.
     pub retransmission: bool,
-    /// When it was captured at the place farthest before the air: the sender's host.
+    /// Capture time at the place farthest before the air: the sender's host.
     pub left_ns: Option<i64>,
-    /// Number of the packet there.
+    /// Packet number at that place.
     pub left_frame: Option<u64>,
-    /// When it was captured at the last wired place before the air, if that is another one.
+    /// Capture time at the last wired place before the air, if that is another one.
     pub gateway_ns: Option<i64>,
-    /// When its first attempt on the air began that was captured.
+    /// Start of its first captured attempt on the air.
     pub air_begin_ns: Option<i64>,
-    /// When the attempt ended that got it across: the last one that had ended when it arrived.
+    /// End of the successful attempt: the last one that ended before it arrived.
     pub air_end_ns: Option<i64>,
     /// Numbers of its first and last frame on the air.
     pub air_frames: Option<[u64; 2]>,
-    /// Attempts on the air that were captured.
+    /// Number of captured attempts on the air.
     pub attempts: u32,
-    /// Attempts before the first that was captured were missed: it has the Retry bit.
+    /// Whether earlier attempts were missed: the first captured one has the Retry bit.
     pub first_attempt_missed: bool,
-    /// Hops on the air: more than one if it is relayed there.
+    /// Number of hops on the air; more than one for a relayed segment.
     pub hops: u32,
-    /// Its first hop on the air goes to an access point.
+    /// Whether its first hop on the air goes to an access point.
     pub to_access_point: bool,
-    /// When its MPDU was acknowledged first.
+    /// Time of the first acknowledgement of its MPDU.
     pub air_acknowledged_ns: Option<i64>,
-    /// When it was captured at the last wired place behind the air: the receiver's host.
+    /// Capture time at the last wired place behind the air: the receiver's host.
     pub arrived_ns: Option<i64>,
-    /// Number of the packet there.
+    /// Packet number at that place.
     pub arrived_frame: Option<u64>,
-    /// When the first acknowledgement that covers it came to where it left.
+    /// Time at which the first acknowledgement that covers it came to its origin.
     pub acknowledged_ns: Option<i64>,
-    /// When its first byte was sent again.
+    /// Time at which its first byte was sent again.
     pub sent_again_ns: Option<i64>,
-    /// What made the sender do so.
+    /// Trigger of the retransmission.
     pub trigger: Option<Trigger>,
-    /// What became of it.
+    /// Fate of the segment.
     pub fate: Fate,
 }
 
-/// What became of a copy of a segment.
+/// Fate of a copy of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fate {
-    /// It arrived: it was captured there, or it was acknowledged before another copy could be.
+    /// The copy arrived: it was captured there, or acknowledged before another copy could be.
     Arrived,
-    /// It left, and was not heard on the air: it was lost before the hop, or in its queue. A copy
-    /// that the monitor has missed as a whole looks the same.
+    /// The copy left, and was not captured on the air: it was lost before the hop or in its queue,
+    /// or the monitor missed all of its attempts.
     LostBefore,
-    /// It was heard on the air, and never acknowledged there.
+    /// The copy was captured on the air, and never acknowledged there.
     LostOnAir,
-    /// It was acknowledged on the air, and did not arrive.
+    /// The copy was acknowledged on the air, and did not arrive.
     LostBehind,
-    /// It was lost between the two places; no capture is of the air between them.
+    /// The copy was lost between two places with no capture of the air between them.
     LostBetween,
-    /// It was acknowledged on the air; what came then is not captured.
+    /// The copy was acknowledged on the air; nothing behind the air was captured.
     AcrossAir,
-    /// It is not known: it was still on its way when a capture ended.
+    /// The fate is unknown: the copy was on its way when a capture ended.
     Unknown,
 }
 
-/// What makes a sender send again.
+/// Trigger of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Trigger {
-    /// An acknowledgement that came right before: duplicates, or SACK.
+    /// An acknowledgement that came just before: duplicates, or SACK.
     Acknowledgement,
-    /// A timer: nothing came right before.
+    /// A timer: no acknowledgement came just before.
     Timer,
 }
 
 impl Fate {
-    /// Its name in documents: the key of `fates`.
+    /// Returns its name in documents: the key of `fates`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Arrived => "arrived",
@@ -94,14 +94,14 @@ impl Fate {
         }
     }
 
-    /// It did not get across.
+    /// Whether the copy was lost.
     pub const fn is_loss(self) -> bool {
         matches!(self, Self::LostBefore | Self::LostOnAir | Self::LostBehind | Self::LostBetween)
     }
 }
 
 impl Trigger {
-    /// Its name in documents.
+    /// Returns its name in documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Acknowledgement => "acknowledgement",
@@ -111,39 +111,39 @@ impl Trigger {
 }
 
 impl SegmentWay {
-    /// Between the two wired places before the air.
+    /// Returns the time between the two wired places before the air.
     pub fn wire_before_ns(&self) -> Option<i64> {
         Some(self.gateway_ns? - self.left_ns?)
     }
 
-    /// From the last wired place before the air until its first attempt began.
+    /// Returns the time from the last wired place before the air until its first attempt.
     pub fn wait_ns(&self) -> Option<i64> {
         let begin = self.air_begin_ns.filter(|_| !self.first_attempt_missed)?;
         Some(begin - self.gateway_ns.or(self.left_ns)?)
     }
 
-    /// From the begin of the first attempt to the end of the one that got it across.
+    /// Returns the time from the start of its first attempt to the end of the successful one.
     pub fn air_ns(&self) -> Option<i64> {
         let begin = self.air_begin_ns.filter(|_| !self.first_attempt_missed)?;
         Some(self.air_end_ns? - begin)
     }
 
-    /// From the end of the attempt that got it across until it arrived.
+    /// Returns the time from the end of the successful attempt until it arrived.
     pub fn behind_ns(&self) -> Option<i64> {
         Some(self.arrived_ns? - self.air_end_ns?)
     }
 
-    /// From leaving to arriving.
+    /// Returns the time from departure to arrival.
     pub fn total_ns(&self) -> Option<i64> {
         Some(self.arrived_ns? - self.left_ns?)
     }
 
-    /// When it was seen first; `None` if it was seen nowhere.
+    /// Returns the time of its first capture; `None` if no place captured it.
     pub fn first_seen_ns(&self) -> Option<i64> {
         [self.left_ns, self.air_begin_ns, self.arrived_ns].into_iter().flatten().min()
     }
 
-    /// From the first to the last place that has seen it: what it is ranked by.
+    /// Returns the time from the first to the last place that captured it, by which it is ranked.
     pub fn seen_ns(&self) -> i64 {
         let times = [self.left_ns, self.air_begin_ns, self.air_end_ns, self.arrived_ns];
         let times = || times.iter().flatten();

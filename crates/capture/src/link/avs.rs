@@ -1,7 +1,7 @@
-//! The AVS header (LINKTYPE 163), 64 bytes or more, big-endian: version, length, the MAC's
-//! clock in us, the host's, PHY, channel, rate in 100 kb/s, antenna, priority, kind of signal,
-//! signal, noise, preamble, encoding. Signal and noise are taken where their kind is dBm.
-//! The header does not say whether the frame ends with its FCS; see [`super::open`].
+//! The AVS header (LINKTYPE 163): 64 bytes or more, big-endian. Its fields are version, length, the
+//! MAC's clock in us, the host's clock, PHY, channel, rate in 100 kb/s, antenna, priority, kind of
+//! signal, signal, noise, preamble, encoding. Signal and noise are used if their kind is dBm. The
+//! header does not specify whether the frame ends with its FCS; see [`super::open`].
 
 use super::Radio;
 use crate::rate::Rate;
@@ -10,18 +10,18 @@ use lasthop_wifi::wire::{Error, Reason};
 const LAYER: &str = "AVS";
 const MAGIC: u32 = 0x8021_1000;
 const HEADER_BYTES: usize = 64;
-/// The kind of signal that is in dBm.
+/// Kind of signal for values in dBm.
 const DBM: u32 = 2;
-/// The PHY that is 802.11b's; its rates are those of CCK and DSSS.
+/// PHY number of 802.11b, whose rates are those of CCK and DSSS.
 const PHY_DSSS: u32 = 4;
 
-/// Whether this begins as an AVS header does.
+/// Whether the bytes begin like an AVS header.
 pub(super) fn is_avs(bytes: &[u8]) -> bool {
     let version = bytes.first_chunk().copied().map(u32::from_be_bytes);
     version.is_some_and(|version| version & 0xffff_f000 == MAGIC)
 }
 
-/// What the receiver knew, and where the MPDU begins.
+/// Returns the metadata of the receiver, and the offset of the MPDU.
 pub(super) fn parse(bytes: &[u8]) -> Result<(Radio, usize), Error> {
     if bytes.len() < HEADER_BYTES {
         let reason = Reason::Short { needs: HEADER_BYTES, left: bytes.len() };

@@ -1,30 +1,31 @@
-//! Radiotap headers, fast: those of one receiver have one of a few combinations of fields (data at
-//! HT rates, answers at others), so that the places of fields are looked for once for each, and a
-//! rate is reckoned once as long as it stays the same. Headers with fields that are rare (802.11ac and later, vendors')
-//! take the long way, [`radiotap::Repr`]; a test holds that both give the same.
+//! Fast parsing of radiotap headers. Headers of one receiver have one of a few combinations of
+//! fields (data at HT rates, answers at others). The positions of fields are computed once for each
+//! combination, and a rate is converted once as long as it stays the same. Headers with rare fields
+//! (802.11ac and later, vendor fields) are parsed by [`radiotap::Repr`]; a test checks that both
+//! give the same result.
 
 use super::{Ampdu, Radio, of_radiotap};
 use crate::rate::Rate;
 use lasthop_wifi::wire::Error;
 use lasthop_wifi::wire::radiotap::{self, AmpduStatus, Channel, Flags, Mcs, bit};
 
-/// Reads radiotap headers.
+/// Parser of radiotap headers.
 #[derive(Debug, Default)]
 pub struct Headers {
-    /// Those of the latest combinations, the latest one first.
+    /// Latest combinations of fields, the latest one first.
     places: [Option<Places>; KNOWN],
     rate: Option<(RateKey, Option<Rate>)>,
 }
 
-/// Combinations of fields that are remembered.
+/// Most combinations of fields that are remembered.
 const KNOWN: usize = 4;
 
 /// Version, padding, length and presence word.
 type Head = [u8; 8];
-/// The bytes from which a rate follows: flags, rate, channel's flags, MCS.
+/// Bytes that determine a rate: flags, rate, flags of the channel, MCS.
 type RateKey = (u8, u8, [u8; 2], [u8; 3]);
 
-/// Where fields are, in bytes from the start of the header; 0 for those that are not there.
+/// Positions of fields in bytes from the start of the header; 0 for absent fields.
 #[derive(Clone, Copy, Debug, Default)]
 struct Places {
     head: Head,
@@ -40,14 +41,15 @@ struct Places {
     ampdu: usize,
 }
 
-/// Fields with which a header takes the short way: up to A-MPDU status.
+/// Fields that the fast parser supports: up to A-MPDU status.
 const SHORT_WAY: u32 = (1 << (bit::AMPDU_STATUS + 1)) - 1;
 
 impl Headers {
-    /// What the receiver knew, and the length of the header.
+    /// Returns the metadata of the receiver, and the length of the header.
     ///
     /// # Errors
-    /// As [`radiotap::View::new`] and [`radiotap::Repr::parse`].
+    ///
+    /// The same as [`radiotap::View::new`] and [`radiotap::Repr::parse`].
     pub fn parse(&mut self, bytes: &[u8]) -> Result<(Radio, usize), Error> {
         let head = bytes.first_chunk();
         for index in 0..KNOWN {
@@ -55,7 +57,7 @@ impl Headers {
             if head == Some(&places.head)
                 && let Some(header) = bytes.get(..places.length)
             {
-                // Two take turns most often: the first one is where it is looked for first.
+                // Two combinations alternate most often, so the latest one is tried first.
                 if index > 1 {
                     self.places[..=index].rotate_right(1);
                 }
@@ -114,7 +116,7 @@ impl Headers {
 }
 
 impl Places {
-    /// Those of a header; `None` if it has to take the long way.
+    /// Returns the positions of a header; `None` if the fast parser does not support it.
     fn of(bytes: &[u8], view: &radiotap::View<'_>) -> Option<Self> {
         let head: Head = *bytes.first_chunk()?;
         let [.., p0, p1, p2, p3] = head;
@@ -142,7 +144,7 @@ impl Places {
     }
 }
 
-/// What an A-MPDU status says.
+/// Converts an A-MPDU status field.
 pub(super) fn ampdu_of(reference: u32, flags: u16) -> Ampdu {
     let last = flags & AmpduStatus::LAST_KNOWN != 0;
     Ampdu { reference, last: last.then_some(flags & AmpduStatus::LAST != 0) }
@@ -162,8 +164,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Any two headers with the same fields, one after the other: the second takes the short
-        /// way, and is what the long way makes of it.
+        /// Of two headers with the same fields, the second takes the fast path, with the same
+        /// result.
         #[test]
         fn both_ways_give_the_same(
             present in any::<u32>(),

@@ -1,5 +1,5 @@
 //! Per-packet information (LINKTYPE 192; CACE's "PPI header format"), little-endian: version,
-//! flags, length, the link type of what follows, then fields of a type and a length. Read are
+//! flags, length, the link type of the packet, then fields with a type and a length. Supported are
 //! 802.11-Common (2), 802.11n MAC (3) and 802.11n MAC and PHY (4); others are skipped.
 
 use super::{Ampdu, LinkType, Radio};
@@ -21,7 +21,7 @@ const FCS_AT_END: u16 = 1;
 const CLOCK_IN_MS: u16 = 2;
 const BAD_FCS: u16 = 4;
 const BAD_PHY: u16 = 8;
-/// Channel flags, as in radiotap: CCK.
+/// Channel flag of CCK, as in radiotap.
 const CCK: u16 = 0x20;
 /// 802.11n extensions, flags: 40 MHz, short guard interval, in an A-MPDU, more of it follow.
 const WIDE: u32 = 1 << 1;
@@ -29,11 +29,11 @@ const SHORT_GUARD_INTERVAL: u32 = 1 << 2;
 const AGGREGATE: u32 = 1 << 4;
 const MORE_AGGREGATES: u32 = 1 << 5;
 
-/// What a PPI header has in front of it.
+/// Packet behind a PPI header.
 pub(super) enum Inside {
-    /// An MPDU: what the receiver knew, and where it begins.
+    /// An MPDU with metadata of the receiver, and its offset.
     Air(Radio, usize),
-    /// A packet of another link type, and where it begins.
+    /// A packet of another link type, and its offset.
     Other(LinkType, usize),
 }
 
@@ -92,7 +92,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Inside, Error> {
     })
 }
 
-/// Clock, flags, rate, channel and power.
+/// Reads clock, flags, rate, channel and power.
 fn common(data: &[u8], radio: &mut Radio) {
     let Some(data) = data.first_chunk::<20>() else { return };
     let [c0, c1, c2, c3, c4, c5, c6, c7, f0, f1, r0, r1, m0, m1, h0, h1, _, _, signal, noise] =
@@ -109,17 +109,17 @@ fn common(data: &[u8], radio: &mut Radio) {
         u8::try_from(rate).ok().filter(|rate| *rate > 0).map(|rate| Rate::legacy(rate, cck, false));
     let frequency = u16::from_le_bytes([m0, m1]);
     radio.frequency_mhz = (frequency > 0).then_some(frequency);
-    // Values that say "unknown".
+    // Values outside of this range mean "unknown".
     let power = |byte: u8| Some(byte.cast_signed()).filter(|dbm| (-127..0).contains(dbm));
     radio.signal_dbm = power(signal);
     radio.noise_dbm = power(noise);
 }
 
-/// What both extensions of 802.11n begin with.
+/// Common part of both extensions of 802.11n.
 struct Extension {
     flags: u32,
     ampdu: u32,
-    /// MCS index, in the longer one only.
+    /// MCS index, which only the longer extension has.
     mcs: Option<u8>,
 }
 

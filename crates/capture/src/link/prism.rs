@@ -1,22 +1,22 @@
 //! The Prism header of wlan-ng, hostap and MadWifi (LINKTYPE 119), in the byte order of the host
-//! that wrote it: message code, length, name of the device (16 bytes), then items of a number
-//! (DID), a status (0: there is a value), a length of 4 and a value. Read are the MAC's clock,
-//! channel, signal, noise and rate. Levels are taken where they can be dBm: below 0. Drivers with
-//! AVS headers in such files are recognised by the version. The header does not say whether the
-//! frame ends with its FCS; see [`super::open`].
+//! that wrote it: message code, length, name of the device (16 bytes), then items with a number
+//! (DID), a status (0: there is a value), a length of 4 and a value. Supported are the MAC's clock,
+//! channel, signal, noise and rate. Levels below 0 are dBm. Drivers that write AVS headers to such
+//! files are recognised by the version. The header does not specify whether the frame ends with its
+//! FCS; see [`super::open`].
 
 use super::{Radio, avs};
 use crate::rate::Rate;
 use lasthop_wifi::wire::{Error, Reason};
 
 const LAYER: &str = "Prism";
-/// Message code, length, device.
+/// Length of message code, length and device, in bytes.
 const HEAD_BYTES: usize = 24;
 const ITEM_BYTES: usize = 12;
 /// Codes of a captured frame: wlan-ng and hostap, later wlan-ng.
 const CODES: [u32; 2] = [0x44, 0x41];
 
-/// What the receiver knew, and where the MPDU begins.
+/// Returns the metadata of the receiver, and the offset of the MPDU.
 pub(super) fn parse(bytes: &[u8]) -> Result<(Radio, usize), Error> {
     let Some((head, _)) = bytes.split_first_chunk::<HEAD_BYTES>() else {
         let reason = Reason::Short { needs: HEAD_BYTES, left: bytes.len() };
@@ -52,8 +52,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(Radio, usize), Error> {
     Ok((radio, start))
 }
 
-/// Takes over the value of an item. Its kind is the upper half of its number behind message code
-/// 0x44, and the upper 20 bits behind 0x41.
+/// Applies the value of an item. Its kind is the upper half of its number behind message code 0x44,
+/// and the upper 20 bits behind 0x41.
 fn apply(radio: &mut Radio, number: u32, value: u32) {
     let kind = match (number & 0xffff, number & 0xfff) {
         (0x44, _) => number >> 16,
@@ -77,7 +77,7 @@ fn apply(radio: &mut Radio, number: u32, value: u32) {
     }
 }
 
-/// The centre of a channel (IEEE 802.11-2020, annex E).
+/// Returns the centre of a channel in MHz (IEEE 802.11-2020, annex E).
 fn frequency_mhz(channel: u32) -> Option<u16> {
     let channel = u16::try_from(channel).ok()?;
     match channel {
@@ -92,7 +92,7 @@ fn frequency_mhz(channel: u32) -> Option<u16> {
 mod tests {
     use super::*;
 
-    /// A header of 144 bytes as wlan-ng writes it, in either byte order and numbering.
+    /// Returns a header of 144 bytes as wlan-ng writes it, in either byte order and numbering.
     fn header(is_big: bool, code: u32) -> Vec<u8> {
         let u32_of = |value: u32| if is_big { value.to_be_bytes() } else { value.to_le_bytes() };
         let mut bytes = [u32_of(code), u32_of(144)].concat();

@@ -1,5 +1,5 @@
-//! Link layers of interfaces that are no monitors: Ethernet with VLAN tags, the cooked headers
-//! of Linux' interface `any` (versions 1 and 2), BSD's loopback, and bare IP packets.
+//! Link layers of interfaces other than monitors: Ethernet with VLAN tags, the cooked headers of
+//! Linux' interface `any` (versions 1 and 2), BSD's loopback, and bare IP packets.
 
 use super::LinkType;
 use lasthop_units::MacAddr;
@@ -8,15 +8,15 @@ use lasthop_wifi::wire::{Error, Reason};
 /// A packet of a wired (or any) interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wired<'a> {
-    /// Where it came from, if that is known.
+    /// Source address, if known.
     pub source: Option<MacAddr>,
-    /// Where it went.
+    /// Destination address, if known.
     pub destination: Option<MacAddr>,
     /// EtherType of the packet.
     pub ethertype: u16,
-    /// The packet, from its network-layer header on.
+    /// Packet from its network-layer header on.
     pub packet: &'a [u8],
-    /// Where it begins.
+    /// Offset of the network-layer header.
     pub offset: usize,
 }
 
@@ -27,9 +27,9 @@ pub(crate) const IPV6: u16 = 0x86dd;
 /// EtherTypes of VLAN tags (IEEE 802.1Q, 802.1ad).
 const VLAN: [u16; 2] = [0x8100, 0x88a8];
 
-/// Of an address family of BSD's loopback: in the byte order of the host that wrote it (0), or of
-/// the network (108); both are small numbers. IPv6 has another one on each system: Linux, NetBSD
-/// and OpenBSD, FreeBSD, Darwin.
+/// Returns the EtherType of an address family of BSD's loopback. It is in the byte order of the
+/// host that wrote it (0), or of the network (108); both are small numbers. IPv6 has a different
+/// number on each system: Linux, NetBSD and OpenBSD, FreeBSD, Darwin.
 fn ethertype_of(family: [u8; 4]) -> Option<u16> {
     let family = u32::from_be_bytes(family).min(u32::from_le_bytes(family));
     match family {
@@ -113,7 +113,7 @@ mod tests {
                 );
             }
         }
-        // AppleTalk carries no IP, and three bytes are no family.
+        // AppleTalk does not carry IP, and three bytes are not a family.
         assert_eq!(parse(LinkType::Loopback, &[16, 0, 0, 0, 1]).unwrap().ethertype, 0);
         assert!(parse(LinkType::Loopback, &[2, 0, 0]).is_err());
         for code in [12, 14, 101, 228, 229] {

@@ -1,46 +1,46 @@
-//! Which findings are new: those of a kind, about a station (or a flow), that the readings before
-//! did not have. A finding that comes back is not new; its numbers may change.
+//! New findings: those of a kind, about a station or a flow, that earlier readings did not have. A
+//! finding that returns is not new; its numbers may change.
 
 use crate::analysis::Analysis;
 use crate::finding::{Extent, Finding, Kind, findings};
 use lasthop_units::Duration;
 use std::collections::BTreeMap;
 
-/// A finding, and how long it has been known.
+/// A finding, and the time since it was first found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// The finding as it is now.
+    /// Current form of the finding.
     pub finding: Finding,
-    /// Time since the reading that had it first; zero in that reading.
+    /// Time since the first reading with the finding; zero in that reading.
     pub age: Duration,
 }
 
 impl Found {
-    /// Whether it is to be marked as new.
+    /// Whether it is marked as new.
     pub fn is_new(&self) -> bool {
         self.age < NEW
     }
 }
 
-/// The findings that were seen.
+/// Findings of earlier readings.
 #[derive(Debug, Default)]
 pub struct News {
-    /// When each was first seen.
+    /// Time of the first reading with each finding.
     seen: BTreeMap<Subject, Duration>,
     now: Duration,
 }
 
-/// What a finding is about: its kind, its station, of those without a station the first of its
-/// frames, and how many there were of the same before: a station may have two directions.
+/// Subject of a finding: its kind, its station, the first of its frames if it has no station, and
+/// the number of such findings before it, as a station may have two directions.
 type Subject = (Kind, Option<String>, Option<u64>, usize);
 
-/// How long a finding is new.
+/// Time for which a finding is new.
 const NEW: Duration = Duration::from_secs(10);
-/// Most findings that are remembered. With more than these, old ones may be new again.
+/// Most findings that are remembered. Beyond it, old ones may become new again.
 const SEEN_MAX: usize = 10_000;
 
 impl News {
-    /// The findings of an analysis, `interval` after the last ones.
+    /// Returns the findings of an analysis, `interval` after the previous ones.
     pub fn of(&mut self, analysis: &Analysis, interval: Duration) -> Vec<Found> {
         self.mark(findings(analysis, Extent::LATEST), interval)
     }
@@ -81,8 +81,8 @@ mod tests {
         }
     }
 
-    /// New for ten seconds: a second direction of the same station, another flow, but not the
-    /// same one again with other frames.
+    /// New for ten seconds are a second direction of the same station and another flow, but not the
+    /// same finding with other frames.
     #[test]
     fn what_was_seen_is_not_new() {
         let mut news = News::default();

@@ -1,15 +1,15 @@
-//! In which order stations are listed.
+//! Order of stations in a list.
 
 use super::{Row, Traffic};
 
-/// The quantity by which stations are ordered; the greatest comes first, of addresses the
-/// smallest. What has none comes last, and where it is equal, addresses decide.
+/// Quantity by which stations are ordered. The greatest comes first; of addresses, the smallest.
+/// Stations without the quantity come last, and addresses decide between equal ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// Time on the air in the last interval.
+    /// Share of the time on the air in the last interval.
     #[default]
     Airtime,
-    /// Time on the air since the start.
+    /// Share of the time on the air since the start.
     AirtimeMean,
     /// Throughput in the last interval.
     Throughput,
@@ -17,14 +17,14 @@ pub enum Order {
     Retries,
     /// Level at the monitor.
     Signal,
-    /// Networks, and in each its access point first.
+    /// Name of the network, with the access point first.
     Network,
-    /// Addresses.
+    /// Address of the station.
     Address,
 }
 
 impl Order {
-    /// All, in the order in which a key goes through them.
+    /// All orders, as a key cycles through them.
     pub const ALL: [Self; 7] = [
         Self::Airtime,
         Self::AirtimeMean,
@@ -35,14 +35,14 @@ impl Order {
         Self::Address,
     ];
 
-    /// The next one, after the last the first.
+    /// Returns the next order; after the last one, the first.
     #[must_use]
     pub fn next(self) -> Self {
         let index = Self::ALL.iter().position(|order| *order == self).unwrap_or_default();
         Self::ALL[(index + 1) % Self::ALL.len()]
     }
 
-    /// As people call it.
+    /// Returns the common name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Airtime => "airtime of the last second",
@@ -55,7 +55,7 @@ impl Order {
         }
     }
 
-    /// Sorts stations by what `direction` gives of each.
+    /// Sorts stations by the traffic that `direction` selects.
     pub fn sort(self, stations: &mut [Row], direction: fn(&Row) -> &Traffic) {
         let key = |row: &Row| match self {
             Self::Airtime => direction(row).airtime,

@@ -1,38 +1,37 @@
-//! Flows of a wired capture, on which there are no stations: what each end has sent since the
-//! reading before.
+//! Flows of a wired capture, which has no stations: packets of each end since the previous reading.
 
 use crate::analysis::Analysis;
 use crate::transport::{Direction, FlowKey, end};
 use std::collections::BTreeMap;
 
-/// What one end of a flow sent.
+/// Packets of one end of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowRow {
     /// Protocol, sender and receiver with their ports.
     pub name: String,
-    /// Packets a second.
+    /// Packets per second.
     pub packets_per_s: f64,
     /// Payload in Mb/s, each byte once.
     pub throughput_mbps: f64,
-    /// Segments of TCP that were sent again, since the start; 0 of UDP.
+    /// Retransmitted TCP segments since the start; 0 for UDP.
     pub retransmissions: u64,
     /// Mean time from a segment of TCP to its acknowledgement at the monitor in ms, since the
     /// start.
     pub ack_ms: Option<f64>,
 }
 
-/// Packets and bytes of payload of both directions of each flow, up to the reading before.
+/// Packets and bytes of payload of both directions of each flow, up to the previous reading.
 #[derive(Debug, Default)]
 pub(super) struct Wire(BTreeMap<FlowKey, [(u64, u64); 2]>);
 
 impl Wire {
-    /// Flows that sent something in the last `interval_ns`, the fastest first.
+    /// Returns the flows with packets in the last `interval_ns`, the fastest first.
     pub(super) fn read(&mut self, analysis: &Analysis, interval_ns: u64) -> Vec<FlowRow> {
         let mut rows = Vec::new();
         let mut now = BTreeMap::new();
         for (key, flow) in analysis.flows.iter() {
             let counts = flow.directions.each_ref().map(|d| (d.packets, d.payload_bytes));
-            // A flow that was forgotten and came back has counted from zero.
+            // A flow that was dropped and returned counts from zero.
             let before = self.0.get(key).copied().unwrap_or_default();
             for (index, direction) in flow.directions.iter().enumerate() {
                 let packets = counts[index].0.saturating_sub(before[index].0);
@@ -46,7 +45,7 @@ impl Wire {
             now.insert(*key, counts);
         }
         self.0 = now;
-        // The sort is stable: flows in their order where throughput is equal.
+        // The sort is stable: flows with equal throughput keep their order.
         rows.sort_by(|a, b| b.throughput_mbps.total_cmp(&a.throughput_mbps));
         rows
     }

@@ -1,8 +1,9 @@
-//! Segments of TCP as somebody in between sees them.
+//! Segments of TCP at a point between sender and receiver.
 //!
-//! Bytes that were seen before were sent again. Bytes that were passed over and come now were
-//! overtaken, or their first copy was lost or missed before here. The identification of IP
-//! (RFC 791), which senders count up, and the time since decide.
+//! A segment whose bytes were captured before is a retransmission. A segment that fills a gap was
+//! either overtaken by the segments behind the gap, or its first copy was lost or missed before the
+//! monitor. The IP identification (RFC 791), which senders count up, and the elapsed time
+//! distinguish the two.
 
 mod gaps;
 
@@ -14,11 +15,11 @@ use std::collections::VecDeque;
 /// One direction of a flow.
 #[derive(Debug, Default)]
 pub struct Direction {
-    /// Packets, those that are sent again included.
+    /// Number of packets, including retransmissions.
     pub packets: u64,
-    /// Bytes of them, with IP headers.
+    /// Sum of their lengths, including IP headers, in bytes.
     pub bytes: u64,
-    /// Payload, each byte once.
+    /// Payload in bytes, each byte once.
     pub payload_bytes: u64,
     /// Times of the first and last packet, in ns since 1970.
     pub times: Option<(u64, u64)>,
@@ -26,54 +27,55 @@ pub struct Direction {
     pub frames: (u64, u64),
     /// Sequence number space of the MPDU that carried the latest packet; `None` on a wire.
     pub(crate) space: Option<u32>,
-    /// By second of the capture.
+    /// Values by second of the capture.
     pub seconds: Seconds<FlowSecond, FLOW_SECONDS_MAX>,
-    /// What only TCP has; `None` until there is a segment.
+    /// State of TCP; `None` until the first segment.
     pub tcp: Option<Box<TcpDirection>>,
 }
 
-/// A second of a flow's direction.
+/// One second of one direction of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowSecond {
-    /// Payload, each byte once.
+    /// Payload in bytes, each byte once.
     pub payload_bytes: u64,
-    /// Largest amount in flight.
+    /// Largest number of bytes in flight.
     pub flight_bytes_max: u32,
-    /// Sum and number of the times from a segment to its acknowledgement, in ns.
+    /// Sum of the times from a segment to its acknowledgement in ns, and their number.
     pub rtt: (u64, u32),
-    /// Segments sent again.
+    /// Number of retransmitted segments.
     pub retransmissions: u32,
 }
 
-/// What is known of the segments of one direction.
+/// State of the segments of one direction.
 #[derive(Debug, Default)]
 pub struct TcpDirection {
     /// Segments with payload.
     pub segments: u64,
-    /// Segments sent again.
+    /// Number of retransmitted segments.
     pub retransmissions: u64,
-    /// Segments that others have overtaken: their bytes were passed over, and not seen before.
+    /// Segments that others have overtaken: they fill a gap, and their bytes were not captured
+    /// before.
     pub out_of_order: u64,
-    /// Retransmissions by the fate of the copy before.
+    /// Retransmissions by the [`Fate`] of the previous copy.
     pub fates: [u64; 3],
-    /// Acknowledgements without news and payload.
+    /// Acknowledgements without payload that repeat the previous number.
     pub duplicate_acks: u64,
-    /// Largest amount in flight in bytes.
+    /// Largest number of bytes in flight.
     pub flight_bytes_max: u32,
     /// Times from a segment to its acknowledgement in ns: least, sum, greatest, number.
     pub rtt: Option<(u64, u64, u64, u64)>,
-    /// Shift of the window, from the SYN.
+    /// Window scale of the SYN.
     pub window_shift: u8,
-    /// The window that was announced was zero.
+    /// Number of segments that announce a window of zero.
     pub zero_windows: u64,
-    /// The number behind the highest byte that was sent.
+    /// Sequence number behind the highest byte that was sent.
     next: Option<u32>,
-    /// The highest number that this direction has acknowledged.
+    /// Highest number that this direction has acknowledged.
     acknowledged: Option<u32>,
-    /// Segments that may be sent again or acknowledged: first byte, number behind the last, how
-    /// they came, when, and whether they were sent once only.
+    /// Segments that may be retransmitted or acknowledged: first byte, number behind the last,
+    /// carrier, and whether they were sent only once.
     recent: VecDeque<Sent>,
-    /// Bytes that were passed over.
+    /// Gaps in the captured bytes.
     gaps: Gaps,
 }
 
@@ -85,22 +87,23 @@ struct Sent {
     once: bool,
 }
 
-/// What became of the copy of a segment that was sent before.
+/// Fate of the previous copy of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It was never acknowledged by the MAC of the receiver.
+    /// The receiver's MAC never acknowledged the copy.
     LostOnAir,
-    /// It was: it was lost behind the hop, or its acknowledgement was, or it was not lost.
+    /// The receiver's MAC acknowledged the copy. It was lost behind the hop, its TCP
+    /// acknowledgement was lost, or it was not lost.
     Delivered,
-    /// It is not known: the capture is of a wire, or it is too long ago.
+    /// The fate is unknown: the capture is of a wire, or the copy is too old.
     Unknown,
 }
 
-/// Seconds of a flow that are kept: there may be thousands of flows.
+/// Most seconds that are kept of a flow, as there may be thousands of flows.
 const FLOW_SECONDS_MAX: usize = 3_600;
-/// Time after which a segment is not waited for any more, in ns.
+/// Time after which a segment is no longer awaited, in ns.
 const GIVEN_UP_NS: u64 = 300_000_000_000;
-/// Segments that are remembered.
+/// Most segments that are remembered.
 const RECENT_MAX: usize = 8_192;
 const SYN: u8 = 2;
 const FIN: u8 = 1;
@@ -108,7 +111,8 @@ const RST: u8 = 4;
 const ACK: u8 = 16;
 
 impl TcpDirection {
-    /// A segment that may be sent again or acknowledged, in its place by number.
+    /// Inserts a segment that may be retransmitted or acknowledged, in the order of sequence
+    /// numbers.
     fn remember(&mut self, sent: Sent) {
         if self.recent.len() >= RECENT_MAX {
             self.recent.pop_front();
@@ -132,8 +136,8 @@ impl Direction {
         self.times = Some((first, last.max(carrier.at_ns)));
     }
 
-    /// Nothing has come for this long, in ns: what is not needed takes no memory. TCP waits two
-    /// minutes at most until it sends again.
+    /// Frees memory after `idle_ns` without a packet. TCP waits at most two minutes before it
+    /// retransmits.
     pub(super) fn rest(&mut self, idle_ns: u64) {
         let Some(tcp) = &mut self.tcp else { return };
         if idle_ns >= GIVEN_UP_NS {
@@ -150,8 +154,8 @@ impl Direction {
     }
 }
 
-/// A segment in direction `this`; `bytes` with its header, also those that were not captured;
-/// `id` is the identification of its IPv4 header.
+/// Handles a segment of direction `this`. `bytes` is its length with header, including bytes that
+/// were not captured; `id` is the identification of its IPv4 header.
 #[expect(clippy::too_many_arguments, reason = "all that is known of a segment, once")]
 pub(super) fn handle_segment(
     this: &mut Direction,
@@ -188,7 +192,7 @@ pub(super) fn handle_segment(
         let behind = sequence.wrapping_add(length);
         let next = *tcp.next.get_or_insert(sequence);
         let fresh = behind.wrapping_sub(next);
-        // A probe of a kept connection repeats one byte that was acknowledged.
+        // A keep-alive probe repeats one byte that was acknowledged.
         let probe = payload <= 1 && next.wrapping_sub(sequence) == 1 && flags & SYN == 0;
         if is_after(behind, next) {
             tcp.next = Some(behind);
@@ -240,7 +244,7 @@ pub(super) fn handle_segment(
         && payload > 0
     {
         let flight = next.wrapping_sub(acknowledged);
-        // Beyond the greatest window there is a gap in the capture.
+        // A flight above the greatest window is a gap in the capture.
         if flight < 1 << 30 {
             tcp.flight_bytes_max = tcp.flight_bytes_max.max(flight);
             let second = this.seconds.at(second);
@@ -259,7 +263,7 @@ pub(super) fn handle_segment(
     this.deliver(u64::from(news), second);
 }
 
-/// What `sender` has sent was acknowledged up to a number.
+/// Handles an acknowledgement of the segments of `sender` up to a number.
 fn acknowledge(sender: &mut Direction, up_to: u32, at_ns: u64, second: usize) {
     let Some(tcp) = &mut sender.tcp else { return };
     let mut newest = None;
@@ -267,7 +271,7 @@ fn acknowledge(sender: &mut Direction, up_to: u32, at_ns: u64, second: usize) {
         if is_after(sent.behind, up_to) {
             break;
         }
-        // Of several that one acknowledgement covers, the last has waited least for it.
+        // Among the segments that one acknowledgement covers, the last has waited least.
         newest = Some(*sent);
         tcp.recent.pop_front();
     }
@@ -285,7 +289,7 @@ const fn is_after(a: u32, b: u32) -> bool {
     a != b && a.wrapping_sub(b) < 1 << 31
 }
 
-/// The shift of the option window scale (RFC 7323, 2.2); 0 without it.
+/// Returns the shift of the window scale option (RFC 7323, 2.2); 0 without the option.
 fn window_shift(mut options: &[u8]) -> u8 {
     loop {
         match *options {

@@ -1,11 +1,11 @@
-//! Why a station is away: the same traffic with absences of many lengths and rhythms.
+//! Causes of absences: the same traffic with absences of many lengths and rhythms.
 
 use crate::feed::{AP, Feed, GROUP, MS, STATION, US, beacon, frame, of, radiotap};
 use lasthop_capture::document::CaptureDocument;
 use lasthop_capture::finding::Kind;
 use lasthop_capture::link::LinkType;
 
-/// Kinds of findings about why a station is away.
+/// Kinds of findings about the cause of absences.
 const KINDS: [Kind; 6] = [
     Kind::Scan,
     Kind::PowerSave,
@@ -15,7 +15,7 @@ const KINDS: [Kind; 6] = [
     Kind::PmOscillation,
 ];
 
-/// A station on a channel, with what it and its access point send.
+/// A station on a channel, with its frames and those of its access point.
 struct Life {
     frames: Vec<(u64, Vec<u8>)>,
     mhz: u16,
@@ -52,7 +52,7 @@ impl Life {
         self.frames.push((at_ns, frame(control, AP, STATION, number, &[])));
     }
 
-    /// Away from a time on, in which `elsewhere` frames are sent that are not heard.
+    /// Leaves at a time, and sends `elsewhere` frames that are not captured.
     fn away(&mut self, from_ns: u64, length_ns: u64, elsewhere: u16) {
         self.null(from_ns, true);
         self.numbers[0] += elsewhere;
@@ -69,8 +69,8 @@ impl Life {
     }
 }
 
-/// A station that pings all the time, and is away as a timer says, in ms: what comes meanwhile
-/// waits for its return.
+/// A station that pings all the time and is absent by a timer, in ms: its packets wait for its
+/// return.
 fn timer(
     mhz: u16,
     seconds: u64,
@@ -164,12 +164,12 @@ fn a_rhythm_may_be_rough() {
     only(
         &document,
         Kind::TimeSharing,
-        &["60 ms every 400 ms", "or lends its antenna to Bluetooth"],
+        &["60 ms every 400 ms", "or shares its antenna with Bluetooth"],
     );
 }
 
-/// Of a station that saves power a monitor misses half of the frames: numbers that it has passed
-/// over were not used elsewhere.
+/// A monitor misses half of the frames of a station that saves power: these numbers were not used
+/// on other channels.
 #[test]
 fn what_is_missed_is_not_elsewhere() {
     let mut life = Life::new(2_437, 120);
@@ -189,8 +189,8 @@ fn what_is_missed_is_not_elsewhere() {
     only(&life.document(), Kind::PowerSave, &["saves power"]);
 }
 
-/// Runs of absences, one for each channel, whatever the traffic; a scan in the midst of a capture;
-/// and one of which the numbers of frames tell that it asks on other channels.
+/// Runs of absences, one for each channel, independent of the traffic; a scan in the middle of a
+/// capture; and one with Probe Requests on other channels, as gaps in the numbers show.
 #[test]
 fn scans() {
     let runs = |channels: u64, begins: &[u64]| -> Vec<(u64, u64)> {
@@ -211,7 +211,7 @@ fn scans() {
     only(&timer(2_412, 5, 900, &asks, 6), Kind::Scan, &["6 frames elsewhere"]);
 }
 
-/// Probe Requests that are heard in absences tell the same.
+/// Captured Probe Requests in absences have the same meaning.
 #[test]
 fn probes_are_a_scan() {
     let mut life = Life::new(2_412, 10);

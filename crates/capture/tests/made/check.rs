@@ -7,7 +7,7 @@ use lasthop_capture::link::LinkType;
 const FCS: u8 = 0x10;
 const PADDED: u8 = 0x20;
 
-/// Damaged beacons make no networks and no stations; they are counted.
+/// Damaged beacons create no networks and no stations; they are counted.
 #[test]
 fn damaged_frames_are_nobody() {
     let mut feed = Feed::new(LinkType::Radiotap);
@@ -38,8 +38,8 @@ fn padding_is_not_checked() {
     assert_eq!(document.networks.len(), 1);
 }
 
-/// A program has changed all frames and kept the old check sequences: after a hundred of them
-/// nobody believes these any more.
+/// A program has changed all frames and kept the old check sequences: after a hundred of them they
+/// are ignored.
 #[test]
 fn what_never_fits_is_no_check_sequence() {
     let mut feed = Feed::new(LinkType::Radiotap);
@@ -53,8 +53,8 @@ fn what_never_fits_is_no_check_sequence() {
     assert_eq!(document.networks.values().next().unwrap().beacons, 200);
 }
 
-/// Headers that do not say whether there is a check sequence: Prism, AVS, none. It is one if it
-/// fits.
+/// Headers without information about a check sequence: Prism, AVS, none. The last bytes count as
+/// one if they fit.
 #[test]
 fn what_fits_is_a_check_sequence() {
     let mut prism = [0x44u32.to_le_bytes(), 24u32.to_le_bytes()].concat();

@@ -52,8 +52,8 @@ pub fn of(document: &CaptureDocument, kind: Kind) -> Vec<&Finding> {
     document.findings.iter().filter(|finding| finding.kind == kind).collect()
 }
 
-/// A data or management frame: the first two bytes, its three addresses, its number, and what
-/// is behind the header.
+/// Returns a data or management frame from its first two bytes, addresses, number, and the bytes
+/// behind the header.
 pub fn frame(control: [u8; 2], to: [u8; 6], from: [u8; 6], number: u16, body: &[u8]) -> Vec<u8> {
     let bssid = if control[1] & 3 == 1 { to } else { from };
     let bssid = if control[0] & 0x0c == 0 { AP } else { bssid };

@@ -1,15 +1,15 @@
-//! Findings that are shares of what a link carries: each where it is so, where something like it is
-//! not, and where the monitor misses most of the link, so that nobody can say it.
+//! Findings that are shares of a link: captures with the problem, similar ones without it, and ones
+//! of which the monitor misses most of the link, so that the share is unknown.
 
 use crate::feed::{AP, Feed, MS, SECOND, STATION, US, beacon, frame, of, radiotap};
 use lasthop_capture::document::CaptureDocument;
 use lasthop_capture::finding::Kind;
 use lasthop_capture::link::LinkType;
 
-/// Another station.
+/// Address of another station.
 const OTHER: [u8; 6] = [2, 0, 0, 0, 0, 3];
 
-/// Rate as radiotap says it: in 500 kb/s, or the MCS of 802.11n.
+/// Rate in radiotap: in units of 500 kb/s, or the MCS of 802.11n.
 #[derive(Clone, Copy)]
 enum Rate {
     Legacy(u8),
@@ -56,17 +56,17 @@ fn kinds(document: &CaptureDocument) -> Vec<Kind> {
     document.findings.iter().map(|finding| finding.kind).collect()
 }
 
-/// What a monitor does not hear of a station.
+/// Direction in which the monitor misses data of a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Misses {
     Nothing,
-    /// Most of the data from the access point, or to it; Block Ack prove that.
+    /// Most of the data from the access point, or to it; Block Acks prove it.
     Down,
     Up,
 }
 
-/// A station that pings, dozes for half a second, and is sent to meanwhile, each second; `asks`: after
-/// a PS-Poll of its own.
+/// A station pings, and dozes for half a second, each second. Meanwhile the access point sends
+/// data; with `asks`, after a PS-Poll.
 fn doze(misses: Misses, asks: bool) -> CaptureDocument {
     let slow = |frame: Vec<u8>| at(Rate::Legacy(12), &frame);
     let mut frames = Vec::new();
@@ -98,7 +98,8 @@ fn doze(misses: Misses, asks: bool) -> CaptureDocument {
     heard(frames)
 }
 
-/// Data to a station that is away, and how long it is away, are known where its frames are heard.
+/// Data to an absent station, and the length of absences, are known if the station's frames are
+/// captured.
 #[test]
 fn dozing_and_sending_to_who_dozes() {
     let document = doze(Misses::Nothing, false);
@@ -143,8 +144,8 @@ fn data_that_is_acknowledged_was_not_sent_in_vain() {
     }
 }
 
-/// A receiver that is elsewhere half of the time hears no end of an absence: it is not away from one
-/// stay to the next. Nor are acknowledgements late that came meanwhile.
+/// A receiver that is on another channel half of the time misses ends of absences: no absence lasts
+/// from one stay to the next.
 #[test]
 fn a_receiver_that_hops_knows_no_long_absences() {
     let mut feed = Feed::new(LinkType::Radiotap);
@@ -163,7 +164,7 @@ fn a_receiver_that_hops_knows_no_long_absences() {
         if at_ms % 100 == 80 {
             push(at_ns + 2 * MS, 2_437, &frame([0x48, 0x11], AP, STATION, 2 * n, &[]));
             let back = at_ns + 12 * MS;
-            if back / (500 * MS) % 2 == 0 && at_ms % 500 != 480 {
+            if (back / (500 * MS)).is_multiple_of(2) && at_ms % 500 != 480 {
                 push(back, 2_437, &frame([0x48, 1], AP, STATION, 2 * n + 1, &[]));
             }
         }
@@ -175,7 +176,7 @@ fn a_receiver_that_hops_knows_no_long_absences() {
     assert!(away.list.iter().all(|absence| absence.to_s - absence.from_s < 0.02));
 }
 
-/// The evidence for misses is named: answers, or numbers that nobody has heard.
+/// The finding names its evidence: answers, or gaps in the numbers.
 #[test]
 fn misses_have_their_evidence() {
     let document = doze(Misses::Down, false);
@@ -285,8 +286,8 @@ fn tcp(n: u32, id: u16, acknowledges: bool) -> Vec<u8> {
     packet
 }
 
-/// 600 segments, 10 ms apart, acknowledged after 20 ms and later by so much; every twentieth is
-/// sent again, or none.
+/// 600 segments, 10 ms apart, acknowledged after 20 ms plus a delay; every twentieth is
+/// retransmitted, or none.
 fn transfer(later_ms: u64, again: bool) -> Vec<(u64, Vec<u8>, bool)> {
     let (mut packets, mut id) = (Vec::new(), 0u16);
     for n in 0..600u32 {
@@ -346,7 +347,7 @@ fn queues_are_not_long_ways() {
     assert_eq!(kinds(&on_a_wire(&far)), []);
 }
 
-/// Delays and losses of TCP are those of the link, if its frames are captured.
+/// Delays and losses of TCP are findings only if the frames of its link were captured.
 #[test]
 fn what_is_said_of_tcp_was_heard() {
     let packets = transfer(150, true);

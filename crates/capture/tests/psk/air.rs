@@ -30,7 +30,7 @@ pub struct Air {
 const HEADER: [u8; 24] =
     [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 127, 0, 0, 0];
 
-/// What was opened, by number of the packet.
+/// Opened bodies by number of the packet.
 pub type Bodies = BTreeMap<u64, Vec<u8>>;
 
 impl Air {
@@ -82,7 +82,7 @@ impl Air {
         self
     }
 
-    /// What the crate opens, and how it counts.
+    /// Returns the bodies and counts of the crate.
     pub fn open(&self, psks: &[&str]) -> (Bodies, Counts) {
         let mut capture = Capture::open(Cursor::new(self.to_pcap())).unwrap();
         let mut headers = Headers::default();
@@ -121,8 +121,8 @@ impl Air {
         analysis
     }
 
-    /// What tshark opens as CCMP with these keys, as its preferences have them; `None` where
-    /// there is no tshark.
+    /// Returns the bodies that tshark opens as CCMP with these keys in its preferences; `None`
+    /// without tshark.
     pub fn tshark(&self, keys: &[&str]) -> Option<Bodies> {
         static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -148,7 +148,7 @@ impl Air {
     }
 }
 
-/// Hexadecimal dumps of what was opened, from the text of `tshark -P -x`.
+/// Parses hexadecimal dumps of bodies from the text of `tshark -P -x`.
 fn dumps(text: &str) -> Bodies {
     let mut bodies = BTreeMap::new();
     let (mut number, mut is_opened) = (0, false);

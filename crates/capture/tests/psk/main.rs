@@ -68,7 +68,7 @@ fn a_real_capture_is_opened_as_tshark_opens_it() {
     assert_eq!(analysis.errors, []);
 }
 
-/// What is analysed of opened frames is what is analysed of the same frames sent in the clear.
+/// The analysis of opened frames equals that of the same frames sent in the clear.
 #[test]
 fn flows_are_those_of_the_same_frames_in_the_clear() {
     let air = Air::real();
@@ -188,7 +188,7 @@ fn parts_of_a_handshake() {
     }
 }
 
-/// What an attacker sends, or noise damages, opens nothing and closes nothing.
+/// Frames of an attacker, or damaged ones, do not open or close any frame.
 #[test]
 fn forged_messages_change_nothing() {
     let air = Air::real();
@@ -223,7 +223,7 @@ fn eapol_len(packet: &[u8]) -> usize {
     packet.len() - at - 8
 }
 
-/// Of frames that a snap length has cut, what is left is opened. tshark does not open these.
+/// Captured parts of cut frames are opened. tshark does not open these.
 #[test]
 fn cut_frames_are_opened_as_far_as_they_go() {
     let air = Air::real();
@@ -252,8 +252,8 @@ fn cut_frames_are_opened_as_far_as_they_go() {
     assert!(air.clone().cut(100).open(&psks).1.handshakes == 0, "handshakes are cut, too");
 }
 
-/// Frames of every shape, in the clear and encrypted: tshark opens what it can of them as we do,
-/// and their flows are the same.
+/// Frames of every shape, in the clear and encrypted: tshark opens those that it supports with the
+/// same result, and their flows are equal.
 #[test]
 fn every_shape_of_frame_is_opened() {
     let (mut scene, mut clear) = (Scene::new(), Scene::new());

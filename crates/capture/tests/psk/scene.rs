@@ -29,7 +29,7 @@ pub struct Scene {
     sequence: u16,
 }
 
-/// How a data frame looks.
+/// Properties of a data frame.
 #[derive(Clone)]
 pub struct Shape {
     /// Octets of Frame Control; Protected is set by encryption.

@@ -1,5 +1,5 @@
-//! Captures that leave out the payload of made-up frames: what is found in them is what is found
-//! in whole ones, also in several together.
+//! Captures without the payload of made-up frames: results equal those of complete ones, also for
+//! several captures together.
 
 use crate::joined::files::{RIGHT, joined, packets, pcap};
 use crate::scene::{Scene, heard};
@@ -7,7 +7,7 @@ use lasthop_capture::document::CaptureDocument;
 
 const DOWNLOAD: [&str; 3] =
     ["duration=\"4s\"", "flow.upload.from=\"server\"", "flow.upload.to=\"laptop\""];
-/// With A-MSDUs, of which nothing is left out.
+/// With A-MSDUs, whose payload is not left out.
 const AMSDU: [&str; 4] = [
     "duration=\"4s\"",
     "node.laptop.aggregation.amsdu_bytes_max=3839",

@@ -1,4 +1,4 @@
-//! Links as monitors of many kinds hear them, in scenes of many kinds, against what was sent.
+//! Links in many kinds of scenes and monitors, compared with the true traffic.
 
 use crate::monitor::{Monitor, Reference};
 use crate::scene::{LinkTruth, Scene};
@@ -23,7 +23,7 @@ fn scenes() -> Vec<Scene> {
     scenes
 }
 
-/// Those that every change is tried on.
+/// Scenes for tests of every change.
 fn few_scenes() -> Vec<Scene> {
     let scan = ["duration=\"8s\"", "node.sta1.scan.start=\"3s\""];
     let single = ["duration=\"2s\"", "node.laptop.aggregation={ampdu_bytes_max=0}"];
@@ -37,7 +37,7 @@ fn few_scenes() -> Vec<Scene> {
     ]
 }
 
-/// Monitors that miss nothing, of drivers that say more or less of what they hear.
+/// Monitors without misses, and drivers with more or less metadata.
 fn complete() -> Vec<(&'static str, Monitor)> {
     let whole = Monitor::WHOLE;
     let late = Monitor { tsft: false, late_us: 200, ..whole };
@@ -83,11 +83,11 @@ fn assert_exact(scenes: &[Scene]) {
     }
 }
 
-/// How far a number may be off, as a share: of a monitor that misses 5 %.
+/// Largest error of a number, as a share, for a monitor that misses 5 %.
 const CLOSE: f64 = 0.02;
 
-/// Of a capture with gaps sizes of A-MPDUs and numbers of retries and MPDUs are estimated from what
-/// answers and sequence numbers prove.
+/// For a capture with gaps, sizes of A-MPDUs and numbers of retries and MPDUs are estimated from
+/// answers and sequence numbers.
 fn assert_close(scenes: &[Scene], seed: u64) {
     let missing = 0.05;
     let monitors = complete().into_iter().map(|(name, m)| (name, Monitor { missing, seed, ..m }));

@@ -1,4 +1,4 @@
-//! Files with several interfaces: what each has captured is what it would be in a file of its own.
+//! Files with several interfaces: the results of each equal those of a separate file.
 
 use crate::joined::files::joined;
 use crate::scene::{Scene, heard};
@@ -9,7 +9,7 @@ use lasthop_capture::finding::Kind;
 use lasthop_capture::join::{ClockState, SegmentWay};
 use std::io::Cursor;
 
-/// A packet: interface, time in ns, bytes, its length with what was not captured.
+/// A packet: interface, time in ns, bytes, and its whole length.
 type Packet = (u32, u64, Vec<u8>, u32);
 
 /// A pcapng file of interfaces with these link types, with times in ns.
@@ -63,8 +63,9 @@ fn packets(file: &[u8], interface: u32) -> Vec<Packet> {
     packets
 }
 
-/// One channel captured twice, and the wire behind the access point: three interfaces. Each gives
-/// what it gives alone, and nothing is sent again because another interface has captured it, too.
+/// One channel captured twice, and the wire behind the access point: three interfaces. The results
+/// of each equal those of a separate file, and no packet counts as a retransmission because another
+/// interface captured it, too.
 #[test]
 fn interfaces_do_not_disturb_each_other() {
     let scene = Scene::with_nodes("interfaces", "upload.toml", &["duration=\"3s\""]);

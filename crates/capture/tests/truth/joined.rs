@@ -18,14 +18,14 @@ use lasthop_units::{Probability, Seed};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// How far begin and end of an MPDU may be off that are reckoned from lengths and rates: a symbol of
+/// Error of the start and the end of an MPDU that are computed from lengths and rates: a symbol of
 /// padding each.
 const SYMBOLS_NS: u64 = 8_000;
 
 const LAPTOP: &str = "node-laptop.pcapng";
 const SERVER: &str = "node-server.pcapng";
 
-/// The clock of a place against that of reference, and how far it may be off.
+/// Returns the clock of a place relative to the reference, and its largest error.
 fn clock(join: &Join, place: usize) -> (join::Line, Option<u64>) {
     match join.clock(place) {
         ClockState::Aligned { line, bound_ns, .. } => (line, bound_ns),
@@ -33,7 +33,7 @@ fn clock(join: &Join, place: usize) -> (join::Line, Option<u64>) {
     }
 }
 
-/// How far times of a place are off by what was found, at most over the run, in ns.
+/// Returns the largest error of a place's times over the run, in ns.
 fn clock_error_ns(join: &Join, place: usize, wrong: Wrong, reference: Wrong, run_ns: u64) -> u64 {
     let at = [0, run_ns / 2, run_ns].map(|at| {
         let found = join.to_reference(place, shown(at, wrong) as u64).expect("it is known");
@@ -42,7 +42,7 @@ fn clock_error_ns(join: &Join, place: usize, wrong: Wrong, reference: Wrong, run
     at.into_iter().max().expect("there are three")
 }
 
-/// The monitor's capture, the laptop's and the server's, by clocks of their own.
+/// Captures of the monitor, the laptop and the server, each by another clock.
 fn three(scene: &Scene) -> [Vec<u8>; 3] {
     let by = |name: &str, clock| pcap(&packets(&scene.file(name)), clock);
     [by("air.pcapng", RIGHT), by(LAPTOP, SLOW), by(SERVER, FAST)]
@@ -55,7 +55,7 @@ fn short() -> Scene {
 /// Sequence number, payload, attempts, fate, frames.
 type Essence = (u32, u32, u32, Fate, Option<u64>, Option<[u64; 2]>);
 
-/// What is compared of ways that must be the same.
+/// Returns the properties of ways that must be equal.
 fn essence(ways: &[SegmentWay]) -> Vec<Essence> {
     let of = |way: &SegmentWay| {
         let frames = (way.left_frame, way.air_frames);
@@ -77,8 +77,8 @@ fn scenes() -> Vec<(Scene, bool, u64)> {
     ]
 }
 
-/// What happened to the packets that a node has sent, by their number in its capture: it has them in
-/// the order in which they left. Node n has the address 10.0.0.n + 1.
+/// Returns the true packets of a node by their number in its capture, which is the order in which
+/// they left. Node n has the address 10.0.0.n + 1.
 fn sent_by<'a>(scene: &'a Scene, node: u16, capture: &[Packet]) -> BTreeMap<u64, &'a PacketTruth> {
     let own = [10, 0, 0, node as u8 + 1];
     let mut truths = scene.truth.packets.iter().filter(|truth| truth.source == NodeId(node));
@@ -95,15 +95,15 @@ fn id(packet: &Packet) -> u16 {
     u16::from_be_bytes([packet.bytes[18], packet.bytes[19]])
 }
 
-/// When the attempt ended that got a packet across, as its receiver got it at `at`.
+/// Returns the end of the attempt that delivered a packet, which its receiver got at `at`.
 fn across(truth: &PacketTruth, at: u64) -> Option<i64> {
     let across =
         truth.ppdus.iter().filter(|(_, end, received)| *received && *end <= at + SYMBOLS_NS);
     across.map(|(_, end, _)| *end as i64).next()
 }
 
-/// Clocks that differ by hours and 100 ppm: the offset is found within 100 us, and within the bound
-/// that is reported; delays are those that were, and so are attempts.
+/// Clocks differ by hours and 100 ppm. Offsets are found within 100 us and within the reported
+/// bound; delays and attempts equal the true ones.
 #[test]
 fn segments_go_the_way_that_they_went() {
     for (scene, up, run_ns) in scenes() {
@@ -176,7 +176,7 @@ fn segments_go_the_way_that_they_went() {
     }
 }
 
-/// The order of the files changes nothing: times are by the monitor's clock all the same.
+/// The order of the files does not matter: times are by the monitor's clock.
 #[test]
 fn the_order_of_files_does_not_matter() {
     let [air, laptop, server] = three(&short());
@@ -190,8 +190,8 @@ fn the_order_of_files_does_not_matter() {
     assert_eq!(times(&ways), times(&others));
 }
 
-/// A monitor that misses frames at random: clocks are found as well; what is counted is what was
-/// captured, and a segment that was missed as a whole still arrives.
+/// A monitor misses frames at random. Clocks are found, counts are of captured frames, and a
+/// segment whose attempts were all missed still arrives.
 #[test]
 fn a_monitor_that_misses_frames_says_no_more_than_it_heard() {
     for (scene, _, run_ns) in scenes() {
@@ -232,7 +232,7 @@ fn a_monitor_that_misses_frames_says_no_more_than_it_heard() {
     }
 }
 
-/// A capture that begins in the midst, and one that ends there: what it has not seen is not lost.
+/// Captures that begin late or end early: segments outside of them are not lost.
 #[test]
 fn a_capture_of_a_part_loses_nothing() {
     let scene = short();
@@ -261,8 +261,7 @@ fn a_capture_of_a_part_loses_nothing() {
     }
 }
 
-/// The same with packets captured twice, and with cards that cut and join segments: ways on the air
-/// stay what they are.
+/// Packets captured twice, and cards that cut and join segments, do not change ways on the air.
 #[test]
 fn copies_and_offloads_do_not_change_the_air() {
     let scene = short();
@@ -309,8 +308,8 @@ fn translated_addresses_are_seen_through() {
     assert_eq!(translated, 1);
 }
 
-/// What cannot be aligned is said to be so: another moment, one direction without a sign, a clock
-/// that was set.
+/// Captures that cannot be aligned are reported: another time, one direction without evidence, a
+/// clock that was set.
 #[test]
 fn what_cannot_be_aligned_is_not_guessed() {
     let scene = short();
@@ -428,8 +427,8 @@ fn one_file_twice_is_one_place() {
     }
 }
 
-/// Losses in a queue before the air, on the air and on the wire behind it, both ways: each copy of
-/// a segment has the fate that it had, and each retransmission is for what became of the copy before.
+/// Losses in a queue before the air, on the air and on the wire behind it, in both directions: each
+/// copy of a segment has its true fate, and so has the previous copy of each retransmission.
 #[test]
 fn losses_are_where_they_were() {
     let lossy = "../crates/capture/tests/truth/lossy.toml";
@@ -502,8 +501,7 @@ fn losses_are_where_they_were() {
 }
 
 proptest! {
-    /// Whatever segments two files hold, at whatever times, they are put together, or not, to some
-    /// end, and what is found can be written down.
+    /// Any segments at any times in two files can be analysed, and the results can be written.
     #[test]
     fn nothing_panics(
         sent in prop::collection::vec(segment(), 1..60),
@@ -551,8 +549,8 @@ fn segment() -> impl Strategy<Value = Packet> {
     })
 }
 
-/// Two hosts without a monitor between them: what is lost is lost between them, and nothing else is
-/// known of it. Their segments are those that the monitor's capture shows, too.
+/// Two hosts without a monitor between them: lost segments are lost between them, with no other
+/// details. Segments equal those in the monitor's capture.
 #[test]
 fn without_a_monitor_losses_are_between() {
     let lossy = "../crates/capture/tests/truth/lossy.toml";

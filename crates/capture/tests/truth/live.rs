@@ -1,5 +1,5 @@
-//! Readings and documents of an analysis that goes on: they change nothing, and add up to what
-//! happened.
+//! Readings and documents of a running analysis: they change nothing, and add up to the true
+//! events.
 
 use crate::scene::{Scene, heard, watched};
 use lasthop_capture::document::CaptureDocument;
@@ -11,8 +11,8 @@ fn scanning() -> Scene {
     Scene::new("scan", "scan/fig3.toml", &sets)
 }
 
-/// A document, a reading and findings of every hundredth packet: the last document is the same,
-/// byte by byte, as without them, and the documents on the way count what there was up to then.
+/// A document, a reading and findings after every hundredth packet: the last document is the same,
+/// byte by byte, as without them, and earlier documents count the packets up to then.
 #[test]
 fn snapshots_change_nothing() {
     for (scene, missing) in [
@@ -47,8 +47,8 @@ fn snapshots_change_nothing() {
     }
 }
 
-/// Of readings a second, the parts of each station add up to what it sent in all, and a station
-/// is away in those that fall into its absences, and only in those.
+/// Parts of each station in readings per second add up to its traffic, and a station is away
+/// exactly in readings during its absences.
 #[test]
 fn readings_add_up() {
     let scene = scanning();

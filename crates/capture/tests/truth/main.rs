@@ -1,6 +1,22 @@
-//! What the analysis finds in captures of simulated runs, against what happened in them. The
-//! monitor of a simulation hears everything; here it misses nothing, or 5 % or 20 % of the frames
-//! at random.
+//! Results of the analysis for captures of simulated runs, compared with the events of these runs. The
+//! monitor of a simulation hears every frame; here it misses none, or 5 % or 20 % at random.
+//!
+//! | frames left out | 0 % | 5 % | 20 % |
+//! |---|---|---|---|
+//! | PPDUs, A-MPDUs, MPDUs, retries of links in 15 scenes; drivers with and without clock and references, late hosts | equal | retries, MPDUs and sizes of A-MPDUs within 2 % (and chance), 8 seeds each | A-MPDUs up to 10 % too large: small ones are missed completely |
+//! | 52 ends of 26 absences, 8 seeds | within 0.2 ms | 415 of 416 within 1 ms | 403 of 416 within 1 ms: Null frames were missed with their Acks |
+//! | their 559 frames without data (`Absence::bare`) | equal, except the length of beacons | | |
+//! | the schedule: 26 times 110 ms in 11 s | found | found | found |
+//!
+//! `joined` has captures of the air, the laptop and the server in one run (an upload, a download
+//! through a full queue, an upload with many retries), with the laptop's clock two hours behind and
+//! 50 ppm slow, the server's five hours ahead and 50 ppm fast. Offsets are within 75 us and within the
+//! reported bound; waits, times on the air and delays behind it within that and two symbols (8 us);
+//! attempts and fates of each segment are equal, and so are losses and the reasons of
+//! retransmissions. With 5 % of the monitor's frames left out, offsets are as good. Monitor times that
+//! are late by up to 3 ms stay within the bound. Segments that cards cut and join, packets captured
+//! twice, translated addresses, another order of files, partial captures, and one file twice give the
+//! same segments.
 
 mod cut;
 mod grid;
@@ -72,7 +88,7 @@ fn absences_are_where_they_were() {
 /// Monitors of each kind.
 const SEEDS: u64 = 8;
 
-/// How many ends of the absences that there were are off by more than a millisecond.
+/// Counts the ends of absences that are off by more than a millisecond.
 fn ends_off(scene: &Scene, found: &[Absence]) -> usize {
     let mut off = 0;
     for (from, to) in &scene.truth.absences {
@@ -99,7 +115,7 @@ fn the_last_absence_counts() {
 }
 
 /// Frames without data of each absence, from the first that announces it (or its RTS) to the last
-/// that takes it back (or its Ack): all that were on the air then, and no others.
+/// that takes it back (or its Ack): every such frame on the air, and no other.
 #[test]
 fn absences_have_their_frames() {
     let scene = scanning();
@@ -145,7 +161,7 @@ fn absences_have_their_frames() {
     assert!(frames > 3 * 26, "{frames} frames");
 }
 
-/// A capture that ends in the midst of a scan does not make scans shorter.
+/// A capture that ends during a scan does not make scans shorter.
 #[test]
 fn a_run_that_the_capture_cuts_is_not_a_shorter_one() {
     let sets = ["duration=\"20s\"", "node.sta1.scan.start=\"2s\"", "node.sta1.scan.period=\"14s\""];
@@ -164,7 +180,7 @@ fn a_run_that_the_capture_cuts_is_not_a_shorter_one() {
     assert!(finding.to_s < 15.0, "the whole one is described: until {} s", finding.to_s);
 }
 
-/// The worst finding of each scene is what is wrong with it, and no other cause is named.
+/// The worst finding of each scene names its problem, and no finding names another cause.
 #[test]
 fn findings_name_the_cause() {
     let worst = |analysis: &Analysis| {

@@ -1,6 +1,5 @@
-//! Receivers that are not perfect: they miss frames, at random or many in a row, and their
-//! drivers leave out of radiotap what real ones leave out. The captures of simulated runs go
-//! through them.
+//! Imperfect receivers: they miss frames, at random or in runs, and their drivers omit radiotap
+//! fields as real ones do. Captures of simulated runs are passed through them.
 
 use crate::scene::Scene;
 use lasthop_capture::analysis::Analysis;
@@ -9,27 +8,27 @@ use lasthop_units::{Seed, Stream};
 use lasthop_wifi::wire::radiotap::{AmpduStatus, Repr, View};
 use std::fs::File;
 
-/// A receiver.
+/// Properties of a receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Monitor {
-    /// Share of the frames that it misses, each by itself.
+    /// Share of frames that it misses, independently of each other.
     pub missing: f64,
-    /// It misses frames in runs of this mean length.
+    /// Mean length of runs of missed frames.
     pub burst: f64,
-    /// What it says of A-MPDUs.
+    /// A-MPDU status that its driver reports.
     pub reference: Reference,
-    /// It has a clock of its own (TSFT).
+    /// Whether it has a clock (TSFT).
     pub tsft: bool,
-    /// Its host takes what came together out of a queue up to this many us later, packet by
-    /// packet in 1 to 4 us, and stamps it with its own clock of whole us. 0: at once.
+    /// Longest delay of its host, in us. The host reads packets from the receiver's queue, one in 1
+    /// to 4 us, and stamps them with a clock of whole us. 0 means no delay.
     pub late_us: u64,
-    /// Of what it misses, and of how late its host is.
+    /// Seed of missed frames and of the host's delays.
     pub seed: u64,
-    /// Number of the last packet that there is.
+    /// Number of the last packet.
     pub until: u64,
 }
 
-/// What a driver says of A-MPDUs.
+/// A-MPDU status that a driver reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference {
     /// A number for each A-MPDU, and which MPDU is the last.
@@ -38,12 +37,12 @@ pub enum Reference {
     WithoutLast,
     /// 0 on every frame.
     Zero,
-    /// Nothing.
+    /// The status is absent.
     Absent,
 }
 
 impl Monitor {
-    /// It hears and knows everything.
+    /// A receiver that misses no frame and reports everything.
     pub const WHOLE: Self = Self {
         missing: 0.0,
         burst: 1.0,
@@ -54,12 +53,12 @@ impl Monitor {
         until: u64::MAX,
     };
 
-    /// The analysis of what it hears.
+    /// Returns the analysis of its capture.
     pub fn hear(&self, scene: &Scene) -> Analysis {
         self.watch(scene, &mut |_| ())
     }
 
-    /// The same, of which something is seen after each packet.
+    /// Returns the analysis, and calls `seen` after each packet.
     pub fn watch(&self, scene: &Scene, seen: &mut dyn FnMut(&Analysis)) -> Analysis {
         let file = File::open(scene.path.join("air.pcapng")).expect("it was written");
         let mut capture = Capture::open(file).expect("it is a capture");
@@ -119,10 +118,10 @@ impl Monitor {
     }
 }
 
-/// When a host gets to what its receiver has.
+/// Delays of a host.
 #[derive(Default)]
 struct Host {
-    /// When the last packet came to the receiver, and to the host.
+    /// Times of the last packet at the receiver and at the host.
     last_ns: [u64; 2],
 }
 
@@ -139,7 +138,7 @@ impl Host {
     }
 }
 
-/// Which frames are missed: single ones, or runs whose length is geometric.
+/// Selection of missed frames: single ones, or runs of geometric length.
 struct Misses {
     /// Probability that a run begins with a frame that is not in one, and that a run goes on.
     begins: f64,

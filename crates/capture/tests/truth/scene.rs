@@ -1,4 +1,4 @@
-//! Runs with a capture, and what really happened in them.
+//! Runs with a capture, and the true events in them.
 
 use crate::monitor::Monitor;
 use lasthop_capture::analysis::Analysis;
@@ -14,14 +14,14 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A run.
+/// A simulated run.
 pub struct Scene {
     pub name: String,
     pub truth: Truth,
     pub path: PathBuf,
 }
 
-/// What happened in it.
+/// True events of a run.
 #[derive(Default)]
 pub struct Truth {
     /// Data, by sender and receiver.
@@ -36,7 +36,7 @@ pub struct Truth {
     by_tag: BTreeMap<(NodeId, u64), usize>,
 }
 
-/// What happened to a packet, in ns.
+/// True events of a packet, in ns.
 #[derive(Clone, Debug)]
 pub struct PacketTruth {
     pub source: NodeId,
@@ -45,11 +45,11 @@ pub struct PacketTruth {
     /// Begin and end of each PPDU that carried it, and whether the receiver got it.
     pub ppdus: Vec<(u64, u64, bool)>,
     pub arrived_ns: Option<u64>,
-    /// It was given up.
+    /// Whether it was given up.
     pub dropped: bool,
 }
 
-/// A frame without data: its sender, when it began and ended in ns, what it was, the Retry bit.
+/// A frame without data: its sender, its start and end in ns, its kind, and the Retry bit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BareTruth {
     pub transmitter: MacAddr,

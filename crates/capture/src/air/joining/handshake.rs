@@ -1,33 +1,34 @@
-//! The 4-way handshake of an access point and a station from outside (IEEE 802.11-2020, 12.7.6):
-//! which messages came, and how it ended. A handshake has failed if message 1 comes a third
-//! time and message 3 never does, or if either side takes its leave for that reason. Encrypted data shows
-//! that it succeeded, whatever was missed of it.
+//! The 4-way handshake of an access point and a station, as a monitor observes it (IEEE
+//! 802.11-2020, 12.7.6): the captured messages, and the result. A handshake has failed if message 1
+//! comes a third time and message 3 never comes, or if either side leaves for that reason.
+//! Encrypted data shows that it succeeded, whatever the monitor missed.
 
-/// A message of it.
+/// A message of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// The access point's nonce.
+    /// Message 1: the access point's nonce.
     First,
-    /// The station's nonce, and the proof that it knows the key.
+    /// Message 2: the station's nonce, and the proof that it knows the key.
     Second,
-    /// The access point's proof, and the group's key.
+    /// Message 3: the access point's proof, and the group key.
     Third,
-    /// The confirmation.
+    /// Message 4: the confirmation.
     Fourth,
 }
 
-/// All attempts of a pair.
+/// All handshakes of a pair.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Handshake {
-    /// Attempts that succeeded.
+    /// Number of handshakes that succeeded.
     pub done: u32,
-    /// Attempts that failed.
+    /// Number of handshakes that failed.
     pub failed: u32,
-    /// Messages of the last one that failed.
+    /// Number of messages 1 to 4 in the last one that failed.
     pub messages: [u32; 4],
-    /// The reason with which it was given up, if one was heard.
+    /// Reason code of its end, if one was captured.
     pub reason: Option<u16>,
-    /// Numbers of the first frame of the first attempt that failed, and of the last one's last.
+    /// Numbers of the first frame of the first failed handshake, and of the last frame of the last
+    /// one.
     pub frames: (u64, u64),
     /// Times of these frames, in ns since 1970.
     pub times: (u64, u64),
@@ -41,17 +42,17 @@ struct Attempt {
     last: (u64, u64),
 }
 
-/// Messages 1 without message 3 that are a failure. hostapd sends four, a second apart.
+/// Number of messages 1 without message 3 that are a failure. hostapd sends four, a second apart.
 const FIRST_MIN: u32 = 3;
-/// After this time another attempt begins, in ns.
+/// Pause after which a new handshake begins, in ns.
 const PAUSE_NS: u64 = 5_000_000_000;
-/// Reasons that say that the handshake failed (table 9-49): the authentication is not valid any
-/// more (hostapd's, when its messages are not answered), MIC failure, timeout, another RSN element
-/// than in beacons, IEEE 802.1X failed.
+/// Reason codes of a failed handshake (table 9-49): authentication no longer valid (hostapd sends
+/// it when its messages are not answered), MIC failure, timeout, another RSN element than in
+/// beacons, IEEE 802.1X failed.
 const FAILURES: [u16; 5] = [2, 14, 15, 17, 23];
 
 impl Handshake {
-    /// Whether an attempt is on its way.
+    /// Whether a handshake has begun and not ended.
     pub const fn is_open(&self) -> bool {
         self.current.is_some()
     }
@@ -87,7 +88,7 @@ impl Handshake {
         self.settle(reason);
     }
 
-    /// As it is now, an attempt on its way included.
+    /// Returns the current state, including a handshake that has not ended.
     pub fn so_far(&self) -> Self {
         let mut settled = self.clone();
         settled.settle(None);
@@ -99,7 +100,7 @@ impl Handshake {
         self.done += 1;
     }
 
-    /// The attempt has ended, with the reason of a deauthentication if there was one.
+    /// Ends the handshake, with the reason code of a deauthentication if there was one.
     fn settle(&mut self, reason: Option<u16>) {
         let Some(attempt) = self.current.take() else { return };
         let [first, _, third, _] = attempt.messages;
@@ -128,7 +129,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// Messages a second apart.
+    /// Messages that are a second apart.
     fn of(messages: &[Message]) -> Handshake {
         let mut handshake = Handshake::default();
         for (n, message) in (1u64..).zip(messages) {
@@ -143,18 +144,18 @@ mod tests {
         assert_eq!(counts(of(&[First, Second, Third, Fourth])), (1, 0));
         assert_eq!(counts(of(&[First, First, Second, Third])), (1, 0));
         assert_eq!(counts(of(&[First, Second])), (0, 0));
-        // Another passphrase: hostapd sends message 1 four times, and takes its leave.
+        // Another passphrase: hostapd sends message 1 four times, and removes the station.
         let mut wrong = of(&[First, Second, First, Second, First, Second, First, Second]);
         wrong.handle_removal(Some(2), 9, 9 * SECOND);
         assert_eq!((wrong.failed, wrong.messages, wrong.reason), (1, [4, 4, 0, 0], Some(2)));
         assert_eq!((wrong.frames, wrong.times), ((1, 9), (SECOND, 9 * SECOND)));
         // A station that does not answer.
         assert_eq!(counts(of(&[First, First, First])), (0, 1));
-        // It did, and the monitor has missed it all: there is encrypted data.
+        // The station answered, and the monitor missed it: there is encrypted data.
         let mut missed = of(&[First, First, First]);
         missed.handle_protected();
         assert_eq!(counts(missed), (1, 0));
-        // Somebody leaves, for another reason.
+        // A station leaves for another reason.
         let mut leaves = of(&[First, Second]);
         leaves.handle_removal(Some(3), 9, 9 * SECOND);
         assert_eq!(counts(leaves), (0, 0));

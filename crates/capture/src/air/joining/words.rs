@@ -1,6 +1,6 @@
 //! Reason codes and status codes in words (IEEE 802.11-2020, tables 9-49 and 9-50).
 
-/// A reason code in words; its number alone, if it has no name here.
+/// Returns a reason code in words, or only its number if it has no name here.
 pub fn reason(code: u16) -> String {
     let words = match code {
         1 => "unspecified",
@@ -41,7 +41,7 @@ pub fn reason(code: u16) -> String {
     format!("reason {code}, {words}")
 }
 
-/// A status code in words; its number alone, if it has no name here.
+/// Returns a status code in words, or only its number if it has no name here.
 pub fn status(code: u16) -> String {
     let words = match code {
         1 => "unspecified failure",
@@ -84,11 +84,11 @@ pub fn status(code: u16) -> String {
     format!("status {code}, {words}")
 }
 
-/// Status codes above this one are reserved; frames that have them are damaged.
+/// Largest status code that is not reserved. Frames with larger ones are damaged.
 const STATUS_MAX: u16 = 199;
 
-/// Whether a status code ends the attempt. 76 and 77 ask an SAE station for another first message;
-/// 126 and 127 say how its password element is derived.
+/// Whether a status code ends the attempt. Codes 76 and 77 ask an SAE station for another first
+/// message; 126 and 127 say how its password element is derived.
 pub(super) const fn is_refusal(code: u16) -> bool {
     matches!(code, 1..=STATUS_MAX) && !matches!(code, 76 | 77 | 126 | 127)
 }

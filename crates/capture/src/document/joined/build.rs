@@ -1,4 +1,4 @@
-//! The document of files that were put together, from what [`Join`] has counted.
+//! Builds the document of several captures from the counts of [`Join`].
 
 use super::*;
 use crate::document::{CaptureDocument, errors, millis, millis_signed, rounded, share};
@@ -9,7 +9,7 @@ use crate::join::{
 use crate::transport;
 
 impl JoinedSummary {
-    /// The document of files that were put together; `files` in their order, the first one first.
+    /// Builds the results of several captures. `files` are in their order on the command line.
     pub fn new(files: &[JoinedFile<'_>], join: &Join, again: Again) -> Self {
         let names = names(files, join);
         let begin_ns = begin_ns(files, join);
@@ -53,11 +53,11 @@ impl JoinedSummary {
         }
     }
 
-    /// What the parts of delays show to be wrong with the link.
+    /// Returns the findings about the parts of delays.
     pub(in crate::document) fn findings(&self, document: &CaptureDocument) -> Vec<Finding> {
-        /// Segments without which nothing can be said.
+        /// Least number of segments for a finding.
         const SEGMENTS_MIN: u64 = 200;
-        /// Median wait above the least one from which on it is a finding, in ms.
+        /// Median wait above the least wait from which it is a finding, in ms.
         const WAITS_MS: f64 = 50.0;
         let mut found = Vec::new();
         for flow in self.flows.values() {
@@ -80,9 +80,8 @@ impl JoinedSummary {
                 found.push(Finding {
                     kind: Kind::WaitsBeforeAir,
                     sentence: format!(
-                        "Segments of TCP from {from} wait {:.0} ms in the median before their \
-                         first attempt on the air, up to {:.0} ms, where {:.1} ms would do; they \
-                         take {}",
+                        "TCP segments from {from} wait {:.0} ms in the median before their first \
+                         attempt on the air, {:.0} ms at most and {:.1} ms at least; they take {}",
                         wait.p50_ms,
                         wait.max_ms,
                         wait.least_ms,
@@ -92,10 +91,10 @@ impl JoinedSummary {
                     from_s: 0.0,
                     to_s: document.duration_s,
                     harm: (above / whole.max(above)).clamp(0.0, 1.0),
-                    check: "The queue of the transmitter, or its driver's: fq_codel, CAKE or a \
-                            limit there shortens it. The slowest segments are listed with frames \
-                            of each capture"
-                        .to_owned(),
+                    check:
+                        "Shorten the queue of the transmitter or its driver with fq_codel, CAKE \
+                            or a limit. The slowest segments are listed with frames of each capture"
+                            .to_owned(),
                     station: None,
                 });
             }
@@ -104,7 +103,7 @@ impl JoinedSummary {
     }
 }
 
-/// Names of the places.
+/// Returns the names of the places.
 fn names(files: &[JoinedFile<'_>], join: &Join) -> Vec<String> {
     let places = join.places();
     let name = |place: &crate::join::Place| {
@@ -117,8 +116,9 @@ fn names(files: &[JoinedFile<'_>], join: &Join) -> Vec<String> {
     places.iter().map(name).collect()
 }
 
-/// Time of the first packet of the first file by the clock of reference, in ns since 1970; if that
-/// is not known, of the file of reference. Times in the document count from it.
+/// Returns the time of the first packet of the first file by the reference clock, in ns since 1970.
+/// Times in the document count from it. If this time is unknown, the first packet of the reference
+/// file is the origin.
 pub fn begin_ns(files: &[JoinedFile<'_>], join: &Join) -> i64 {
     let begin = |place: usize| {
         let (first, _) = files[join.places()[place].file].analysis.times()?;
@@ -281,7 +281,7 @@ impl FatesSummary {
         }
     }
 
-    /// All of them.
+    /// Sums the copies of all fates.
     pub const fn total(&self) -> u64 {
         self.arrived
             + self.lost_before
@@ -292,7 +292,7 @@ impl FatesSummary {
             + self.unknown
     }
 
-    /// Share of those that were lost, 0 to 1.
+    /// Share of lost copies, 0 to 1.
     pub fn lost_share(&self) -> f64 {
         let lost = self.lost_before + self.lost_on_air + self.lost_behind + self.lost_between;
         share(lost, self.total())

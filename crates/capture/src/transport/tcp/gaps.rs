@@ -1,25 +1,25 @@
-//! Bytes of a direction of TCP that were passed over: a later segment came first.
+//! Gaps in one direction of TCP: a later segment came first.
 
 use super::super::Carrier;
 use super::is_after;
 use std::collections::VecDeque;
 
-/// Gaps, the oldest first, and the edges of the segments in order.
+/// Gaps from the oldest on, and the segments in order around them.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
     list: VecDeque<Gap>,
-    /// The first segment that was captured: bytes before it were not seen.
+    /// First segment that was captured. Earlier bytes are unknown.
     begin: Option<(u32, Edge)>,
-    /// The newest segment in order.
+    /// Newest segment in order.
     newest: Edge,
 }
 
-/// A gap, from the first byte that was not seen to the first one behind it that was.
+/// A gap, from the first missing byte to the first captured byte behind it.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
     first: u32,
     behind: u32,
-    /// The segments around it.
+    /// Segments around the gap.
     before: Edge,
     after: Edge,
 }
@@ -31,24 +31,25 @@ struct Edge {
     at_ns: u64,
 }
 
-/// Why bytes come late that were passed over.
+/// Reason why the bytes of a gap come late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Late {
-    /// Later segments have overtaken theirs.
+    /// Later segments have overtaken them.
     Overtaken,
-    /// The sender has sent them again; the copy before was lost before here, or missed.
+    /// The sender retransmitted them; the previous copy was lost before the monitor, or missed.
     SentAgain,
 }
 
-/// Gaps of a direction that are remembered.
+/// Most gaps of a direction that are remembered.
 const GAPS_MAX: usize = 256;
-/// Segments between two of a sender that are near each other by their identification.
+/// Largest distance of two IP identifications of one sender that are close to each other.
 const NEAR: u16 = 0x4000;
-/// Longest time by which a segment is overtaken without other evidence, in ns: that of tshark.
+/// Longest time by which a segment is overtaken without other evidence, in ns; the same as in
+/// tshark.
 const OVERTAKEN_NS: u64 = 3_000_000;
 
 impl Gaps {
-    /// A segment that begins with `first`, at or behind the `next` byte that was awaited.
+    /// Handles a segment that starts with `first`, at or behind the awaited byte `next`.
     pub fn advance(&mut self, next: u32, first: u32, id: Option<u16>, at_ns: u64) {
         let edge = Edge { id, at_ns };
         if self.begin.is_none() {
@@ -67,8 +68,8 @@ impl Gaps {
         self.newest = edge;
     }
 
-    /// A segment that lies before the newest one. Why, if none of its bytes was seen before: they
-    /// are not missing any more then.
+    /// Handles a segment before the newest one. Returns the reason why it comes late if none of its
+    /// bytes was captured before; these bytes are no longer missing then.
     pub fn fill(
         &mut self,
         first: u32,
@@ -92,7 +93,7 @@ impl Gaps {
         if is_after(behind, begin) {
             return None;
         }
-        // Only once: what lies between it and what was the first is a gap like others.
+        // Only once: bytes between this segment and the previous first one are a gap.
         self.begin = Some((first, this));
         if is_after(begin, behind) && self.list.len() < GAPS_MAX {
             self.list.push_front(Gap { first: behind, behind: begin, before: this, after });
@@ -108,7 +109,7 @@ impl Gaps {
         carrier: Carrier,
         least_rtt_ns: Option<u64>,
     ) -> Late {
-        // How far the second is ahead of the first, if it is so, and not far.
+        // Distance from the first to the second identification, if it is positive and small.
         let ahead = |first: Option<u16>, second: Option<u16>| {
             let ahead = second?.wrapping_sub(first?);
             (1..NEAR).contains(&ahead).then_some(ahead)
@@ -121,7 +122,7 @@ impl Gaps {
         if counts && ahead(self.newest.id, this.id).is_some() {
             return Late::SentAgain;
         }
-        // The MAC has repeated it, and its first copy was not captured.
+        // A MAC retransmission whose first copy was not captured.
         let limit = least_rtt_ns.map_or(OVERTAKEN_NS, |rtt| OVERTAKEN_NS.max(rtt / 2));
         match carrier.retry || this.at_ns.saturating_sub(after.at_ns) <= limit {
             true => Late::Overtaken,

@@ -1,5 +1,5 @@
-//! Captures that are changed before they are read: another clock, packets left out, cut together,
-//! renumbered, copied. What comes out is a pcap file with times in ns.
+//! Captures that are modified before they are read: another clock, packets left out, joined,
+//! renumbered, copied. The result is a pcap file with times in ns.
 
 use lasthop_capture::analysis::Analysis;
 use lasthop_capture::file::Capture;
@@ -16,7 +16,7 @@ pub const FAST: Wrong = (5 * 3_600_000_000_000, 50e-6);
 /// All clocks of simulated runs begin at zero; those of captures must not be before 1970.
 const EPOCH_NS: i64 = 1_700_000_000_000_000_000;
 
-/// What a clock shows at a time of the run.
+/// Returns the time of a clock at a time of the run.
 pub fn shown(at_ns: u64, (offset_ns, drift): Wrong) -> i64 {
     EPOCH_NS + at_ns as i64 + offset_ns + (at_ns as f64 * drift).round() as i64
 }
@@ -137,9 +137,9 @@ pub fn translate(packet: &mut Packet, inside: ([u8; 4], u16), outside: ([u8; 4],
     bytes[IP + 8] -= 1;
 }
 
-/// What a host with segmentation in its card captures, or one that puts segments together (GRO):
-/// of up to `most` segments that follow each other in one direction within `within_ns`, with the
-/// same timestamps, one packet at the time of the first (`first`) or the last.
+/// Returns the packets that a host with segmentation in its card captures, or one that joins
+/// segments (GRO): up to `most` consecutive segments of one direction within `within_ns`, with the
+/// same timestamps, become one packet at the time of the first (`first`) or the last.
 pub fn offloaded(packets: &[Packet], most: usize, within_ns: u64, first: bool) -> Vec<Packet> {
     let mut out: Vec<(Packet, usize, u64)> = Vec::new();
     for packet in packets {
@@ -172,12 +172,12 @@ pub fn offloaded(packets: &[Packet], most: usize, within_ns: u64, first: bool) -
     out
 }
 
-/// Bytes of payload of a segment, also those that were not captured.
+/// Returns the length of the payload of a segment, including bytes that were not captured.
 fn payload(packet: &Packet) -> u32 {
     packet.length - headers_bytes(packet) as u32
 }
 
-/// What was captured of the payload of a segment.
+/// Returns the captured payload of a segment.
 fn captured_payload(packet: &Packet) -> &[u8] {
     &packet.bytes[headers_bytes(packet)..]
 }
