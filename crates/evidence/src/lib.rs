@@ -1,14 +1,14 @@
-//! Comparison of our figures with those of others: of a paper (`reproduce`), of another
-//! simulator or of a kernel (`validate`).
+//! Comparison of our figures with those of a paper (`reproduce`), of another simulator or of a
+//! kernel (`validate`).
 //!
 //! | module | content |
 //! |---|---|
 //! | [`verdict`] | whether two figures agree |
 //! | [`table`] | tables with verdicts, as Markdown |
 //! | [`plot`] | panels, drawn as SVG and PNG |
-//! | [`page`] | what HTML pages have around them |
+//! | [`page`] | the frame of HTML pages, and tables |
 //!
-//! This crate knows no scenario and no run, reads no clock and writes no file.
+//! The crate knows neither scenarios nor runs, reads no clock and writes no file.
 //!
 //! The feature `schema` derives `schemars::JsonSchema` of [`Verdict`], for tests of documents.
 

@@ -31,7 +31,7 @@ pub fn table(label: &str, heads: &[&str], words: usize, rows: &[Vec<String>]) ->
     scroll(label, &out)
 }
 
-/// What may be wider than the screen, in an element that scrolls and can have the focus.
+/// HTML that may be wider than the screen, in an element that scrolls and can have the focus.
 /// `label` is for screen readers.
 pub fn scroll(label: &str, html: &str) -> String {
     format!(

@@ -34,35 +34,35 @@ pub type Point = (f64, f64);
 /// A coordinate system with the data drawn in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// Which panel of the figure it is; may be empty if there is only one.
+    /// Title that names the panel within its figure; may be empty in a figure of one panel.
     pub title: String,
-    /// The axis of x.
+    /// Horizontal axis of the panel.
     pub x: Axis,
-    /// The left axis of y.
+    /// Left vertical axis.
     pub left: Axis,
-    /// The right axis of y; `None` if all series use the left one.
+    /// Right vertical axis; `None` if all series use the left one.
     pub right: Option<Axis>,
-    /// The series, in the order in which they are painted.
+    /// Series in the order of painting.
     pub series: Vec<Series>,
-    /// The bands behind the series.
+    /// Bands behind the series.
     pub targets: Vec<Target>,
-    /// The shaded ranges of x.
+    /// Shaded ranges of x.
     pub shades: Vec<Shade>,
 }
 
 /// An axis: its label, and its ends or names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// Its label, which ends in the unit: `time, s`.
+    /// Label that ends in the unit, such as `time, s`.
     pub label: String,
-    /// The ends of the axis, which data beyond them extend; `None`: from zero, or the
-    /// least x if all are far from zero, to the greatest value. [`ends`] has the result.
+    /// Ends of the axis; data beyond them extend it. `None`: from zero to the greatest value, or
+    /// from the least x if all are far from zero. [`ends`] returns the result.
     pub range: Option<(f64, f64)>,
     /// Names in place of numbers, at 0, 1, 2 ..
     pub names: Vec<String>,
 }
 
-/// How the points of a series are drawn.
+/// The drawing style of the points of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// A line from point to point.
@@ -79,57 +79,57 @@ pub enum Mark {
     Band,
 }
 
-/// Points that are drawn together, with one entry in the legend.
+/// Points drawn together, with one entry in the legend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Its name in the legend.
+    /// Name in the legend.
     pub name: String,
-    /// Its points; those that are not finite are not drawn.
+    /// Points of the series; points that are not finite are left out.
     pub points: Vec<Point>,
-    /// How they are drawn.
+    /// Drawing style of the points.
     pub mark: Mark,
-    /// Whether the right axis is theirs, if the panel has one.
+    /// Whether the series uses the right axis, if the panel has one.
     pub on_right: bool,
-    /// How it is told apart from others.
+    /// Colour, dash and marker of the series.
     pub look: Look,
 }
 
 /// The colour, the dash and the marker of a series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Look {
-    /// By its place among the series of the panel.
+    /// The look of the place of the series in its panel.
     #[default]
     Place,
-    /// As at this place, so that it is the same in several panels.
+    /// The look of this place, so that a series looks the same in several panels.
     Of(usize),
-    /// In grey: what is left when all others are taken away.
+    /// Grey, for the remainder beside all other series.
     Muted,
 }
 
-/// A band behind a series: what the paper states.
+/// A band behind a series, for a value that a paper states.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
-    /// Index of the series, whose colour and axis it has.
+    /// Index of the series; the band uses its colour and axis.
     pub series: usize,
-    /// From and to; equal for a line.
+    /// Lower and upper end; equal for a line.
     pub y: (f64, f64),
-    /// From and to; `None`: from end to end.
+    /// Left and right end; `None` if the band crosses the panel.
     pub x: Option<(f64, f64)>,
-    /// Its name in the legend; bands with the same one share an entry.
+    /// Name in the legend; bands with the same name share an entry.
     pub label: String,
 }
 
 /// A shaded range of x.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shade {
-    /// From and to.
+    /// Left and right end of the range.
     pub x: (f64, f64),
-    /// Its name in the legend; shades with the same one share an entry.
+    /// Name in the legend; shades with the same name share an entry.
     pub label: String,
 }
 
 impl Mark {
-    /// The mark in a word.
+    /// Returns the mark as a word, such as `dotted-line`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Line => "line",
@@ -143,9 +143,9 @@ impl Mark {
 }
 
 impl Axis {
-    /// Returns an axis with a label, which ends in the unit: `time, s`. It extends from
-    /// zero to the greatest value; an axis of x whose values are all far from zero starts
-    /// at the least of them.
+    /// Returns an axis with a label that ends in the unit, such as `time, s`. The axis extends
+    /// from zero to the greatest value; an axis of x starts at the least value if all are far
+    /// from zero.
     pub fn new(label: impl Into<String>) -> Self {
         Self { label: label.into(), range: None, names: Vec::new() }
     }
@@ -206,7 +206,7 @@ impl Series {
         Self { mark: Mark::Band, ..Self::line(name, ends.collect()) }
     }
 
-    /// Sets how the series is told apart from others.
+    /// Sets colour, dash and marker of the series.
     #[must_use]
     pub fn looking(self, look: Look) -> Self {
         Self { look, ..self }

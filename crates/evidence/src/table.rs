@@ -13,7 +13,7 @@ pub type Row = (Vec<String>, Verdict);
 pub struct Table {
     /// The heading, of the second level.
     pub title: &'static str,
-    /// What was done, and what the target is.
+    /// Description of the experiment and of the target.
     pub text: String,
     /// The names of the columns, without the last one, which has the verdicts.
     pub columns: Vec<&'static str>,

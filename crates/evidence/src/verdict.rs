@@ -7,11 +7,11 @@
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Ours is within what was asked for.
+    /// Our figure is within the target.
     Pass,
-    /// It is not.
+    /// Our figure is outside the target.
     Fail,
-    /// Shown only: nothing was asked for.
+    /// The figure has no target and is shown only.
     Listed,
 }
 
@@ -21,7 +21,7 @@ impl Verdict {
         if ok { Self::Pass } else { Self::Fail }
     }
 
-    /// The verdict in one word.
+    /// Returns the verdict as one word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -30,7 +30,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict in Markdown, failures in bold.
+    /// Returns the verdict in Markdown, failures in bold.
     pub const fn markdown(self) -> &'static str {
         match self {
             Self::Fail => "**fail**",

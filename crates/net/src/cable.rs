@@ -122,6 +122,8 @@ pub struct Cable {
     booked_bytes: u64,
     loss: LossProcess,
     stream: Stream,
+    /// Time that packets waited for the transmitter since [`Cable::clear_stats`].
+    waited: Duration,
     /// Packets on the way to the far end with their arrival, in order of arrival. The first
     /// `arrived` of them have arrived.
     travelling: VecDeque<(Instant, Packet)>,
@@ -159,6 +161,7 @@ impl Cable {
             is_queueing: false,
             loss: LossProcess::new(config.loss, &mut stream),
             stream,
+            waited: Duration::ZERO,
             travelling: VecDeque::new(),
             arrived: 0,
             last_arrival: Instant::ZERO,
@@ -294,6 +297,16 @@ impl Cable {
         !self.released.is_empty()
     }
 
+    /// Returns the time that transmitted packets waited for the transmitter, added up.
+    pub const fn waited(&self) -> Duration {
+        self.waited
+    }
+
+    /// Sets the sum of the waiting times to zero.
+    pub const fn clear_stats(&mut self) {
+        self.waited = Duration::ZERO;
+    }
+
     /// The number of packets that wait for the transmitter at `now`.
     pub fn queue_packets(&self, now: Instant) -> u32 {
         let begun = self.booked.partition_point(|&(begins, _)| begins <= now)
@@ -387,6 +400,7 @@ impl Cable {
     /// Transmits a packet after all packets sent so far.
     fn transmit(&mut self, packet: &mut Packet) {
         if let Some(free) = self.free.as_mut() {
+            self.waited += free.now() - packet.arrived;
             free.pass(u32::from(packet.bytes) + ETHERNET_HEADER_BYTES);
             let end = free.now();
             self.launch(end, packet);

@@ -31,7 +31,7 @@ use alloc::vec::Vec;
 use datagrams::Datagrams;
 use host::Host;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet, Released, Transport};
-use lasthop_units::{Instant, Machine, Seed};
+use lasthop_units::{Duration, Instant, Machine, Seed};
 use lasthop_wifi::cell::{AdjustError, Adjustment, Cell, CellError, Output as CellOutput};
 use lasthop_wifi::event::Event;
 use lasthop_wifi::stats::{LinkStats, StationStats};
@@ -135,6 +135,8 @@ pub struct WireStats {
     pub queue_drops: u64,
     /// Number of packets lost after transmission.
     pub lost: u64,
+    /// Time that transmitted packets waited for the transmitter, added up; zero without a rate.
+    pub waited: Duration,
 }
 
 /// All counters of a network.
@@ -573,6 +575,7 @@ impl Network {
         }
         for wire in &mut self.wires {
             wire.stats = WireStats::default();
+            wire.wire.clear_stats();
         }
     }
 
@@ -593,7 +596,11 @@ impl Network {
                 }
             }
         }
-        stats.wires = self.wires.iter().map(|wire| (wire.from, wire.to, wire.stats)).collect();
+        let wires = self
+            .wires
+            .iter()
+            .map(|it| (it.from, it.to, WireStats { waited: it.wire.waited(), ..it.stats }));
+        stats.wires = wires.collect();
         stats
     }
 

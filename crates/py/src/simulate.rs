@@ -6,6 +6,7 @@ use crate::scenario::{Scenario, unreadable};
 use crate::table::Table;
 use lasthop_report::finding;
 use lasthop_report::remedy::Remedies;
+use lasthop_report::trial::Trials;
 use lasthop_run::RunError;
 use lasthop_trace::{RunDocument, Tables, Tidy};
 use pyo3::exceptions::PyOSError;
@@ -72,7 +73,8 @@ pub fn simulate(
                 }
             }
         })?;
-        finding::note(&mut document, &mut Remedies::new(&valid.source_text));
+        let trials = Trials::none("Python tries none; lasthop report DIR does");
+        finding::note(&mut document, &mut Remedies::new(&valid.source_text), &trials);
         let table = |columns: Option<_>| columns.map(Table::new).transpose();
         Ok((document, table(tables.events), table(tables.series)))
     });

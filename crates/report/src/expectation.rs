@@ -1,11 +1,11 @@
-//! What a run shall be: `flow.ping.rtt_ms.p95 < 100`, and whether it is.
+//! Expected values of a run, such as `flow.ping.rtt_ms.p95 < 100`, and their check.
 //!
 //! An expectation is a quantity of the document, a comparison and a number in the quantity's
-//! unit. A quantity of a flow, of a flow of programs, of a node, link or wire is written as in the document
-//! (`flow.ping.rtt_ms.p95`, `link.laptop->ap.mpdu_error_rate`) or as the columns of tables are
-//! called (`flow.ping.rtt_p95_ms`); `*` in a name stands for any characters, and all that it
-//! names must be as expected. Anything else is a number of the document itself
-//! (`emulation.lateness_us.p99`). What has no value is not as expected.
+//! unit. Quantities of flows, programs' flows, nodes, links and wires have their names in the
+//! document (`flow.ping.rtt_ms.p95`, `link.laptop->ap.mpdu_error_rate`) or the names of table
+//! columns (`flow.ping.rtt_p95_ms`). `*` in a name matches any characters, and every match must meet
+//! the expectation. Any other path is a number of the document itself
+//! (`emulation.lateness_us.p99`). A missing value does not meet the expectation.
 
 use lasthop_scenario::{did_you_mean, matches};
 use lasthop_trace::{ColumnKind, DocumentColumn, DocumentSchema, RunDocument};
@@ -15,11 +15,11 @@ use std::fmt;
 /// Most quantities that a message lists.
 const LISTED_MAX: usize = 12;
 
-/// What a run shall be.
+/// An expected value of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
     text: String,
-    /// Where, and a pattern of names; `None` for the document itself.
+    /// Part of the document and a pattern of names; `None` for the document itself.
     of: Option<(Part, String)>,
     path: Vec<String>,
     comparison: Comparison,
@@ -49,21 +49,21 @@ enum Comparison {
     AtLeast,
 }
 
-/// A text that is no expectation; says what was allowed.
+/// The error for a text that is no expectation; the message lists the allowed forms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoExpectation(String);
 
-/// What one run says of an expectation, of one entry of the document.
+/// The result of an expectation for one run and one entry of its document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// The run, by its place among those that were given.
+    /// Index of the run among the given runs.
     pub run: usize,
-    /// Whose value it is, such as the name of a flow; that of the expectation if there is no
-    /// such entry; empty for the document itself.
+    /// Name of the entry, such as that of a flow. The pattern of the expectation if no entry
+    /// matches; empty for the document itself.
     pub name: String,
-    /// The value; `None` if the run has none.
+    /// Value of the entry; `None` if the run has none.
     pub value: Option<f64>,
-    /// Whether it is as expected.
+    /// Whether the value meets the expectation.
     pub is_met: bool,
 }
 
@@ -80,7 +80,7 @@ impl Part {
         }
     }
 
-    /// Its key in the document.
+    /// Returns the key of the part in the document.
     const fn key(self) -> &'static str {
         match self {
             Self::Flow => "flows",
@@ -124,7 +124,7 @@ impl Comparison {
 }
 
 impl Expectation {
-    /// Reads one, such as `flow.ping.rtt_ms.p95 < 100`.
+    /// Parses an expectation, such as `flow.ping.rtt_ms.p95 < 100`.
     ///
     /// # Errors
     /// If there is no comparison, no number behind it, or no such quantity.
@@ -178,18 +178,18 @@ impl Expectation {
         Ok(Self { text: text.trim().to_owned(), of, path, comparison, bound })
     }
 
-    /// Whose quantity it is: the part of the document, and a name, in which `*` stands for any
+    /// Returns the part of the document and the name of the entry, in which `*` matches any
     /// characters; `None` for a number of the document itself.
     pub fn of(&self) -> Option<(Part, &str)> {
         self.of.as_ref().map(|(part, name)| (*part, name.as_str()))
     }
 
-    /// Whether `name` is one of those that are meant.
+    /// Whether the pattern matches `name`.
     pub fn names(&self, name: &str) -> bool {
         self.of.as_ref().is_some_and(|(_, pattern)| matches(pattern, name))
     }
 
-    /// What each of `runs` says, at least one reading of each.
+    /// Checks each of `runs`; returns at least one reading of each.
     pub fn read(&self, runs: &[RunDocument]) -> Vec<Reading> {
         let mut readings = Vec::new();
         for (run, document) in runs.iter().enumerate() {
@@ -219,11 +219,11 @@ impl Expectation {
         Reading { run, name: name.to_owned(), value, is_met }
     }
 
-    /// The reading that is farthest from what is expected: one without a value, else the
-    /// largest or smallest.
+    /// Returns the reading farthest from the expectation: one without a value, else the largest or
+    /// smallest.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there are no readings.
     pub fn worst<'a>(&self, readings: &'a [Reading]) -> &'a Reading {
         let badness = |reading: &Reading| match (reading.value, self.comparison) {
             (None, _) => f64::INFINITY,

@@ -1,9 +1,9 @@
-//! Findings: what is wrong with a run, each with the numbers that show it. A pure function
-//! of the run's document. Thresholds were chosen on one half of a grid of scenarios with
-//! known causes (`tests/judge.rs`); below them there is no finding. Delays are one-way, in
-//! milliseconds; shares are 0 to 1. A document of an earlier version does not say which
-//! queues there are: they count as first in, first out. What the document does not tell apart is not told
-//! apart here: a receive window from a send buffer, a long path from a slow host on it.
+//! Findings of a run: its faults, each with the numbers that show it. Findings are a pure function
+//! of the run's document. Thresholds were chosen on one half of a grid of scenarios with known
+//! causes (`tests/judge.rs`). Delays are one-way, in milliseconds; shares are 0 to 1. Queues that a
+//! document of an earlier version does not describe count as first in, first out. The document does
+//! not distinguish a receive window from a send buffer, or a long path from a slow host on it, so
+//! findings do not either.
 
 mod aggregation;
 mod air;
@@ -14,22 +14,23 @@ mod tcp;
 mod wire;
 
 use crate::remedy::Remedies;
+use crate::trial::Trials;
 use flow::Flow;
 use lasthop_trace::{DelayPartsSummary, FindingSummary, RunDocument};
 
-/// Something that is wrong with a run.
+/// A fault of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// What it is.
+    /// Kind of the fault.
     pub kind: Kind,
-    /// What is wrong and what shows it, in one or two sentences without the last full stop.
+    /// Fault and its numbers, in one or two sentences without the last full stop.
     pub sentence: String,
-    /// What it costs, 0 to 1; findings are in descending order of it.
+    /// Cost of the fault, 0 to 1; findings are in descending order of their weight.
     pub weight: f64,
-    /// A change of the scenario that may help, as `PART.KEY=VALUE`; several belong together.
-    /// [`remedy`](crate::remedy) finds the keys at which the scenario takes it, if it does.
+    /// Changes of the scenario that may help together, as `PART.KEY=VALUE`.
+    /// [`remedy`](crate::remedy) finds the keys at which the scenario accepts them.
     pub remedy: Vec<String>,
-    /// The same on real devices, as a sentence without the last full stop.
+    /// Remedy on real devices, as a sentence without the last full stop.
     pub device: Option<&'static str>,
 }
 
@@ -61,7 +62,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind as a word for programs.
+    /// Returns the kind as a word for programs, such as `own_queue`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::OwnQueue => "own_queue",
@@ -78,7 +79,7 @@ impl Kind {
         }
     }
 
-    /// The kind as a heading.
+    /// Returns the kind as a heading.
     pub const fn title(self) -> &'static str {
         match self {
             Self::OwnQueue => "A queue that is too long (bufferbloat)",
@@ -96,13 +97,14 @@ impl Kind {
     }
 }
 
-/// The findings of a run in descending order of weight; none if nothing is wrong.
+/// Returns the findings of a run in descending order of weight.
 pub fn findings(run: &RunDocument) -> Vec<Finding> {
     let flows = Flow::all(run);
     let mut found: Vec<Finding> = Vec::new();
     found.extend(delay::scan(&flows));
     found.extend(delay::sleep(run, &flows));
     found.extend(wire::wire(run, &flows));
+    found.extend(overload::coded(run, &flows));
     found.extend(tcp::window(run));
     found.extend(aggregation::short(run));
     let mut retries = air::retries(run, &flows);
@@ -119,19 +121,19 @@ pub fn findings(run: &RunDocument) -> Vec<Finding> {
             }
         }
     }
-    // What is sent again takes the place of what is offered.
+    // Retransmissions take the airtime that the offered packets need.
     if let (Some(retries), Some((overload, flow))) = (&mut retries, &mut overload)
         && air::would_carry(run, flow)
     {
         come_first(retries, [overload]);
     }
     let mut filled: Vec<(Finding, &Flow<'_>)> = overload.into_iter().chain(queue).collect();
-    // What takes the air fills the queue.
+    // Contention for the air fills the queue.
     if let Some(mut contention) = air::contention(run, &flows) {
         come_first(&mut contention, filled.iter_mut().map(|(queue, _)| queue));
         found.push(contention);
     }
-    // A slow station fills those of others: what waits at itself is slow without them.
+    // A slow station fills the queues of others; its own queue is long without them, too.
     if let Some((mut slow, station)) = air::slow_station(run, &flows) {
         let of_others = filled
             .iter_mut()
@@ -146,33 +148,43 @@ pub fn findings(run: &RunDocument) -> Vec<Finding> {
 }
 
 /// Writes the findings of a run into its document, with the arguments of `--set` that its
-/// scenario takes.
-pub fn note(run: &mut RunDocument, remedies: &mut Remedies<'_>) {
-    let summary = |finding: Finding| FindingSummary {
+/// scenario accepts, and their trials.
+pub fn note(run: &mut RunDocument, remedies: &mut Remedies<'_>, trials: &Trials) {
+    let found = findings(run);
+    run.findings = found.iter().map(|finding| summary(finding, remedies, trials)).collect();
+}
+
+/// Returns a finding as it stands in documents and on pages.
+pub fn summary(finding: &Finding, remedies: &mut Remedies<'_>, trials: &Trials) -> FindingSummary {
+    let remedy = remedies.of(finding);
+    let trial = trials.with(&remedy);
+    FindingSummary {
         kind: finding.kind.as_str().to_owned(),
         title: finding.kind.title().to_owned(),
-        remedy: remedies.of(&finding),
-        sentence: finding.sentence,
+        sentence: finding.sentence.clone(),
         weight: (finding.weight * 1e6).round() / 1e6,
+        not_tried: (trial.is_none() && !remedy.is_empty())
+            .then(|| trials.why_not(&remedy).to_owned()),
+        trial: trial.map(crate::trial::Trial::summary),
+        remedy,
         device: finding.device.map(str::to_owned),
-    };
-    run.findings = findings(run).into_iter().map(summary).collect();
+    }
 }
 
 /// A kind of finding over several runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Often {
-    /// That of the run in which it weighs most.
+    /// Finding of the run in which it weighs most.
     pub finding: Finding,
-    /// The number of that run.
+    /// Number of that run.
     pub run: u64,
-    /// In how many runs it is.
+    /// Number of runs with a finding of this kind.
     pub runs: usize,
-    /// The sum of its weights.
+    /// Sum of the weights over all runs.
     pub weight: f64,
 }
 
-/// The kinds of findings in descending order of their weight over all runs.
+/// Returns the kinds of findings in descending order of their weight over all runs.
 pub fn often(runs: &[RunDocument]) -> Vec<Often> {
     let mut all: Vec<Often> = Vec::new();
     for run in runs {
@@ -194,7 +206,8 @@ pub fn often(runs: &[RunDocument]) -> Vec<Often> {
     all
 }
 
-/// A cause comes before what follows from it, with the weight of both.
+/// Puts a cause before its effects: the cause gets the greatest weight, an effect half of that at
+/// most.
 fn come_first<'a>(cause: &mut Finding, effects: impl IntoIterator<Item = &'a mut Finding>) {
     let effects: Vec<&mut Finding> = effects.into_iter().collect();
     cause.weight = effects.iter().fold(cause.weight, |most, effect| most.max(effect.weight));
@@ -210,7 +223,7 @@ fn total(parts: &DelayPartsSummary) -> f64 {
     queue + away + asleep + contention + retries + reorder + air + wire + other.unwrap_or(0.0)
 }
 
-/// What a part of a delay costs: its share of the delay, and less the shorter it is.
+/// Returns the cost of a part of a delay: its share of the delay, less for short parts.
 fn weight(part: f64, parts: &DelayPartsSummary) -> f64 {
     /// Delay that costs half, in ms: an eighth of what a call bears (ITU-T G.114 has 150
     /// ms one way as good, and 400 ms as the most that is planned with).

@@ -1,18 +1,18 @@
-//! What is wrong with a run, and why.
+//! Findings of a run and their remedies.
 //!
 //! | module | content |
 //! |---|---|
-//! | [`expectation`] | what a run shall be, and whether it is |
+//! | [`expectation`] | expected values of a run, and the check |
 //! | [`finding`] | findings, by a pure function of a run's document |
-//! | [`remedy`] | which remedies a scenario takes |
-//! | [`trial`] | what remedies bring: the scenario with and without each, run by what is given |
+//! | [`remedy`] | remedies as arguments of `--set` that a scenario accepts |
+//! | [`trial`] | trials of remedies: the scenario without each and with it, run by a callback |
 //! | [`plots`] | series and delays as panels |
-//! | [`page`] | all of it as one HTML page |
-//! | [`ways`] | drops of the ways to the machine, in words |
+//! | [`page`] | findings, trials and plots as one HTML page |
+//! | [`ways`] | drops between nodes and the machine (`--reach`, `--publish`), as text |
 //!
 //! Simulated and emulated runs have the same document, and the same function judges both. The
-//! crate runs nothing and reads and writes no file. Pages, plots and expectations take what
-//! was read back from files and need the feature `files`, which is on by default.
+//! crate runs nothing and reads and writes no file. Pages, plots and expectations use values that
+//! were read from files; they require the feature `files`, which is on by default.
 
 #![forbid(unsafe_code)]
 

@@ -1,52 +1,52 @@
-//! Pages: what is wrong and what may help, the plots, the scenario and the command that
-//! repeats it. Each is one HTML file without scripts that needs no network. [`html`] is the
-//! page of a run; [`set`], [`variants`] and [`measured`] have those of several runs, of several
-//! folders beside each other, and of a measured queue.
+//! Pages: findings and remedies, plots, the scenario, and the command that repeats the run. Each
+//! page is one HTML file without scripts that needs no network. [`html`] returns the page of a run.
+//! [`set`], [`variants`] and [`measured`] have the pages of several runs, of several folders beside
+//! each other, and of a measured queue.
 
 mod coded;
 pub mod measured;
 pub mod set;
 pub mod variants;
 
-use crate::finding::{Finding, findings};
+use crate::finding::{Finding, findings, summary};
 use crate::plots::{Figure, Own, causes, causes_table, distributions, over_time};
-use crate::remedy;
-use crate::trial::{Number, Trial, Trials};
+use crate::remedy::Remedies;
+use crate::trial::Trials;
 use crate::ways;
 use lasthop_evidence::page::{document, preformatted, table};
 use lasthop_evidence::plot::{Panel, escaped, inline_svg};
 use lasthop_scenario::{WrittenChange, written_changes};
-use lasthop_trace::{Delays, LossReason, RunDocument, SeriesReading};
+use lasthop_trace::{Delays, LossReason, RunDocument, SeriesReading, TrialQuantity, TrialSummary};
 use std::fmt::Write;
 
-/// What the pages have beside the style of all pages.
+/// Style of these pages, beside that of all pages.
 const STYLE: &str = include_str!("page.css");
 
-/// What a page is made of.
+/// The contents of a page.
 #[derive(Clone, Debug)]
 pub struct Content<'a> {
-    /// The document of the run.
+    /// Document of the run.
     pub run: &'a RunDocument,
-    /// Its series; `None` if there is no such file.
+    /// Series of the run; `None` if there is no such file.
     pub series: Option<&'a [SeriesReading]>,
-    /// How its delays are distributed; `None` if there is no file of events.
+    /// Distributions of delays; `None` if there is no file of events.
     pub delays: Option<&'a Delays>,
-    /// The scenario as it was run; `None` if there is no such file.
+    /// Scenario of the run; `None` if there is no such file.
     pub scenario: Option<Source<'a>>,
-    /// What its remedies bring; `None` if none was tried.
-    pub trials: Option<&'a Trials>,
+    /// Trials of the remedies, or the reason why there are none.
+    pub trials: &'a Trials,
 }
 
 /// The scenario of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// The path of the file, for commands.
+    /// Path of the file, for commands.
     pub path: &'a str,
-    /// Its text.
+    /// Text of the file.
     pub text: &'a str,
 }
 
-/// The page as HTML.
+/// Returns the page as HTML.
 pub fn html(content: &Content<'_>) -> String {
     let run = content.run;
     let title = format!("{}: run {}", run.scenario, run.run);
@@ -181,30 +181,30 @@ fn wrong(content: &Content<'_>) -> String {
             .iter()
             .for_each(|finding| out.push_str(&told(finding, content.scenario, content.trials)));
         out.push_str("</ol>");
-        out.push_str(
-            &content.trials.map_or(String::new(), |trials| how_tried(trials, content.run)),
-        );
+        out.push_str(&how_tried(content.trials, content.run));
     }
     out.push_str("</section>\n");
     out
 }
 
-/// A finding with its remedy, and what that brings if it was tried.
-fn told(finding: &Finding, scenario: Option<Source<'_>>, trials: Option<&Trials>) -> String {
-    let mut out = format!(
-        "<li><h3>{}</h3><p>{}.</p>",
-        escaped(finding.kind.title()),
-        escaped(&finding.sentence)
-    );
-    let sets = scenario.map_or_else(Vec::new, |it| remedy::applicable(it.text, finding));
-    if let (Some(scenario), false) = (scenario, sets.is_empty()) {
-        let trial = trials.and_then(|trials| trials.with(&sets));
+/// Returns a finding with its remedy, and the trial or the reason why there is none.
+fn told(finding: &Finding, scenario: Option<Source<'_>>, trials: &Trials) -> String {
+    let mut remedies = Remedies::new(scenario.map_or("", |it| it.text));
+    let finding = summary(finding, &mut remedies, trials);
+    let mut out =
+        format!("<li><h3>{}</h3><p>{}.</p>", escaped(&finding.title), escaped(&finding.sentence));
+    if let (Some(scenario), false) = (scenario, finding.remedy.is_empty()) {
         let arguments: Vec<String> =
-            sets.iter().map(|set| format!("--set {}", quoted(set))).collect();
-        let (lead, numbers) = match trial {
-            None => ("Worth a try:", String::new()),
-            Some(trial) if trial.helps => ("Tried, and it helps:", brought(trial)),
-            Some(trial) => ("Tried, and it does not help:", brought(trial)),
+            finding.remedy.iter().map(|set| format!("--set {}", quoted(set))).collect();
+        let (lead, numbers) = match (&finding.trial, &finding.not_tried) {
+            (Some(trial), _) if trial.helps => ("Tried, and it helps:", brought(trial)),
+            (Some(trial), _) => ("Tried, and it does not help:", brought(trial)),
+            (None, why) => {
+                let why = why.as_deref().map(|why| {
+                    format!("<p class=\"muted\">Not tried, because {}.</p>", escaped(why))
+                });
+                ("Worth a try:", why.unwrap_or_default())
+            }
         };
         let _ = write!(
             out,
@@ -213,7 +213,7 @@ fn told(finding: &Finding, scenario: Option<Source<'_>>, trials: Option<&Trials>
             escaped(&arguments.join(" "))
         );
     }
-    if let Some(device) = finding.device {
+    if let Some(device) = &finding.device {
         let _ = write!(out, "<p class=\"muted\">On real devices: {}.</p>", escaped(device));
     }
     out.push_str("</li>");
@@ -221,20 +221,27 @@ fn told(finding: &Finding, scenario: Option<Source<'_>>, trials: Option<&Trials>
 }
 
 /// The numbers without and with a remedy.
-fn brought(trial: &Trial) -> String {
-    let number = |number: &Number| {
-        let [before, after] = number.values();
-        format!("{} {before} → <strong>{after}</strong> {}", escaped(&number.what), number.unit)
+fn brought(trial: &TrialSummary) -> String {
+    let number = |number: &TrialQuantity| {
+        let [before, after] = [number.before, number.after].map(value);
+        format!("{} {before} → <strong>{after}</strong> {}", escaped(&number.quantity), number.unit)
     };
-    format!("<p>{}.</p>", trial.numbers.iter().map(number).collect::<Vec<_>>().join("; "))
+    format!("<p>{}.</p>", trial.quantities.iter().map(number).collect::<Vec<_>>().join("; "))
 }
 
-/// How remedies were tried, or why not.
-fn how_tried(trials: &Trials, run: &RunDocument) -> String {
-    if let Some(why) = &trials.none_because {
-        return format!("<p class=\"muted\">Remedies were not tried: {}.</p>", escaped(why));
+/// A value of a trial with about three digits, or `nothing`.
+pub fn value(value: Option<f64>) -> String {
+    match value {
+        None => "nothing".to_owned(),
+        Some(value) if value < 99.95 => format!("{value:.1}"),
+        Some(value) => format!("{value:.0}"),
     }
-    if trials.trials.is_empty() {
+}
+
+/// Returns the conditions of the trials; empty without trials.
+fn how_tried(trials: &Trials, run: &RunDocument) -> String {
+    // Trials that a document has noted do not say for how long they ran.
+    if trials.trials.is_empty() || trials.duration_s == 0.0 {
         return String::new();
     }
     let shortened = if trials.is_shortened { ", shorter than the scenario" } else { "" };
@@ -252,7 +259,7 @@ fn how_tried(trials: &Trials, run: &RunDocument) -> String {
     )
 }
 
-/// The flows of which fragments arrived that did not become packets; empty if there are none.
+/// Returns the table of flows with fragments that did not become packets; empty without them.
 fn reassembly(run: &RunDocument) -> String {
     let flows = run.flows.iter().map(|(name, flow)| {
         (name, flow.packets_sent, flow.packets_lost_by_reason.get(&LossReason::Reassembly))
@@ -414,7 +421,13 @@ mod tests {
             "links": {}, "set": ["a=<i>"]}"#;
         let run: RunDocument = serde_json::from_str(json).expect("a document");
         let scenario = Some(Source { path: "my dir/scenario.toml", text: "# </pre><script>" });
-        let page = html(&Content { run: &run, series: None, delays: None, scenario, trials: None });
+        let page = html(&Content {
+            run: &run,
+            series: None,
+            delays: None,
+            scenario,
+            trials: &Trials::default(),
+        });
         assert!(!page.contains("<script>") && !page.contains("<b>") && !page.contains("<i>"));
         assert!(page.contains("lasthop simulate 'my dir/scenario.toml' --runs 3"), "{page}");
         assert!(page.contains("Nothing that lasthop looks for."));

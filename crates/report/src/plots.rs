@@ -1,7 +1,7 @@
-//! Panels of a run: throughput, delay, queues and the rest over time, from its series; where
-//! the delay of each flow went, from its document; how delays are distributed, from its events.
-//! Of many flows, nodes or links those of programs are shown first, then those with most; of many
-//! readings, means of neighbours.
+//! Panels of a run. The series give throughput, delay, queues and more over time, the document
+//! gives the parts of each flow's delay, the events give the distribution of delays. With many
+//! flows, nodes or links those of programs come first, then the largest. Long series are shown as
+//! means of adjacent readings.
 
 use lasthop_evidence::plot::{Axis, Look, Panel, Point, Series};
 use lasthop_trace::{DelayPartsSummary, Delays, Histogram, RunDocument, SeriesOf, SeriesReading};
@@ -20,17 +20,17 @@ const AREA_POINTS_MAX: usize = 120;
 const STACKS_MAX: usize = 4;
 /// Most panels of a quantity where several series are beside each other.
 const PANELS_MAX: usize = 4;
-/// The name of what nobody transmits in.
+/// The name of the time without transmissions.
 const IDLE: &str = "idle";
 
-/// A figure: a title, what it shows, and its panels.
+/// A figure: a title, a description, and panels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// Its title.
+    /// Title of the figure.
     pub title: &'static str,
-    /// What it shows, in a sentence or two.
+    /// Description in one or two sentences.
     pub shows: String,
-    /// Its panels.
+    /// Panels of the figure, from top to bottom.
     pub panels: Vec<Panel>,
 }
 
@@ -42,7 +42,7 @@ pub struct Own<'a> {
 }
 
 impl<'a> Own<'a> {
-    /// The reader's own in a run.
+    /// Returns the reader's own flows and nodes of a run.
     pub fn of(run: &'a RunDocument) -> Self {
         let programs = run.programs.iter().flat_map(|(name, program)| {
             let ends = [program.sender.as_deref(), program.receiver.as_deref()];
@@ -51,7 +51,7 @@ impl<'a> Own<'a> {
         Self { names: programs.collect() }
     }
 
-    /// Whether a flow or a node is, or an end of a link.
+    /// Whether a flow, a node, or an end of a link is the reader's own.
     fn has(&self, name: &str) -> bool {
         self.names.contains(name) || name.split("->").any(|end| self.names.contains(end.trim()))
     }
@@ -70,14 +70,14 @@ struct Quantity {
     title: &'static str,
     shows: &'static str,
     label: &'static str,
-    /// The name of what the reading is about, and the value, if it has the quantity.
+    /// Name of the flow, node or link of a reading, and its value; `None` without the quantity.
     read: fn(&SeriesReading) -> Option<(&str, f64)>,
 }
 
 /// The title of the delays, behind which their causes stand.
 const DELAY: &str = "One-way delay";
 
-/// How many quantities come before the air.
+/// Number of quantities before the air.
 const AIR_BEHIND: usize = 5;
 
 /// The quantities, in the order of the page.
@@ -147,8 +147,8 @@ pub fn over_time(series: &[SeriesReading], own: &Own<'_>) -> Vec<Figure> {
     before.into_iter().chain(air(series)).chain(after).collect()
 }
 
-/// Where the delay of each flow went over time, its causes stacked up to it; `None` if the series
-/// do not have them.
+/// Returns the parts of each flow's delay over time, stacked up to the whole delay; `None` if the
+/// series do not have them.
 fn causes_over_time(series: &[SeriesReading], own: &Own<'_>) -> Option<Figure> {
     let mut flows: BTreeMap<&str, Vec<(f64, [f64; CAUSES.len()])>> = BTreeMap::new();
     for reading in series {
@@ -198,8 +198,8 @@ fn causes_over_time(series: &[SeriesReading], own: &Own<'_>) -> Option<Figure> {
     })
 }
 
-/// Who held the air: the shares of each interval in which nodes transmit, stacked up to the
-/// whole; `None` if nobody did.
+/// Returns the shares of each interval in which nodes transmit, stacked up to the whole; `None`
+/// without transmissions.
 pub fn air(series: &[SeriesReading]) -> Option<Figure> {
     let mut nodes: BTreeMap<&str, f64> = BTreeMap::new();
     let mut times: BTreeSet<u64> = BTreeSet::new();
@@ -265,8 +265,8 @@ pub fn air(series: &[SeriesReading]) -> Option<Figure> {
     })
 }
 
-/// How delays are distributed: a panel of one-way delays and one of round-trip times. `None` if
-/// there are none.
+/// Returns the distributions of delays: a panel of one-way delays and one of round-trip times.
+/// `None` without delays.
 pub fn distributions(delays: &Delays, own: &Own<'_>) -> Option<Figure> {
     let sampled = match delays.every {
         0 | 1 => String::new(),
@@ -291,8 +291,8 @@ pub fn distributions(delays: &Delays, own: &Own<'_>) -> Option<Figure> {
     })
 }
 
-/// How a flow, node or link looks among those that are known: the same in all figures, if there
-/// are as many looks as names.
+/// Returns the look of a flow, node or link among the known names. The look is the same in all
+/// figures if there are no more names than looks.
 fn look(name: &str, known: &BTreeSet<&str>) -> Look {
     match known.iter().position(|other| *other == name) {
         Some(place) if known.len() <= SERIES_MAX => Look::Of(place),
@@ -477,8 +477,7 @@ pub fn mean_series(runs: &[Vec<SeriesReading>]) -> Vec<SeriesReading> {
     all.into_iter().map(mean).collect()
 }
 
-/// How many quantities a reading has, those before the parts of the delay, and which of them the
-/// airtime is.
+/// Number of quantities of a reading before the parts of the delay, and the index of the airtime.
 const QUANTITIES_READ: usize = QUANTITIES_PLAIN + 9;
 const QUANTITIES_PLAIN: usize = 9;
 const AIRTIME: usize = 5;
@@ -542,8 +541,7 @@ fn link(reading: &SeriesReading) -> Option<&str> {
 /// A part of a delay, or several together.
 type Part = fn(&DelayPartsSummary) -> f64;
 
-/// The causes of delay that are told apart by colour, in the order in which they are
-/// stacked.
+/// The causes of delay with colours, in the order of stacking.
 const CAUSES: [(&str, Part); 6] = [
     ("queue", |parts| parts.queue),
     ("away, asleep", |parts| parts.away + parts.asleep),
@@ -567,8 +565,8 @@ pub fn causes_table(run: &RunDocument) -> (Vec<&'static str>, Vec<Vec<String>>) 
     (heads.collect(), rows)
 }
 
-/// Where the one-way delay of each flow went, on average and of the slowest 1 %; `None`
-/// if nothing arrived.
+/// Returns the parts of each flow's one-way delay, on average and of the slowest 1 %; `None` if
+/// nothing arrived.
 pub fn causes(run: &RunDocument) -> Option<Figure> {
     let (flows, all) = delays(run);
     if flows.is_empty() {

@@ -1,19 +1,24 @@
-//! Remedies as arguments of `--set`. A finding names the part of the network that shall change
-//! and how: `node.NAME.KEY=VALUE`, `node_defaults.KEY=VALUE` (every node with Wi-Fi),
+//! Remedies as arguments of `--set`. A finding names a part of the network and its change:
+//! `node.NAME.KEY=VALUE`, `node_defaults.KEY=VALUE` (every node with Wi-Fi),
 //! `wire.FROM->TO.KEY=VALUE` (that direction), `flow.NAME.KEY=VALUE`. Scenarios write a key in
 //! several places, and a nearer one wins: a node over `[node_defaults]`, a direction over its
 //! wire. So each place is tried, the nearest first, and the first one that the scenario takes
-//! and with which the assembled part differs is the argument. Remedies that change nothing, or
-//! that a scenario refuses, are none.
+//! and with which the assembled part differs is the argument. A `[[change]]` during the run may
+//! set the same key again; the remedy then has another argument for that change. Remedies that
+//! change nothing, that a scenario refuses, or that a change undoes all the same, are none.
 
 use crate::finding::Finding;
-use lasthop_scenario::{Scenario, parse};
+use lasthop_scenario::{Scenario, parse, written_changes};
 use std::collections::BTreeMap;
 use std::slice;
 
 /// Most nodes beyond the reach of `[node_defaults]` that get the key themselves: each requires
 /// another reading of the scenario.
 const OWN_KEYS_MAX: usize = 32;
+
+/// Most changes during a run that get arguments of a remedy: each requires other readings of the
+/// scenario.
+const CHANGES_MAX: usize = 16;
 
 /// Changes of a node, and those in their place where a scenario has them already.
 const INSTEAD: [(&str, &str); 3] = [
@@ -22,13 +27,13 @@ const INSTEAD: [(&str, &str); 3] = [
     ("power_save.wake_interval=20ms", "power_save=off"),
 ];
 
-/// The remedy of `finding` as the arguments of `--set` that the scenario `text` takes;
-/// empty if it takes none of it, or if it changes nothing.
+/// Returns the remedy of `finding` as arguments of `--set` that the scenario `text` accepts; empty
+/// if it accepts none, or if they change nothing.
 pub fn applicable(text: &str, finding: &Finding) -> Vec<String> {
     Remedies::new(text).of(finding)
 }
 
-/// The remedies of one scenario; each is looked for once.
+/// The remedies of one scenario; each remedy is searched for once.
 #[derive(Debug)]
 pub struct Remedies<'a> {
     text: &'a str,
@@ -36,12 +41,12 @@ pub struct Remedies<'a> {
 }
 
 impl<'a> Remedies<'a> {
-    /// The remedies of the scenario `text`.
+    /// Creates the remedies of the scenario `text`.
     pub fn new(text: &'a str) -> Self {
         Self { text, known: BTreeMap::new() }
     }
 
-    /// The remedy of `finding` as arguments of `--set`.
+    /// Returns the remedy of `finding` as arguments of `--set`.
     pub fn of(&mut self, finding: &Finding) -> Vec<String> {
         if finding.remedy.is_empty() {
             return Vec::new();
@@ -85,15 +90,52 @@ impl Sets<'_> {
             Part::Node { rest, .. } => Some(vec![own.clone(), format!("node_defaults.{rest}")]),
             _ => None,
         });
-        for sets in alone.chain(both) {
+        let changes = if self.last.changes.is_empty() { 0 } else { self.changes() };
+        let later = (0..changes)
+            .flat_map(|index| places.iter().map(move |place| vec![in_change(index, place)]));
+        for sets in alone.chain(both).chain(later) {
             if let Some(after) = self.with(&sets)
                 && part.differs(&self.last, &after)
+                && let Some((sets, after)) = self.held(part, &places, sets, after)
             {
                 self.taken.extend(sets);
                 self.last = after;
                 return;
             }
         }
+    }
+
+    /// `sets` with arguments for the changes during the run that would undo them, and the scenario
+    /// with all; `None` if a change undoes them all the same.
+    fn held(
+        &self,
+        part: &Part<'_>,
+        places: &[String],
+        mut sets: Vec<String>,
+        mut after: Scenario,
+    ) -> Option<(Vec<String>, Scenario)> {
+        let mut undone = part.undone(&self.last, &after);
+        if undone == 0 {
+            return Some((sets, after));
+        }
+        for index in 0..self.changes() {
+            for place in places {
+                let more = [sets.clone(), vec![in_change(index, place)]].concat();
+                if let Some(then) = self.with(&more)
+                    && part.undone(&self.last, &then) < undone
+                {
+                    undone = part.undone(&self.last, &then);
+                    (sets, after) = (more, then);
+                    break;
+                }
+            }
+        }
+        (undone == 0).then_some((sets, after))
+    }
+
+    /// The number of changes during the run, [`CHANGES_MAX`] at most.
+    fn changes(&self) -> usize {
+        written_changes(self.text).len().min(CHANGES_MAX)
     }
 
     /// Takes `rest` for all nodes, and for those that it does not reach.
@@ -124,6 +166,11 @@ impl Sets<'_> {
         let sets: Vec<String> = self.taken.iter().chain(more).cloned().collect();
         bare(self.text, &sets)
     }
+}
+
+/// The argument that sets `KEY=VALUE` in a change during the run.
+fn in_change(index: usize, set: &str) -> String {
+    format!("change.{index}.set.{set}")
 }
 
 /// The part of a scenario that a remedy shall change, and the rest of it: `KEY=VALUE`.
@@ -210,8 +257,28 @@ impl<'a> Part<'a> {
             .collect()
     }
 
-    /// Whether the part is another one in `after`: the configuration that its machine is given.
+    /// Whether the part is another one in `after`, at the beginning or later: the configuration that
+    /// its machine is given.
     fn differs(&self, before: &Scenario, after: &Scenario) -> bool {
+        self.differs_at_first(before, after)
+            || stages(before, after).iter().any(|(was, is)| self.differs_at_first(was, is))
+    }
+
+    /// Returns the number of changes during the run that undo the difference of the part between
+    /// `before` and `after`.
+    fn undone(&self, before: &Scenario, after: &Scenario) -> usize {
+        let mut states = stages(before, after).into_iter();
+        let Some((_, remedied)) = states.find(|(was, is)| self.differs_at_first(was, is)) else {
+            return 0;
+        };
+        let is_undone = |(was, is): &(Scenario, Scenario)| {
+            !self.differs_at_first(was, is) && self.differs_at_first(&remedied, is)
+        };
+        states.filter(is_undone).count()
+    }
+
+    /// Whether the part is another one in `after` at the beginning.
+    fn differs_at_first(&self, before: &Scenario, after: &Scenario) -> bool {
         match *self {
             Self::Nodes { .. } => before != after,
             Self::Node { name, .. } => {
@@ -245,7 +312,17 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The scenario with `sets`, without what only says that they were set.
+/// Both scenarios at the beginning, and after each instant at which one of them changes.
+fn stages(before: &Scenario, after: &Scenario) -> Vec<(Scenario, Scenario)> {
+    let mut instants: Vec<_> =
+        before.changes.iter().chain(&after.changes).map(|(at, _)| *at).collect();
+    instants.sort_unstable();
+    instants.dedup();
+    let later = instants.into_iter().map(|at| (before.by(at), after.by(at)));
+    [(before.clone(), after.clone())].into_iter().chain(later).collect()
+}
+
+/// Returns the scenario with `sets`, without the record of them.
 fn bare(text: &str, sets: &[String]) -> Option<Scenario> {
     let mut scenario = parse("scenario.toml", text, sets).ok()?;
     scenario.set.clear();

@@ -1,69 +1,117 @@
-//! Remedies that are tried: the scenario of a run as it was and with each remedy, in virtual
-//! time, with the same seed and for the same time, and the numbers of both. Which remedies
-//! there are follows from the findings; what runs a scenario is given. Delays are in ms,
-//! goodput in Mb/s.
+//! Trials of remedies: the scenario of a run as it was and with each remedy, in virtual time, with
+//! the same seed and duration, and the numbers of both. The findings of the run propose the
+//! remedies; a callback runs the scenario. Delays are in ms, goodput in Mb/s.
 
 use crate::finding::{Finding, Kind, findings};
 use crate::remedy::Remedies;
 use lasthop_scenario::{Scenario, parse};
-use lasthop_trace::{FlowKind, FlowSummary, RunDocument, TimeSummary};
+use lasthop_trace::{
+    FindingSummary, FlowKind, FlowSummary, RunDocument, TimeSummary, TrialQuantity, TrialSummary,
+};
 
-/// Longest virtual time of a trial after the warm-up in seconds: what a report costs is
-/// bounded, and a minute is enough for percentiles.
+/// Longest virtual time of a trial after the warm-up, in seconds. This limits the cost of a report,
+/// and a minute is enough for percentiles.
 const MEASURED_MAX_S: f64 = 60.0;
 /// Share by which a number changes at least for a remedy to help, or to cost something.
 const CHANGE: f64 = 0.1;
 
-/// The remedies of a run that were tried.
+/// The trials of a run's remedies.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Trials {
-    /// The virtual time of each run in seconds.
+    /// Virtual time of each trial, in seconds; zero if it is not known.
     pub duration_s: f64,
-    /// Whether that is less than the scenario has.
+    /// Whether trials are shorter than the scenario.
     pub is_shortened: bool,
-    /// One for each list of changes, in the order of the findings.
+    /// Trials of the remedies, in the order of the findings.
     pub trials: Vec<Trial>,
-    /// Why there are none although there are remedies; `None` if there are.
+    /// Remedies that were not tried, and why not, as a clause.
+    pub left_out: Vec<(Vec<String>, String)>,
+    /// Why none was tried, as a clause; `None` if some were, or if there are none.
     pub none_because: Option<String>,
 }
+
+/// Why remedies of several runs are not tried.
+pub const OF_SEVERAL: &str = "remedies are tried for a single run only";
 
 /// A remedy that was tried.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
-    /// The changes, as arguments of `--set`.
+    /// Changes of the scenario, as arguments of `--set`.
     pub sets: Vec<String>,
-    /// The numbers without and with them.
+    /// Numbers without the remedy and with it.
     pub numbers: Vec<Number>,
-    /// Whether what the finding is about gets better by a tenth or more.
+    /// Whether the number that the finding is about gets better by a tenth or more.
     pub helps: bool,
 }
 
 /// A number without and with a remedy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Number {
-    /// What it is, such as `ping, 99 % of round trips`.
+    /// Flow and quantity, such as `ping, 99 % of its round trips take at most`.
     pub what: String,
-    /// Its unit.
+    /// Unit of both values, `ms` or `Mb/s`.
     pub unit: &'static str,
-    /// The number of the scenario as it was; `None` if nothing arrived.
+    /// Value of the scenario as it was; `None` if nothing arrived.
     pub before: Option<f64>,
-    /// With the remedy.
+    /// Value with the remedy; `None` if nothing arrived.
     pub after: Option<f64>,
 }
 
-/// Runs a scenario in virtual time: the run with this number.
+/// The callback that runs a scenario in virtual time: the run with this number.
 pub type Simulate<'a> = &'a mut dyn FnMut(&Scenario, u64) -> Result<RunDocument, String>;
 
+impl Trial {
+    /// The trial as it stands in documents.
+    pub fn summary(&self) -> TrialSummary {
+        let quantity = |number: &Number| TrialQuantity {
+            quantity: number.what.clone(),
+            unit: number.unit.to_owned(),
+            before: number.before,
+            after: number.after,
+        };
+        TrialSummary { helps: self.helps, quantities: self.numbers.iter().map(quantity).collect() }
+    }
+}
+
 impl Trials {
-    /// Tries the remedies that the scenario `text` of `run` takes. The scenario as it was is
-    /// run, too, so that both numbers are made in the same way.
+    /// No trials, for this reason: a clause without a full stop.
+    pub fn none(why: impl Into<String>) -> Self {
+        Self { none_because: Some(why.into()), ..Self::default() }
+    }
+
+    /// The trials that the document of a run has already; other remedies are not tried, for this
+    /// reason.
+    pub fn noted(run: &RunDocument, why: impl Into<String>) -> Self {
+        let trial = |finding: &FindingSummary| {
+            let known = finding.trial.as_ref()?;
+            let number = |known: &TrialQuantity| Number {
+                what: known.quantity.clone(),
+                unit: if known.unit == "ms" { "ms" } else { "Mb/s" },
+                before: known.before,
+                after: known.after,
+            };
+            let numbers = known.quantities.iter().map(number).collect();
+            Some(Trial { sets: finding.remedy.clone(), numbers, helps: known.helps })
+        };
+        Self { trials: run.findings.iter().filter_map(trial).collect(), ..Self::none(why) }
+    }
+
+    /// Why the remedy with these changes was not tried, as a clause.
+    pub fn why_not(&self, sets: &[String]) -> &str {
+        let of = self.left_out.iter().find(|(left_out, _)| left_out == sets);
+        let why = of.map(|(_, why)| why).or(self.none_because.as_ref());
+        why.map_or("nothing ran the scenario again", String::as_str)
+    }
+
+    /// Tries the remedies that the scenario `text` of `run` accepts. The scenario as it was runs, too,
+    /// so that both numbers have the same origin.
     pub fn of(run: &RunDocument, text: &str, simulate: Simulate<'_>) -> Self {
         Self::some(run, text, None, simulate)
     }
 
-    /// Those of a run that this program just simulated: the run itself is the one without a
-    /// remedy, unless trials are shorter. As many are tried, worst findings first, as send
-    /// `packets_max` packets and MPDUs together; others are not tried.
+    /// Tries the remedies of a run that this program just simulated. The run itself is the one
+    /// without a remedy, unless trials are shorter. Trials, worst findings first, end when all
+    /// together would send more than `packets_max` packets and MPDUs.
     pub fn of_fresh(
         run: &RunDocument,
         text: &str,
@@ -88,19 +136,23 @@ impl Trials {
             }
         }
         let before = packets_max.filter(|_| run.emulation.is_none()).map(|_| run);
-        if let Some(most) = packets_max {
-            wanted.truncate(affordable(run, most));
-        }
+        let left_out = match packets_max {
+            Some(most) => wanted.split_off(affordable(run, most).min(wanted.len())),
+            None => Vec::new(),
+        };
+        let why = "simulate tries remedies of short runs only; with --out DIR, lasthop report DIR tries all";
+        let left_out: Vec<_> =
+            left_out.into_iter().map(|(_, sets)| (sets, why.to_owned())).collect();
         if wanted.is_empty() {
-            return Self::default();
+            return Self { left_out, ..Self::default() };
         }
         match Self::tried(run, text, (wanted, before), simulate) {
-            Ok(trials) => trials,
-            Err(why) => Self { none_because: Some(why), ..Self::default() },
+            Ok(trials) => Self { left_out, ..trials },
+            Err(why) => Self::none(why),
         }
     }
 
-    /// The trial of these changes.
+    /// Returns the trial of these changes.
     pub fn with(&self, sets: &[String]) -> Option<&Trial> {
         self.trials.iter().find(|trial| trial.sets == sets)
     }
@@ -143,13 +195,14 @@ impl Trials {
             duration_s: as_it_was.duration.as_secs_f64(),
             is_shortened,
             trials,
+            left_out: Vec::new(),
             none_because: None,
         })
     }
 }
 
-/// How many runs of the length of a trial send at most so many packets and MPDUs, less the one
-/// without a remedy where that is made, too.
+/// Returns the number of trials that send at most `packets_max` packets and MPDUs together, without
+/// the run that has no remedy.
 fn affordable(run: &RunDocument, packets_max: u64) -> usize {
     let sent = run.flows.values().map(|flow| flow.packets_sent);
     let sent = sent.chain(run.programs.values().map(|program| program.packets_sent));
@@ -164,17 +217,8 @@ fn affordable(run: &RunDocument, packets_max: u64) -> usize {
 }
 
 impl Number {
-    /// Both numbers with about three digits, or `nothing`.
-    pub fn values(&self) -> [String; 2] {
-        [self.before, self.after].map(|value| match value {
-            None => "nothing".to_owned(),
-            Some(value) if value < 99.95 => format!("{value:.1}"),
-            Some(value) => format!("{value:.0}"),
-        })
-    }
-
-    /// By which share it falls; below zero if it rises. What arrives only with the remedy is
-    /// as much as can be gained.
+    /// Returns the share by which the number falls, below zero if it rises. A flow that arrives
+    /// only with the remedy counts as 1, the most.
     fn falls(&self) -> f64 {
         match (self.before, self.after) {
             (Some(before), Some(after)) if before > 0.0 => 1.0 - after / before,
@@ -185,12 +229,12 @@ impl Number {
     }
 }
 
-/// Whether what a finding is about gets better: delay, goodput, or either of them.
+/// Whether the number of a finding gets better: delay, goodput, or either of them.
 fn helps(kind: Kind, delay: Option<&Number>, goodput: Option<&Number>) -> bool {
     let less_delay = delay.map_or(0.0, Number::falls);
     let more_goodput = goodput.map_or(0.0, |number| -number.falls());
     match kind {
-        // The remedy of a wire is for its queue: what waits less is worth some goodput.
+        // The remedy of a wire is for its queue: a shorter wait is worth some goodput.
         Kind::OwnQueue
         | Kind::DriverQueue
         | Kind::Overload
@@ -204,7 +248,7 @@ fn helps(kind: Kind, delay: Option<&Number>, goodput: Option<&Number>) -> bool {
     }
 }
 
-/// The delay that a flow is felt by, and its name; of bulk TCP the round trip.
+/// The delay that the flow's user notices, and its name; for bulk TCP the round trip.
 fn felt(flow: &FlowSummary) -> Option<(&'static str, TimeSummary)> {
     match flow.kind {
         FlowKind::Ping | FlowKind::Apq => Some(("round trips", flow.rtt_ms?)),
@@ -216,8 +260,8 @@ fn felt(flow: &FlowSummary) -> Option<(&'static str, TimeSummary)> {
     }
 }
 
-/// The flow with the longest delay of the slowest 1 % before: of pings, calls, films and
-/// requests, or of bulk transfers if there is nothing else.
+/// Returns the delay of the flow with the highest 99th percentile before: among pings, calls, films
+/// and requests, or among bulk transfers if there are no others.
 fn delay(before: &RunDocument, after: &RunDocument) -> Option<Number> {
     let is_bulk =
         |flow: &FlowSummary| flow.kind == FlowKind::Tcp && flow.application_delay_ms.is_none();
@@ -237,7 +281,8 @@ fn delay(before: &RunDocument, after: &RunDocument) -> Option<Number> {
     })
 }
 
-/// The goodput of the flow with most, or of all flows with a tenth of that or more.
+/// Returns the goodput of the largest flow, or of all flows if several carry at least a tenth of
+/// that.
 fn goodput(before: &RunDocument, after: &RunDocument) -> Option<Number> {
     let of = |run: &RunDocument, name: &str| run.flows.get(name).and_then(|it| it.goodput_mbps);
     let carries = |flow: &FlowSummary| flow.kind != FlowKind::Ping && flow.kind != FlowKind::Apq;
@@ -332,7 +377,10 @@ mod tests {
         let short = RunDocument { duration_s: 62.0, ..bad.clone() };
         let text = TEXT.replace("200s", "62s");
         assert!(Trials::of_fresh(&short, &text, 27, &mut simulate).trials[0].helps);
-        assert!(Trials::of_fresh(&short, &text, 26, &mut simulate).trials.is_empty());
+        let none = Trials::of_fresh(&short, &text, 26, &mut simulate);
+        assert!(none.trials.is_empty());
+        let sets = ["node.sta.queue.kind=fq-codel".to_owned()];
+        assert!(none.why_not(&sets).starts_with("simulate tries remedies of short runs only"));
         assert_eq!(made, 1);
         let trials = Trials::of(&bad, TEXT, &mut |_, _| Err("no".to_owned()));
         assert_eq!(trials.none_because.as_deref(), Some("no"));

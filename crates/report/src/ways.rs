@@ -1,8 +1,8 @@
-//! Drops of the ways between the nodes of an emulation and the machine, in words.
+//! Drops between the nodes of an emulation and the machine (`--reach`, `--publish`), as text.
 
 use lasthop_trace::WaySummary;
 
-/// The drops of a way, behind its name; `None` if it dropped nothing.
+/// Returns the drops of a way as text that follows its name; `None` without drops.
 pub fn dropped(way: &WaySummary) -> Option<String> {
     let WaySummary { connections_refused, datagrams_refused, datagrams_overflowed, .. } = way;
     let several = |number: u64, what: &str| match number {

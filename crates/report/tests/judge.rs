@@ -63,7 +63,7 @@ fn found(case: &Case) -> Vec<&'static str> {
     findings(&run).iter().map(|finding| finding.kind.as_str()).collect()
 }
 
-/// How many cases of a half there are, and the lines of those that are judged wrongly.
+/// Returns the number of cases of a half, and the lines of those that are judged wrongly.
 fn score(is_judge: bool) -> (usize, Vec<String>) {
     let cases: Vec<Case> = grid().into_iter().filter(|case| case.is_judge == is_judge).collect();
     let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -93,7 +93,7 @@ fn check(is_judge: bool) {
     assert!(wrong.len() * 20 <= cases, "{} of {cases} wrong: {wrong:#?}", wrong.len());
 }
 
-/// What thresholds were chosen with.
+/// The half with which thresholds were chosen.
 #[test]
 fn the_tuned_half_has_its_causes() {
     check(false);

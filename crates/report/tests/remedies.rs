@@ -48,7 +48,7 @@ fn run(text: &str, sets: &[&str]) -> RunDocument {
     common::run("test.toml", text, &sets)
 }
 
-/// The first finding, its remedy, and what it brings.
+/// Returns the first finding, its remedy, and the trial of the remedy.
 fn first(text: &str) -> (Finding, Vec<String>, Option<Trial>) {
     let document = run(text, &[]);
     let found = findings(&document);
@@ -181,4 +181,126 @@ kind = "ping"
     assert_eq!(sets, ["wire.head-ap.up.queue.kind=fq-codel"]);
     let [before, after] = delays(trial);
     assert!(before > 150.0 && after < 60.0, "{before} {after}");
+}
+
+/// A laptop behind a line of 25 Mb/s downwards, and pings over it.
+const LINE: &str = r#"
+duration = "12s"
+warmup = "4s"
+[[node]]
+name = "ap"
+role = "access-point"
+[[node]]
+name = "laptop"
+role = "station"
+[[node]]
+name = "server"
+role = "host"
+[[wire]]
+between = ["server", "ap"]
+delay = "150ms"
+rate = "25Mb/s"
+[[flow]]
+name = "ping"
+from = "laptop"
+to = "server"
+kind = "ping"
+"#;
+
+const DOWNLOAD: &str =
+    "[[flow]]\nname = \"down\"\nfrom = \"server\"\nto = \"laptop\"\nkind = \"tcp\"\n";
+
+#[test]
+fn the_length_of_a_line_is_no_fault_and_its_queue_is() {
+    assert_eq!(findings(&run(LINE, &[])), []);
+    assert_eq!(findings(&run(LINE, &["wire.server-ap.jitter=40ms"])), [], "nor does it vary");
+    let change = "[[change]]\nat = \"6s\"\nset = { wire.server-ap.delay = \"400ms\" }\n";
+    assert_eq!(findings(&run(&format!("{LINE}{change}"), &[])), [], "nor if it grows");
+    // 780 kB at 25 Mb/s are 250 ms.
+    let full = format!("{LINE}{DOWNLOAD}");
+    let sets = ["wire.server-ap.delay=15ms", "wire.server-ap.up.queue.bytes=780kB"];
+    let document = run(&full, &sets);
+    let waits = document.wires["server->ap"].queue_ms.expect("it has a rate");
+    assert!((150.0..260.0).contains(&waits), "{waits}");
+    assert_eq!(document.wires["server->ap"].delay_ms, Some(15.0));
+    let found = findings(&document);
+    assert_eq!(found[0].kind, Kind::Wire, "{found:?}");
+    assert!(found[0].sentence.contains("in the queue before the wire server->ap (drop-tail"));
+    let empty = run(LINE, &[]).wires["ap->server"].queue_ms;
+    assert!(empty.is_some_and(|waits| waits < 0.1), "{empty:?}");
+}
+
+/// Twelve guests, two of them with films, share a line of 25 Mb/s. Bursts of a film wait for their
+/// own packets.
+#[test]
+fn nothing_is_wrong_in_the_cafe() {
+    let path = format!("{}/../../scenarios/places/cafe.toml", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).expect("the place is shipped");
+    assert_eq!(findings(&run(&text, &["duration=20s"])), []);
+}
+
+/// UDP of 20 Mb/s into a coded link over 16 Mb/s of which a tenth is lost: the backlog drops, whole
+/// packets and those in two pieces alike, and the wire's losses are repaired.
+#[test]
+fn a_coded_link_is_overloaded_and_its_wire_is_not_blamed() {
+    for bytes in [1_400, 1_500] {
+        let text = format!(
+            "duration = \"30s\"\nwarmup = \"10s\"\n[[node]]\nname = \"here\"\nrole = \"host\"\n\
+             [[node]]\nname = \"there\"\nrole = \"host\"\n[[wire]]\nbetween = [\"here\", \"there\"]\n\
+             rate = \"16Mb/s\"\ndelay = \"55ms\"\nloss = 0.1\nqueue = {{ packets = 100 }}\n[[franc]]\n\
+             name = \"link\"\nends = [\"here\", \"there\"]\npace = \"5ms\"\n[[flow]]\nname = \"up\"\n\
+             from = \"here\"\nto = \"there\"\nkind = \"udp\"\nrate = \"20Mb/s\"\npacket_bytes = {bytes}\n"
+        );
+        let (found, sets, trial) = first(&text);
+        assert_eq!(found.kind, Kind::Overload, "{found:?}");
+        let named = "the coded link link carries no more of it. The backlog of here drops";
+        assert!(found.sentence.contains(named), "{}", found.sentence);
+        assert!(sets[0].starts_with("flow.up.rate="), "{sets:?}");
+        let [before, after] = delays(trial);
+        assert!(after < before, "{before} {after}");
+        let slow = run(&text, &["flow.up.rate=2Mb/s"]);
+        assert!(slow.wires["here->there"].packets_lost > 50);
+        assert_eq!(findings(&slow), [], "the coded link repairs its wire");
+    }
+}
+
+/// A queue that a change during the run sets again has to be set there, too.
+#[test]
+fn a_remedy_holds_after_a_change_that_sets_its_key() {
+    let full = format!("{LINE}{DOWNLOAD}").replace("150ms", "15ms").replace(
+        "rate = \"25Mb/s\"",
+        "rate = \"25Mb/s\"\nqueue = { kind = \"drop-tail\", packets = 520 }",
+    );
+    let change = |set: &str| format!("{full}[[change]]\nat = \"2s\"\nset = {{ {set} }}\n");
+    let again = "wire.server-ap.queue = { kind = \"drop-tail\", packets = 520 }";
+    let before = run(&change(again), &[]);
+    let alone = run(&change(again), &["wire.server-ap.queue.kind=fq-codel"]);
+    let waits = |run: &RunDocument| run.wires["server->ap"].queue_ms.expect("it has a rate");
+    assert!(waits(&before) > 25.0 && waits(&alone) > 20.0, "{} {}", waits(&before), waits(&alone));
+    for again in
+        [again, "wire.server-ap.queue = \"drop-tail\"", "\"wire.*.queue.kind\" = \"drop-tail\""]
+    {
+        let text = change(again);
+        let (found, sets, trial) = first(&text);
+        assert_eq!(found.kind, Kind::Wire, "{found:?}");
+        assert_eq!(sets[0], "wire.server-ap.up.queue.kind=fq-codel");
+        assert!(sets[1].starts_with("change.0.set.wire.server-ap."), "{sets:?}");
+        let [before, after] = delays(trial);
+        assert!(before > 60.0 && after < 60.0, "{again}: {before} {after}");
+    }
+    // Another key, and the remedy itself, undo nothing.
+    for other in ["wire.server-ap.delay = \"25ms\"", "wire.server-ap.queue.kind = \"fq-codel\""] {
+        let sets = applicable(
+            &change(other),
+            &Finding {
+                kind: Kind::Wire,
+                sentence: String::new(),
+                weight: 1.0,
+                remedy: vec!["wire.server->ap.queue.kind=fq-codel".to_owned()],
+                device: None,
+            },
+        );
+        let is_alone = sets.len() == 1 && sets[0].ends_with("queue.kind=fq-codel");
+        assert!(is_alone, "{other}: {sets:?}");
+    }
 }

@@ -115,6 +115,43 @@ pub(crate) fn add(
     }
 }
 
+impl Scenario {
+    /// Returns the scenario with the queues, scans and wires that its changes set until `at`. Other
+    /// changes are left out, and no change remains.
+    pub fn by(&self, at: Instant) -> Self {
+        let mut by = Self { changes: Vec::new(), ..self.clone() };
+        for (_, change) in self.changes.iter().take_while(|(when, _)| *when <= at) {
+            match change {
+                Change::RadioQueue { node, queue, power_save_buffer } => {
+                    if let Some(station) = by.station_mut(*node) {
+                        (station.queue, station.power_save_buffer) = (*queue, *power_save_buffer);
+                    }
+                }
+                Change::Scan { node, scan } => {
+                    if let Some(station) = by.station_mut(*node) {
+                        station.scan = *scan;
+                    }
+                }
+                Change::Wire { from, to, config } => {
+                    for wire in &mut by.network.wires {
+                        let ends = [wire.ends, [wire.ends[1], wire.ends[0]]];
+                        if let Some(index) = ends.iter().position(|it| *it == [*from, *to]) {
+                            wire.directions[index] = (**config).clone();
+                        }
+                    }
+                }
+                Change::Radio { .. } | Change::OperatingMode { .. } | Change::Link { .. } => {}
+            }
+        }
+        by
+    }
+
+    fn station_mut(&mut self, node: NodeId) -> Option<&mut StationConfig> {
+        let station = self.network.nodes.get(node.index())?.station?;
+        self.network.cell.as_mut()?.stations.get_mut(station.index())
+    }
+}
+
 /// A scenario at some instant of its run.
 #[derive(Clone, Debug)]
 pub(crate) struct Evolved {

@@ -8,6 +8,7 @@ use crate::server::ServeError;
 use lasthop_report::finding;
 use lasthop_report::page::{self, Content, Source};
 use lasthop_report::remedy::Remedies;
+use lasthop_report::trial::Trials;
 use lasthop_trace::{Delays, EventsReading, RunDocument, SeriesReading, SeriesTable, check_table};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -16,6 +17,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Reason why `serve` does not try remedies.
+const NOT_TRIED: &str = "serve tries none; lasthop report DIR does";
 
 /// Depth of the search below the folder: a sweep's folders are three deep.
 const DEPTH_MAX: usize = 4;
@@ -129,7 +133,8 @@ impl Runs {
         let path = run.folder.join("scenario.toml");
         let text = if is_file(&path) { bounded(&path).map_err(broken)? } else { Vec::new() };
         let text = String::from_utf8_lossy(&text);
-        finding::note(&mut document, &mut Remedies::new(&text));
+        let trials = Trials::noted(&document, NOT_TRIED);
+        finding::note(&mut document, &mut Remedies::new(&text), &trials);
         let found = document.findings.clone();
         Ok(json!({ "id": id, "document": document, "findings": found }))
     }
@@ -162,7 +167,7 @@ impl Runs {
             series: series.as_deref(),
             delays: delays.as_ref(),
             scenario: text.as_deref().map(|text| Source { path: "scenario.toml", text }),
-            trials: None,
+            trials: &Trials::noted(&document, NOT_TRIED),
         });
         Ok(page.into_bytes())
     }

@@ -71,7 +71,7 @@ pub struct RunDocument {
     pub emulation: Option<EmulationSummary>,
 }
 
-/// A problem of a run. The remedy is a proposal; `report` simulates it.
+/// A problem of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FindingSummary {
@@ -87,9 +87,42 @@ pub struct FindingSummary {
     /// none.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub remedy: Vec<String>,
+    /// The result of the remedy in virtual time; absent if the remedy was not tried.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub trial: Option<TrialSummary>,
+    /// The reason why the remedy was not tried, as a clause; absent if it was tried, or if there is
+    /// none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub not_tried: Option<String>,
     /// The remedy on real devices, as a sentence; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub device: Option<String>,
+}
+
+/// The result of a remedy: the scenario without it and with it, in virtual time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TrialSummary {
+    /// Whether the quantity that the finding is about gets better by a tenth or more.
+    pub helps: bool,
+    /// The longest delay and the goodput, where flows have them.
+    pub quantities: Vec<TrialQuantity>,
+}
+
+/// A quantity without a remedy and with it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TrialQuantity {
+    /// The flow and its quantity, such as `upload carries`.
+    pub quantity: String,
+    /// The unit, `ms` or `Mb/s`.
+    pub unit: String,
+    /// The value without the remedy; absent if nothing arrived.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub before: Option<f64>,
+    /// The value with the remedy; absent if nothing arrived.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub after: Option<f64>,
 }
 
 /// A flow, in the direction from its sender to its receiver.
@@ -442,6 +475,13 @@ pub struct WireSummary {
     /// Queue before the wire.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queue: Option<QueueSummary>,
+    /// Propagation delay in ms at the beginning of the run; absent in documents of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub delay_ms: Option<f64>,
+    /// Mean time that packets waited in the queue before it, in ms; absent without a rate or
+    /// packets.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub queue_ms: Option<f64>,
     /// Packets delivered at the far end.
     pub packets: u64,
     /// Packets dropped by its queue.

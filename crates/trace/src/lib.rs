@@ -93,7 +93,7 @@ pub use document::{
     AbsenceSummary, AggregationSummary, DriverQueueSummary, EmulationSummary, FindingSummary,
     FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary, NeighbourSummary, NodeSummary,
     PowerSaveKind, ProgramSummary, PseudoRetryOutSummary, QueueKind, QueueSummary, RateSummary,
-    RunDocument, WaySummary, WireSummary, run_schema,
+    RunDocument, TrialQuantity, TrialSummary, WaySummary, WireSummary, run_schema,
 };
 pub use error::OutputError;
 pub use franc::{

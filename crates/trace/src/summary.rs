@@ -406,10 +406,15 @@ fn link(stats: &LinkStats, counted: Duration) -> LinkSummary {
 }
 
 fn wire(stats: &WireStats, cable: Option<&CableConfig>) -> WireSummary {
-    let WireStats { packets, queue_drops, lost } = *stats;
+    let WireStats { packets, queue_drops, lost, waited } = *stats;
+    let sent = packets + lost;
     WireSummary {
         rate_mbps: cable.and_then(|cable| Some(cable.rate?.as_mbps_f64())),
         queue: cable.map(|cable| queue(&cable.queue)),
+        delay_ms: cable.map(|cable| rounded(cable.delay.as_nanos() as f64 / 1e6, 6)),
+        queue_ms: cable
+            .filter(|cable| cable.rate.is_some() && sent > 0)
+            .map(|_| rounded(waited.as_nanos() as f64 / 1e6 / sent as f64, 6)),
         packets,
         queue_drops,
         packets_lost: lost,

@@ -15,6 +15,7 @@ use crate::table::{self, alone, number, text, value};
 use lasthop_live::EmulateOptions;
 use lasthop_report::finding;
 use lasthop_report::remedy::Remedies;
+use lasthop_report::trial::{OF_SEVERAL, Trials};
 use lasthop_scenario::Scenario;
 use lasthop_trace::{
     Comparison, FlowComparison, NodeComparison, OutputDir, Pair, Recorder, RunDocument, RunSet,
@@ -104,7 +105,7 @@ impl Files {
         let mut remedies = Remedies::new(scenario);
         for (side, mut documents) in sides {
             for document in &mut documents {
-                finding::note(document, &mut remedies);
+                finding::note(document, &mut remedies, &Trials::none(OF_SEVERAL));
                 let directory = directories.next().expect("each run has a directory");
                 let json = document.to_json();
                 directory.write("run.json", json.as_bytes()).map_err(Failure::message)?;
@@ -125,7 +126,7 @@ impl Files {
             directory.commit().map_err(Failure::message)?;
         }
         self.top.commit().map_err(Failure::message)?;
-        let page = page::add(&path, None)?;
+        let page = page::add(&path, &Trials::default())?;
         written.push(page.clone());
         replace_earlier(&path, &written).map_err(Failure::message)?;
         Ok(page)

@@ -21,6 +21,7 @@ use lasthop_live::os::clock::Clock;
 use lasthop_live::{EmulateOptions, EmulateOutcome, OutsideOptions, Passed, ProgramEnd, Say, Way};
 use lasthop_report::finding;
 use lasthop_report::remedy::Remedies;
+use lasthop_report::trial::Trials;
 use lasthop_scenario::Scenario;
 use lasthop_trace::{
     Names, NodeFrames, OutputDir, Recorder, Recording, RunDocument, RunInfo, WaySummary,
@@ -34,6 +35,9 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::slice;
 use std::sync::Arc;
+
+/// Why `emulate` does not try remedies.
+const NOT_TRIED: &str = "emulate tries none; with --out DIR, lasthop report DIR does";
 
 /// Runs the command; returns the exit status.
 pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
@@ -136,7 +140,7 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
         directory.write("scenario.toml", text.as_bytes()).map_err(Failure::message)?;
         let (top, mut written) = (directory.path().to_owned(), directory.files());
         directory.commit().map_err(Failure::message)?;
-        let page = page::add(&top, None)?;
+        let page = page::add(&top, &Trials::none(NOT_TRIED))?;
         written.push(page.clone());
         replace_earlier(&top, &written).map_err(Failure::message)?;
         written_page = Some(page);
@@ -153,7 +157,7 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
             outcome.programs.iter().map(|program| text(&program.output)).collect()
         } else {
             let own = Own::new(&scenario, args.in_node.as_deref());
-            let found = wrong::of_run(&document, None, "", stream);
+            let found = wrong::of_run(&document, "", stream);
             let report = match args.all {
                 true => report::run(&document, &found, stream),
                 false => own.report(&document, &found, stream),
@@ -202,7 +206,8 @@ pub fn run(
     if let Some(emulation) = &mut document.emulation {
         emulation.ways = summaries(&outcome.ways);
     }
-    finding::note(&mut document, &mut Remedies::new(&scenario.source_text));
+    let mut remedies = Remedies::new(&scenario.source_text);
+    finding::note(&mut document, &mut remedies, &Trials::none(NOT_TRIED));
     Ok((document, outcome))
 }
 

@@ -20,7 +20,7 @@ use lasthop_report::page::variants::Variant;
 use lasthop_report::page::{self, Source, measured, set, variants};
 use lasthop_report::plots::mean_series;
 use lasthop_report::remedy::Remedies;
-use lasthop_report::trial::Trials;
+use lasthop_report::trial::{OF_SEVERAL, Trials};
 use lasthop_scenario::Scenario;
 use lasthop_trace::{OutputDir, Recorder, RunDocument, RunSet};
 use std::ops::ControlFlow;
@@ -32,7 +32,8 @@ const NAME: &str = "report.html";
 
 /// Runs the command.
 pub fn report(args: &Report) -> Result<(), Failure> {
-    let tried = if args.no_trials { Tried::Are(None) } else { Tried::Now };
+    let none = Trials::none("--no-trials leaves trials out");
+    let tried = if args.no_trials { Tried::Are(&none) } else { Tried::Now };
     let Page { html, found } = match &args.folders[..] {
         [only] => page(only, &tried)?,
         several => beside(several)?,
@@ -62,8 +63,8 @@ struct Page {
 enum Tried<'a> {
     /// Try all remedies now, in virtual time.
     Now,
-    /// Use these earlier trials.
-    Are(Option<&'a Trials>),
+    /// Use these earlier trials, or the reason why there are none.
+    Are(&'a Trials),
 }
 
 /// Simulates run `number` of a scenario, for the trial of a remedy.
@@ -75,7 +76,7 @@ pub fn simulated(scenario: &Scenario, number: u64) -> Result<RunDocument, String
 
 /// Adds the page to a folder with complete files, with the trials of its run's remedies; returns
 /// its path.
-pub fn add(folder: &Path, trials: Option<&Trials>) -> Result<PathBuf, Failure> {
+pub fn add(folder: &Path, trials: &Trials) -> Result<PathBuf, Failure> {
     let file = folder.join(NAME);
     write(&file, &page(folder, &Tried::Are(trials))?.html)?;
     Ok(file)
@@ -99,15 +100,15 @@ fn page(folder: &Path, tried: &Tried<'_>) -> Result<Page, Failure> {
 }
 
 fn of_run(it: &mut Run, tried: &Tried<'_>) -> Page {
-    note(slice::from_mut(&mut it.run), it.scenario.as_ref());
     let made = match (tried, &it.scenario) {
-        (Tried::Now, Some((_, text))) => Some(Trials::of(&it.run, text, &mut simulated)),
-        _ => None,
+        (Tried::Now, Some((_, text))) => Trials::of(&it.run, text, &mut simulated),
+        _ => Trials::default(),
     };
     let trials = match tried {
-        Tried::Now => made.as_ref(),
+        Tried::Now => &made,
         Tried::Are(trials) => *trials,
     };
+    note(slice::from_mut(&mut it.run), it.scenario.as_ref(), trials);
     let html = page::html(&page::Content {
         run: &it.run,
         series: it.series.as_deref(),
@@ -116,11 +117,11 @@ fn of_run(it: &mut Run, tried: &Tried<'_>) -> Page {
         trials,
     });
     let command = command(it.scenario.as_ref());
-    Page { html, found: wrong::of_run(&it.run, trials, &command, Stream::Output) }
+    Page { html, found: wrong::of_run(&it.run, &command, Stream::Output) }
 }
 
 fn of_set(it: &mut Set) -> Page {
-    note(&mut it.set.runs, it.scenario.as_ref());
+    note(&mut it.set.runs, it.scenario.as_ref(), &Trials::none(OF_SEVERAL));
     let html = set::html(&set::Content {
         set: &it.set,
         series: &it.series,
@@ -131,9 +132,9 @@ fn of_set(it: &mut Set) -> Page {
 }
 
 /// Finds the problems of runs again, since an earlier version may have found others.
-fn note(runs: &mut [RunDocument], scenario: Option<&Text>) {
+fn note(runs: &mut [RunDocument], scenario: Option<&Text>, trials: &Trials) {
     let mut remedies = Remedies::new(scenario.map_or("", |(_, text)| text));
-    runs.iter_mut().for_each(|run| finding::note(run, &mut remedies));
+    runs.iter_mut().for_each(|run| finding::note(run, &mut remedies, trials));
 }
 
 /// Returns the command that runs a scenario, to be followed by arguments.
@@ -146,10 +147,10 @@ fn command(scenario: Option<&Text>) -> String {
 fn of_sides(sides: &[Variant]) -> String {
     let told = |side: &Variant| {
         let mut runs = side.set.runs.clone();
-        note(&mut runs, side.scenario.as_ref());
+        note(&mut runs, side.scenario.as_ref(), &Trials::none(OF_SEVERAL));
         let command = command(side.scenario.as_ref());
         let found = match &runs[..] {
-            [only] => wrong::of_run(only, None, &command, Stream::Output),
+            [only] => wrong::of_run(only, &command, Stream::Output),
             runs => wrong::of_set(runs, &command, Stream::Output),
         };
         format!("{}\n{found}", Stream::Output.bold(&side.name))

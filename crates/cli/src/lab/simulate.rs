@@ -14,7 +14,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_live::os::clock::Clock;
 use lasthop_report::finding;
 use lasthop_report::remedy::Remedies;
-use lasthop_report::trial::Trials;
+use lasthop_report::trial::{OF_SEVERAL, Trials};
 use lasthop_run::RunError;
 use lasthop_scenario::Scenario;
 use lasthop_trace::{
@@ -63,15 +63,15 @@ pub fn simulate(args: &Simulate) -> Result<u8, Failure> {
     let finished = batch.run_all(&interrupt, &mut top)?;
 
     let (documents, directories): (Vec<_>, Vec<_>) = finished.into_iter().unzip();
-    let set = RunSet::new(documents);
-    let trials = match &set.runs[..] {
-        [only] if !args.output.json => Some(Trials::of_fresh(
-            only,
-            &scenario.source_text,
-            TRIED_PACKETS_MAX,
-            &mut page::simulated,
-        )),
-        _ => None,
+    let mut set = RunSet::new(documents);
+    let trials = match &mut set.runs[..] {
+        [only] if !args.output.json => {
+            let text = &scenario.source_text;
+            let trials = Trials::of_fresh(only, text, TRIED_PACKETS_MAX, &mut page::simulated);
+            finding::note(only, &mut Remedies::new(text), &trials);
+            trials
+        }
+        _ => untried(args),
     };
     interrupt.check()?;
     // With many nodes and runs it is most of what no other core does: not for a table.
@@ -91,7 +91,7 @@ pub fn simulate(args: &Simulate) -> Result<u8, Failure> {
             directory.commit().map_err(Failure::message)?;
         }
         top.commit().map_err(Failure::message)?;
-        let page = page::add(&path, trials.as_ref())?;
+        let page = page::add(&path, &trials)?;
         written.push(page.clone());
         replace_earlier(&path, &written).map_err(Failure::message)?;
         named = page::named(&page, Stream::Output);
@@ -106,7 +106,7 @@ pub fn simulate(args: &Simulate) -> Result<u8, Failure> {
     }
     let text = match &set.runs[..] {
         [only] => {
-            let found = wrong::of_run(only, trials.as_ref(), "", Stream::Output);
+            let found = wrong::of_run(only, "", Stream::Output);
             report::run(only, &found, Stream::Output)
         }
         runs => {
@@ -116,6 +116,14 @@ pub fn simulate(args: &Simulate) -> Result<u8, Failure> {
     };
     console::print(&(text + &named))?;
     args.expected.report(judged.as_ref(), Stream::Output, false)
+}
+
+/// Returns no trials, with the reason, if the command makes none.
+fn untried(args: &Simulate) -> Trials {
+    Trials::none(match args.runs {
+        1 => "simulate --json tries none; with --out DIR, lasthop report DIR does",
+        _ => OF_SEVERAL,
+    })
 }
 
 /// Locks the directory of `--out` against other commands, until dropped.
@@ -274,6 +282,7 @@ impl<'a> Batch<'a> {
         finding::note(
             &mut document,
             &mut self.remedies.lock().unwrap_or_else(PoisonError::into_inner),
+            &untried(self.args),
         );
         Ok(document)
     }

@@ -21,6 +21,7 @@ fn a_page_says_what_is_wrong_and_needs_nothing_else() {
     output(&["report", scratch.text(), "--no-trials"]);
     let untried = fs::read_to_string(&file).expect("it is there");
     assert!(untried.contains("Worth a try:") && !untried.contains("Tried"));
+    assert!(untried.contains("Not tried, because --no-trials leaves trials out."), "{untried}");
     let told = output(&["report", scratch.text()]);
     assert!(
         told.starts_with("What is wrong, worst first\n  1. A queue that is too long"),
@@ -192,7 +193,22 @@ fn folders_are_shown_beside_each_other() {
     assert!(message.contains("lasthop sweep --merge DIR makes it"), "{message}");
 }
 
-/// The page without what the data make: its plots, tables and scenario.
+/// The example of the page on reports is what the command prints.
+#[test]
+fn the_example_of_the_documentation_is_printed() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/report.md");
+    let page = fs::read_to_string(page).expect("the page is there");
+    let (_, example) = page.split_once("```\nWhat is wrong, worst first\n").expect("an example");
+    let (example, _) = example.split_once("```").expect("its end");
+    let scratch = Scratch::new("report-example");
+    output(&["simulate", "upload", "--out", scratch.text()]);
+    let printed = output(&["report", scratch.text()]).replace(scratch.text(), "before");
+    let (_, printed) = printed.split_once("What is wrong, worst first\n").expect("the heading");
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(words(printed), words(example));
+}
+
+/// The page without its plots, tables and scenario, which the data make.
 #[test]
 fn a_page_without_data_is_small() {
     let scratch = Scratch::new("report-size");

@@ -1,16 +1,16 @@
 //! Faults of a plot: it is empty, has points outside its axes, shapes of negative or
-//! unbounded size, or a series that is invisible because others cover it. What the data
-//! mean is not judged.
+//! unbounded size, or a series that is invisible because others cover it. The meaning of the
+//! data is not checked.
 
 use super::layout::{self, Drawing, Frame, Shape};
 use super::{Panel, Series, style};
 
-/// How far a shape may extend over the axes: half a line, a dot at the edge.
+/// Distance by which a shape may extend over the axes: half a line, a dot at the edge.
 const OVER: f64 = 4.0;
 /// Shapes closer than this are in the same place.
 const SAME: f64 = 0.25;
 
-/// Returns the faults of the plot of these panels, a sentence each.
+/// Returns the faults of the plot of these panels, one sentence each.
 pub fn faults(panels: &[Panel]) -> Vec<String> {
     let (drawing, frames) = layout::layout_with_frames(panels, style::WIDE);
     let mut faults = Vec::new();

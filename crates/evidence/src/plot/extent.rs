@@ -1,4 +1,4 @@
-//! How far the axes of a panel reach: from its data, its targets and the ranges it is given.
+//! The ends of the axes of a panel, from its data, its targets and its configured ranges.
 
 use super::layout::STEPS_Y;
 use super::ticks::Scale;

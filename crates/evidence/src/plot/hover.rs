@@ -1,5 +1,5 @@
-//! What is shown while the pointer is on a plot: rectangles over its data, each with the
-//! values there. Columns of x for lines, dots, bars and bands; one for each interval. A column
+//! Values shown under the pointer on a plot: rectangles over its data, each with the values
+//! there. Lines, dots, bars and bands have columns of x, intervals one rectangle each. A column
 //! over several points of a series has the least and the greatest of them.
 
 use super::layout::Frame;
@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// Most columns of a panel.
 const COLUMNS_MAX: usize = 60;
-/// Most intervals of a panel that have a rectangle; of more none has.
+/// Most intervals of a panel with rectangles; with more intervals none has one.
 const INTERVALS_MAX: usize = 400;
 /// Height of the rectangle of an interval in pixels.
 const INTERVAL_HEIGHT: f64 = 20.0;

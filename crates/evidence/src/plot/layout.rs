@@ -34,7 +34,7 @@ pub enum Shape {
         ink: Ink,
         opacity: f64,
     },
-    /// A polygon.
+    /// A filled polygon.
     Area {
         points: Vec<(f64, f64)>,
         ink: Ink,
@@ -60,7 +60,7 @@ pub enum Shape {
     },
 }
 
-/// Which part of a text is at its x.
+/// The part of a text that is at its x.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     Start,
@@ -81,9 +81,9 @@ const KEY_WIDTH: f64 = 28.0;
 const KEY_GAP: f64 = 18.0;
 /// Height of a row of the legend.
 const LEGEND_ROW: f64 = 20.0;
-/// How much wider a line is for each later line on the same points.
+/// Additional width of a line for each later line on the same points.
 const RIM: f64 = 3.0;
-/// How much larger dots are for each later series of dots.
+/// Additional radius of dots for each later series of dots.
 const DOT_RIM: f64 = 1.5;
 /// Points closer than this are in the same place.
 const SAME_SPOT: f64 = 0.5;
@@ -98,7 +98,7 @@ const NAME_ROW: f64 = style::TICK_SIZE * 1.25;
 /// Most rows of names below an axis.
 const NAME_ROWS_MAX: usize = 4;
 
-/// Where the data of a panel are.
+/// The places of the data of a panel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     /// The coordinate system: left, top, right, bottom.
@@ -106,7 +106,7 @@ pub struct Frame {
     pub x: Scale,
     pub left: Scale,
     pub right: Option<Scale>,
-    /// Indices of the shapes of its shades, targets and series.
+    /// Indices of the shapes of shades, targets and series.
     pub data: Range<usize>,
     /// Indices of the shapes of each series.
     pub series: Vec<Range<usize>>,
@@ -144,8 +144,8 @@ fn is_same_legend(one: &Panel, other: &Panel) -> bool {
     series(one) == series(other) && targets(one) == targets(other) && shades(one) == shades(other)
 }
 
-/// Where the axes of a panel start and end, in their units. An axis of y with names has
-/// them from top to bottom, so that it ends below its start.
+/// The start and end of each axis of a panel, in its unit. An axis of y with names lists them
+/// from top to bottom, so it ends below its start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ends {
     /// The axis of x.
@@ -194,7 +194,7 @@ struct Entry {
     marker: Marker,
 }
 
-/// What precedes the text of an entry of the legend.
+/// The symbol before the text of an entry of the legend.
 enum Key {
     /// Of a series; whether its line has markers.
     Mark(Mark, bool),
@@ -553,7 +553,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// How a series is told apart from others, at its place in the panel.
+/// Returns colour, dash and marker of a series at its place in the panel.
 fn look(series: &Series, place: usize) -> (Ink, &'static [f64], Marker) {
     match series.look {
         Look::Place => (Ink::Series(place), style::dash(place), Marker::of(place)),

@@ -1,10 +1,10 @@
-//! How plots look: sizes in pixels of the SVG, colours for a light and a dark
+//! The look of plots: sizes in pixels of the SVG, colours for a light and a dark
 //! background. The colours of series are based on those of Okabe and Ito, which
 //! colour-blind people can distinguish; yellow is left out, because it is hardly
 //! visible on white.
 
-/// How large a plot is drawn. Texts and lines are of the same size in every plot, so that a
-/// narrow one is not a wide one made smaller.
+/// The size of a plot. Texts and lines have the same size in every plot, so a narrow plot is not
+/// a wide plot scaled down.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Size {
     /// Width of the plot.
@@ -17,17 +17,17 @@ pub struct Size {
     pub name_width_max: f64,
 }
 
-/// For files, paper and screens.
+/// Size for files, paper and screens.
 pub const WIDE: Size =
     Size { width: 880.0, panel_height: 280.0, steps_x: 10, name_width_max: 300.0 };
-/// For the width of a phone.
+/// Size for the width of a phone.
 pub const NARROW: Size =
     Size { width: 350.0, panel_height: 220.0, steps_x: 4, name_width_max: 96.0 };
 /// Height of a row of intervals.
 pub const LANE_HEIGHT: f64 = 34.0;
 /// Space around a plot and between its panels.
 pub const MARGIN: f64 = 18.0;
-/// Space between a label and what it labels.
+/// Space between a label and the labelled shape.
 pub const GAP: f64 = 8.0;
 /// Font size of titles.
 pub const TITLE_SIZE: f64 = 15.0;
@@ -65,12 +65,12 @@ pub fn dash(index: usize) -> &'static [f64] {
     DASHES[index % DASHES.len()]
 }
 
-/// The shape of a dot, which tells series apart without colours.
+/// The shape of a dot. Different shapes distinguish series without colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marker {
-    /// A circle.
+    /// A circle around the point.
     Circle,
-    /// A square.
+    /// A square that stands on a side.
     Square,
     /// A triangle that stands on a side.
     Triangle,
@@ -86,13 +86,13 @@ impl Marker {
     const ALL: [Self; 6] =
         [Self::Circle, Self::Square, Self::Triangle, Self::Diamond, Self::Wedge, Self::Cross];
 
-    /// The marker of the series with this index.
+    /// Returns the marker of the series with this index.
     pub fn of(index: usize) -> Self {
         Self::ALL[index % Self::ALL.len()]
     }
 
-    /// Its corners around a centre, with about the area of a circle of this radius; empty for
-    /// the circle.
+    /// Returns the corners around a centre; the area is about that of a circle of this radius.
+    /// A circle has no corners.
     pub fn corners(self, (x, y): (f64, f64), radius: f64) -> Vec<(f64, f64)> {
         let corners: &[(f64, f64)] = match self {
             Self::Circle => &[],
@@ -119,20 +119,20 @@ impl Marker {
     }
 }
 
-/// What a shape is painted with. The colour depends on the background.
+/// The paint of a shape. The colour depends on the background.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
     /// Titles and labels.
     Text,
     /// Numbers at the axes.
     Muted,
-    /// Grid lines.
+    /// Lines of the grid.
     Grid,
     /// The line of the x axis.
     Axis,
     /// Shaded ranges of x.
     Shade,
-    /// The background.
+    /// The colour of the background.
     Ground,
     /// The series with this index.
     Series(usize),

@@ -4,8 +4,8 @@
 use super::{Finding, Kind, percent};
 use lasthop_trace::{AggregationSummary, LinkSummary, RunDocument};
 
-/// What a PPDU costs beside its own time: AIFS (43 us) and mean backoff (67.5 us) of best
-/// effort at 5 GHz, SIFS (16 us) and a Block Ack at 24 Mb/s (32 us).
+/// Time for each PPDU beside its own duration, in ms: AIFS (43 us) and mean backoff (67.5 us) of
+/// best effort at 5 GHz, SIFS (16 us) and a Block Ack at 24 Mb/s (32 us).
 const ACCESS_MS: f64 = 0.16;
 /// Share of the time that goes into it from which it is a finding; with the longest PPDU it
 /// is 0.03, with one of 1.5 ms a tenth.
@@ -13,11 +13,11 @@ const ACCESS_SHARE: f64 = 0.17;
 /// Packets in the sender's queue relative to those in an aggregate, from which more could
 /// have been sent together.
 const BACKLOG: f64 = 2.0;
-/// How near to a bound aggregates are that it bounds.
+/// Length of aggregates relative to a limit, from which the limit is the reason.
 const NEAR: f64 = 0.6;
 /// Share of the airtime of data that such a link has at least: below it is the way back.
 const AIRTIME: f64 = 0.1;
-/// Data PPDUs below which nothing is said.
+/// Fewest data PPDUs for a finding.
 const PPDUS_MIN: u64 = 500;
 
 /// The link with short aggregates that has most PPDUs.
@@ -50,14 +50,14 @@ pub(super) fn short(run: &RunDocument) -> Option<Finding> {
     })
 }
 
-/// What bounds the aggregates of a link.
+/// The limit of the aggregates of a link.
 struct Bound {
     because: String,
     remedy: Vec<String>,
 }
 
-/// What bounds the aggregates of a link, and how long its PPDUs last; `None` if they are long,
-/// or if nothing more waits.
+/// Returns the limit of the aggregates of a link, and the mean duration of its PPDUs; `None` if
+/// PPDUs are long or no more packets wait.
 fn bounded(run: &RunDocument, name: &str, link: &LinkSummary) -> Option<(Bound, f64)> {
     let (from, to) = name.split_once("->")?;
     let sender = run.nodes.get(from)?;

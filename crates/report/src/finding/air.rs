@@ -1,6 +1,6 @@
 //! Findings about the air: collisions and waiting for the channel, frames that fail, and a
-//! slow station. They compare airtimes of data PPDUs with each other, and never with the
-//! length of the run.
+//! slow station. Airtimes of data PPDUs are compared with each other, never with the length of
+//! the run.
 
 use super::flow::{Excess, Load, Offered};
 use super::{Finding, Flow, Kind, delay, ms, percent};
@@ -18,9 +18,9 @@ const CONTENTION_MEAN_MS: f64 = 15.0;
 /// above what Minstrel-HT's probes cost on a link with an SNR for its rate.
 const WASTED: f64 = 0.22;
 /// Share of the MPDUs of a link that fail without a collision, from which the packets that
-/// wait for them make a finding: it is what makes a finding of the airtime.
+/// wait for them make a finding.
 const FAILED: f64 = 0.22;
-/// The same, from which most that is sent is sent again.
+/// Share of failed MPDUs from which most transmissions are retransmissions.
 const MOST: f64 = 0.5;
 /// Time that the slowest 1 % wait for retransmissions from which they do, in ms.
 const FAILURES_SLOWEST_MS: f64 = 40.0;
@@ -30,12 +30,12 @@ const SLOW_AIRTIME: f64 = 0.4;
 const SLOW_EXCESS: f64 = 1.8;
 /// Share of the MPDUs that get across, from which nothing is left for others.
 const STARVING: f64 = 0.95;
-/// How many times higher the rates of the others are.
+/// Ratio of the rates of the others to that of a slow station.
 const SLOW_RATE: f64 = 2.5;
-/// Time that packets wait in the queue of the hop, of the slowest 1 %, below which nobody
-/// suffers from a slow station, in ms.
+/// Wait of the slowest 1 % in the queue of the hop, in ms, below which a slow station harms no
+/// other station.
 const SLOW_QUEUE_MS: f64 = 15.0;
-/// Data PPDUs below which nothing is said.
+/// Fewest data PPDUs for a finding.
 const PPDUS_MIN: u64 = 50;
 
 /// Collisions, and waiting for the channel.
@@ -43,7 +43,7 @@ pub(super) fn contention(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Findin
     let senders: BTreeSet<&str> =
         run.links.keys().filter_map(|link| Some(link.split_once("->")?.0)).collect();
     let share = share_of_airtime(run, collided);
-    // Who waits because its own frames fail draws long backoffs.
+    // A station whose own frames fail draws long backoffs.
     let waits = |flow: &&Flow<'_>| {
         flow.mean.contention > CONTENTION_MEAN_MS && !links_of(run, flow).any(is_failing)
     };
@@ -135,8 +135,8 @@ pub(super) fn retries(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> 
     })
 }
 
-/// How much of what is wasted on such links is missed: all by who sends as much as fits; by
-/// others as far as the air is full.
+/// Returns the share of the wasted airtime that flows need: all of it if a bulk transfer or a
+/// flood uses such a link, otherwise the share of time in which the air is busy.
 fn needed(run: &RunDocument, flows: &[Flow<'_>], is_such: fn(&LinkSummary) -> bool) -> f64 {
     let misses = |flow: &Flow<'_>| {
         (flow.load.is_bulk() || matches!(flow.load, Load::Excess(_)))
@@ -145,8 +145,9 @@ fn needed(run: &RunDocument, flows: &[Flow<'_>], is_such: fn(&LinkSummary) -> bo
     if flows.iter().any(misses) { 1.0 } else { airtime(run).min(1.0) }
 }
 
-/// The time that the slowest packets of a flow wait for their own retransmissions, or in the
-/// reorder buffer for those of others. Where most fails, their backoffs are long for it, too.
+/// Returns the time that the slowest packets of a flow wait for their own retransmissions, or in
+/// the reorder buffer for those of others. Failures of most MPDUs also lengthen backoffs, which
+/// count then.
 fn waits_for_failures(run: &RunDocument, flow: &Flow<'_>) -> f64 {
     let parts = flow.slowest;
     let most = links_of(run, flow).any(|link| is_failing(link) && failed(link) > MOST);
@@ -175,8 +176,8 @@ fn is_failing(link: &LinkSummary) -> bool {
     link.ppdus >= PPDUS_MIN && failed(link) >= FAILED
 }
 
-/// Whether failures are why a flow offers too much: most of what is sent on a link of its
-/// fails, or without them all of it would get across.
+/// Whether failures cause the excess of a flow: most MPDUs on one of its links fail, or the link
+/// would carry the flow without failures.
 pub(super) fn would_carry(run: &RunDocument, flow: &Flow<'_>) -> bool {
     let Load::Excess(Excess { offered: Offered::Mbps(offered), carried_mbps, .. }) = flow.load
     else {
@@ -225,7 +226,7 @@ pub(super) fn slow_station<'a>(
     let is_slow = slow.unmanaged >= SLOW_AIRTIME * all.airtime
         && (airtime >= SLOW_EXCESS * mpdus || starves)
         && others.rate() >= SLOW_RATE * slow.rate();
-    // What waits for the slow station itself does not wait because of it.
+    // Packets to and from the slow station do not count.
     let of_others = flows.iter().filter(|flow| !flow.ends.contains(&Some(*name)));
     let waited = of_others.map(|flow| flow.slowest.queue).fold(0.0, f64::max);
     if ppdus(run) < PPDUS_MIN || !is_slow || waited < SLOW_QUEUE_MS {
@@ -253,11 +254,11 @@ pub(super) fn slow_station<'a>(
     Some((finding, name))
 }
 
-/// What a station, or several, and the access point send each other.
+/// The traffic between the access point and one station or several.
 #[derive(Clone, Copy, Default)]
 struct Station {
     airtime: f64,
-    /// What of it no queue gives out evenly.
+    /// Part of the airtime that no queue shares evenly.
     unmanaged: f64,
     /// PHY rates in Mb/s, weighted by airtime.
     rate_airtime: f64,

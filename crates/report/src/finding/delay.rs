@@ -1,5 +1,5 @@
-//! Findings about where packets wait: the queue of the Wi-Fi hop, and stations that cannot
-//! be reached. The flow that suffers most gives the numbers. Delays in ms.
+//! Findings about waiting packets: the queue of the Wi-Fi hop, and stations that cannot be
+//! reached. The numbers are those of the flow that waits longest. Delays are in ms.
 
 use super::flow::{DRIVER_AIRTIME_MS, Flow, Load};
 use super::{Finding, Kind, ms, percent, total, weight};
@@ -14,9 +14,8 @@ const QUEUE_MEAN_MS: f64 = 25.0;
 const QUEUE_SLOWEST_MS: f64 = 60.0;
 /// Mean time in the queue below which the slowest 1 % are a single burst.
 const QUEUE_STANDING_MS: f64 = 5.0;
-/// Mean time in a queue, and that of the slowest 1 %, from which it is too long for calls,
-/// pings and requests that share it with what fills it: in a queue of their own they would not
-/// wait at all.
+/// Mean time in a queue, and that of the slowest 1 %, from which it is too long for calls, pings
+/// and requests that share it with a flow that fills it. In separate queues they would not wait.
 const SHARED_MEAN_MS: f64 = 3.0;
 const SHARED_SLOWEST_MS: f64 = 30.0;
 /// Mean time in a managed queue relative to its target from which it stands longer than its
@@ -24,7 +23,7 @@ const SHARED_SLOWEST_MS: f64 = 30.0;
 const MANAGED: f64 = 2.0;
 /// Share of the packets that wait from which the driver's queue has most of them.
 const MOST: f64 = 0.5;
-/// How long an access point holds a packet for a station that dozes (11.2.3.7).
+/// Longest time that an access point holds a packet for a station that dozes (11.2.3.7), as text.
 const LONGEST_DOZE: &str = "; the access point holds a packet for up to (listen interval + beacons \
                             missed) beacon intervals";
 /// The remedies of queues on real devices.
@@ -106,7 +105,7 @@ fn long_queue<'a, 'b>(run: &RunDocument, flows: &'b [Flow<'a>]) -> Option<(Findi
     Some((finding, flow))
 }
 
-/// Where the packets are that a flow waits for, of `held` at `name`.
+/// Returns the place of the packets that a flow waits behind, as text; `name` holds `held` packets.
 fn place(run: &RunDocument, name: &str, flow: &Flow<'_>, kind: Kind, held: f64) -> String {
     let above = flow.queue.map_or(String::new(), |queue| format!(" ({})", described(&queue)));
     let node = run.nodes.get(name);
@@ -156,16 +155,15 @@ fn starving_queue<'a, 'b>(flows: &'b [Flow<'a>]) -> Option<(Finding, &'b Flow<'a
     Some((finding, starved))
 }
 
-/// Whether a flow waits in a queue because of an absence: not where it waits as long when
-/// nobody is away.
+/// Whether a flow waits in a queue because of an absence, and would not wait as long without it.
 fn waits_behind_absence(flow: &Flow<'_>) -> bool {
     let is_minor =
         |parts: &DelayPartsSummary| parts.away + parts.asleep <= ABSENCE_SHARE * parts.queue;
     !(is_minor(flow.slowest) || flow.mean.queue > QUEUE_MEAN_MS && is_minor(flow.mean))
 }
 
-/// Whether a flow waits in a queue longer than it should. What UDP that offers too much waits
-/// for is itself ([`overload`](super::overload)).
+/// Whether a flow waits in a queue for too long. UDP that offers too much waits for its own
+/// packets ([`overload`](super::overload)) and does not count.
 fn is_bloated(flow: &Flow<'_>, flows: &[Flow<'_>]) -> bool {
     let (mean, slowest) = (flow.mean.queue, flow.slowest.queue);
     let standing = mean > QUEUE_STANDING_MS && slowest > QUEUE_SLOWEST_MS;
@@ -197,7 +195,7 @@ fn is_bloated(flow: &Flow<'_>, flows: &[Flow<'_>]) -> bool {
 }
 
 /// The discipline of a queue and its bound.
-fn described(queue: &QueueSummary) -> String {
+pub(super) fn described(queue: &QueueSummary) -> String {
     let kind = match queue.kind {
         QueueKind::DropTail => "drop-tail",
         QueueKind::Codel => "CoDel",
@@ -284,8 +282,7 @@ fn absence(
         [] => ("A station".to_owned(), does.to_owned()),
         many => (format!("One of {}", many.join(", ")), does.to_owned()),
     };
-    // What waits in the queue behind an absence is its doing, too, but for what would wait
-    // there anyway.
+    // Packets in the queue behind an absence wait because of it, unless they would wait anyway.
     let is_behind = waits_behind_absence(flow) && !matches!(flow.load, Load::Excess(_));
     let (waited, queue) = (part(flow.slowest), if is_behind { flow.slowest.queue } else { 0.0 });
     let behind = if queue > waited / 10.0 {

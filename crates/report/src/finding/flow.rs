@@ -1,15 +1,15 @@
-//! Flows as findings see them: what they load the hop with, where on it they wait, and with
-//! what discipline.
+//! Flows for findings: the load of each flow on the hop, the nodes in whose queues it waits, and
+//! the queue discipline there.
 
 use lasthop_trace::{
-    DelayPartsSummary, DriverQueueSummary, FlowKind, FlowSummary, LossReason, NodeSummary,
-    ProgramSummary, QueueSummary, RunDocument,
+    CodedNodeSummary, DelayPartsSummary, DriverQueueSummary, FlowKind, FlowSummary, LossReason,
+    NodeSummary, ProgramSummary, QueueSummary, RunDocument,
 };
 use std::collections::BTreeMap;
 
-/// Share of what a flow offers that the queues on its way do not let through, from which it
-/// offers more than they carry.
-const EXCESS: f64 = 0.05;
+/// Share of a flow's offered rate that queues on its way drop, from which it offers more than they
+/// carry.
+pub(super) const EXCESS: f64 = 0.05;
 /// Mean length of an IP packet in bytes and rate in Mb/s from which a program's TCP
 /// connection counts as a bulk transfer.
 const BULK_BYTES: f64 = 1_000.0;
@@ -41,28 +41,30 @@ pub(super) struct Flow<'a> {
     pub(super) mean: &'a DelayPartsSummary,
     pub(super) slowest: &'a DelayPartsSummary,
     pub(super) absent_nodes: &'a [String],
-    /// Its sender and receiver, if the document says so.
+    /// Sender and receiver, if the document names them.
     pub(super) ends: [Option<&'a str>; 2],
     pub(super) load: Load,
-    /// It is TCP, and nothing of it arrives.
+    /// Whether it is a TCP flow of which nothing arrives.
     pub(super) is_starved: bool,
-    /// The Wi-Fi nodes in whose queues it waits, the one with most packets first; empty if
-    /// the document does not say so.
+    /// Wi-Fi nodes in whose queues the flow waits, the fullest first; empty if the document does
+    /// not name the ends of the flow.
     pub(super) nodes: Vec<&'a str>,
     /// The queue of the first of these nodes.
     pub(super) queue: Option<QueueSummary>,
     /// Share of the packets held there that are in the driver's queue below, 0 to 1.
     pub(super) driver_share: f64,
+    /// Share of its packets that coded links drop, 0 to 1.
+    pub(super) coded_losses: f64,
 }
 
-/// What a flow does with the room that it finds.
+/// The way in which a flow uses spare capacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Load {
-    /// TCP that sends as much as fits.
+    /// TCP that always has more to send.
     Bulk,
     /// TCP that asks for answers, which may be long.
     Requests,
-    /// UDP of which more enters the network than comes out.
+    /// UDP that offers more than arrives.
     Excess(Excess),
     /// Anything else: calls, films, pings.
     Sparse,
@@ -72,20 +74,20 @@ pub(super) enum Load {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Excess {
     pub(super) offered: Offered,
-    /// What arrives, in Mb/s.
+    /// Rate that arrives, in Mb/s.
     pub(super) carried_mbps: Option<f64>,
     /// Share of the packets that queues drop.
     pub(super) dropped: f64,
 }
 
-/// What a flow offers.
+/// The offered rate of a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Offered {
     /// So many Mb/s of payload.
     Mbps(f64),
-    /// As much as there is room for.
+    /// A saturated sender, which fills every free place in its queue.
     Saturated,
-    /// Not known: of a program, which may have sent for a part of the run.
+    /// Not known: a program may have sent for a part of the run only.
     Unknown,
 }
 
@@ -99,12 +101,12 @@ impl Load {
         !matches!(self, Self::Sparse)
     }
 
-    fn of_flow(flow: &FlowSummary) -> Self {
+    fn of_flow(run: &RunDocument, flow: &FlowSummary) -> Self {
         match flow.kind {
             FlowKind::Tcp if flow.application_delay_ms.is_some() => Self::Requests,
             FlowKind::Tcp => Self::Bulk,
             FlowKind::Udp | FlowKind::Video => {
-                let dropped = dropped(&flow.packets_lost_by_reason);
+                let dropped = dropped(run, &flow.packets_lost_by_reason);
                 let sent = flow.packets_sent.max(1) as f64;
                 let elsewhere = flow.packets_lost.saturating_sub(dropped) as f64 / sent;
                 let missing = match (flow.offered_mbps, flow.goodput_mbps) {
@@ -129,12 +131,12 @@ impl Load {
         }
     }
 
-    fn of_program(name: &str, flow: &ProgramSummary, duration_s: f64) -> Self {
+    fn of_program(run: &RunDocument, name: &str, flow: &ProgramSummary) -> Self {
         let packets = flow.packets_received.max(1) as f64;
         let bytes = flow.bytes_received as f64;
-        let mbps = bytes * 8e-6 / duration_s.max(1e-9);
-        let dropped =
-            dropped(&flow.packets_lost_by_reason) as f64 / flow.packets_sent.max(1) as f64;
+        let mbps = bytes * 8e-6 / run.duration_s.max(1e-9);
+        let dropped = dropped(run, &flow.packets_lost_by_reason);
+        let dropped = dropped as f64 / flow.packets_sent.max(1) as f64;
         match name.split(' ').next() {
             Some("tcp") if bytes / packets >= BULK_BYTES && mbps >= BULK_MBPS => Self::Bulk,
             Some("udp") if dropped > EXCESS => Self::Excess(Excess {
@@ -160,7 +162,8 @@ impl<'a> Flow<'a> {
                 parts => parts?,
             };
             Some(Self {
-                load: Load::of_flow(flow),
+                load: Load::of_flow(run, flow),
+                coded_losses: coded_losses(&flow.packets_lost_by_reason, flow.packets_sent),
                 absent_nodes: &flow.absent_nodes,
                 is_starved,
                 ..Self::new(run, name, ends, mean, slowest)
@@ -169,7 +172,8 @@ impl<'a> Flow<'a> {
         let programs = run.programs.iter().filter_map(|(name, flow)| {
             let ends = [&flow.sender, &flow.receiver];
             Some(Self {
-                load: Load::of_program(name, flow, run.duration_s),
+                load: Load::of_program(run, name, flow),
+                coded_losses: coded_losses(&flow.packets_lost_by_reason, flow.packets_sent),
                 absent_nodes: &flow.absent_nodes,
                 ..Self::new(
                     run,
@@ -208,6 +212,7 @@ impl<'a> Flow<'a> {
             nodes,
             queue,
             driver_share: first.map_or(0.0, driver_share),
+            coded_losses: 0.0,
         }
     }
 
@@ -265,8 +270,27 @@ fn waits_at<'a>(run: &'a RunDocument, sender: &'a str, receiver: &str) -> Vec<&'
     nodes
 }
 
-/// Packets that queues dropped.
-fn dropped(reasons: &BTreeMap<LossReason, u64>) -> u64 {
+/// The coded link and the node of it whose backlog drops the greatest share of its packets, and that
+/// share; `None` below [`EXCESS`].
+pub(super) fn full_backlog(run: &RunDocument) -> Option<(&str, &str, &CodedNodeSummary)> {
+    let share = |node: &CodedNodeSummary| node.backlog_drops as f64 / node.packets_in.max(1) as f64;
+    let nodes = run.franc.iter().flat_map(|(link, it)| {
+        it.nodes.iter().map(move |(name, node)| (link.as_str(), name.as_str(), node))
+    });
+    nodes
+        .filter(|(.., node)| share(node) >= EXCESS)
+        .max_by(|(.., a), (.., b)| share(a).total_cmp(&share(b)))
+}
+
+/// Share of `sent` packets that coded links dropped.
+fn coded_losses(reasons: &BTreeMap<LossReason, u64>, sent: u64) -> f64 {
+    let lost = reasons.get(&LossReason::CodedLink).copied().unwrap_or(0);
+    lost as f64 / sent.max(1) as f64
+}
+
+/// Packets that queues dropped, the backlogs of coded links among them.
+fn dropped(run: &RunDocument, reasons: &BTreeMap<LossReason, u64>) -> u64 {
     let of = |reason| reasons.get(&reason).copied().unwrap_or(0);
-    of(LossReason::QueueFull) + of(LossReason::ActiveQueue)
+    let coded = if full_backlog(run).is_some() { of(LossReason::CodedLink) } else { 0 };
+    of(LossReason::QueueFull) + of(LossReason::ActiveQueue) + coded
 }

@@ -6,7 +6,7 @@ use lasthop_trace::{FlowKind, FlowSummary, RunDocument};
 
 /// Payload of a full segment with timestamps at an MTU of 1500 bytes.
 const SEGMENT_BYTES: f64 = 1_448.0;
-/// Congestion window relative to what is in flight. Linux lets an unused window grow to
+/// Congestion window relative to the packets in flight. Linux lets an unused window grow to
 /// twice the flight in slow start and no further (tcp_is_cwnd_limited), so that a sender
 /// that something else limits ends near two; an application that writes little has more.
 const CWND_PER_FLIGHT: [f64; 2] = [1.4, 2.8];
@@ -14,11 +14,11 @@ const CWND_PER_FLIGHT: [f64; 2] = [1.4, 2.8];
 const QUEUE_MEAN_MS: f64 = 3.0;
 /// Share of the time after the warm-up in which nodes transmit, from which the air may be.
 const AIRTIME: f64 = 0.5;
-/// Share of the round trip beyond the wires from which the hop may be full: what its air is
-/// busy with are others, who leave airtime.
+/// Share of the round trip beyond the wires from which the hop may be full. Below it other traffic
+/// keeps the air busy and leaves airtime.
 const HOP: f64 = 0.25;
-/// Weight of the finding: it takes throughput, but no time; and that where the air is busy, so
-/// that others use what it leaves.
+/// Weight of the finding, which costs throughput but no delay, and its weight on busy air, where
+/// other traffic uses the free airtime.
 const WEIGHT: f64 = 0.4;
 const WEIGHT_BUSY: f64 = 0.2;
 

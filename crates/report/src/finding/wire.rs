@@ -1,18 +1,23 @@
 //! Findings about wires: packets that they lose, queues before them, long paths. The
 //! document has the time on all wires of a flow together.
 
+use super::flow::Load;
 use super::{Finding, Flow, Kind, delay, ms, percent, total, weight};
 use lasthop_trace::{FlowKind, LossReason, RunDocument, WireSummary};
+use std::collections::BTreeMap;
 
 /// Share of the packets of a direction that are lost on the way, from which it is a
 /// finding. TCP's throughput falls with the root of it (Mathis et al., 1997).
 const LOST: f64 = 0.004;
-/// Mean time on wires from which it is one, in ms.
+/// Mean time in the queue before a wire from which it is too long, in ms, as in that of the hop.
+const QUEUE_MEAN_MS: f64 = 25.0;
+/// The same where a flow that fills the queue makes others wait.
+const SHARED_MEAN_MS: f64 = 5.0;
+/// The time that the slowest 1 % spend on wires beyond the mean, from which they do, in ms.
+const RISE_MS: f64 = 30.0;
+/// Mean time on wires from which a queue that drops packets makes it a finding, in documents that do
+/// not say how long packets wait before a wire, in ms.
 const WIRE_MEAN_MS: f64 = 60.0;
-/// The time that the slowest 1 % spend there beyond the mean, from which it is one, too, in ms.
-const WIRE_RISE_MS: f64 = 30.0;
-/// The slowest 1 % relative to the mean from which a queue makes the difference.
-const QUEUE_RISE: f64 = 1.1;
 
 /// Wires that lose packets, or hold them.
 pub(super) fn wire(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
@@ -20,6 +25,13 @@ pub(super) fn wire(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
 }
 
 fn lossy(run: &RunDocument) -> Option<Finding> {
+    let loses = |reasons: &BTreeMap<LossReason, u64>| reasons.contains_key(&LossReason::WireLoss);
+    let is_missed = run.flows.values().any(|flow| loses(&flow.packets_lost_by_reason))
+        || run.programs.values().any(|flow| loses(&flow.packets_lost_by_reason));
+    // A coded link replaces the datagrams that its wires lose.
+    if !run.franc.is_empty() && !is_missed {
+        return None;
+    }
     let lost = |wire: &WireSummary| {
         wire.packets_lost as f64 / (wire.packets + wire.packets_lost).max(1) as f64
     };
@@ -59,56 +71,76 @@ fn lossy(run: &RunDocument) -> Option<Finding> {
     })
 }
 
+/// A queue before a wire that is too long. The propagation delay of a line is no fault.
 fn held(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
     let rise = |flow: &Flow<'_>| flow.slowest.wire - flow.mean.wire;
-    let is_long = |flow: &&Flow<'_>| flow.mean.wire > WIRE_MEAN_MS || rise(flow) > WIRE_RISE_MS;
-    let flow = delay::worst(flows.iter().filter(is_long), |parts| parts.wire)?;
-    let full = fullest(run, flow);
-    let dropped = full.filter(|(_, wire)| wire.queue_drops > 0);
-    let is_queue = dropped.is_some() || flow.slowest.wire > QUEUE_RISE * flow.mean.wire;
-    let why = match dropped {
-        Some((name, wire)) => {
-            format!("; the queue before {name} is full and drops {} packets", wire.queue_drops)
-        }
-        None if is_queue => {
-            format!("; the slowest 1 % spend {} there, so a queue builds up", ms(flow.slowest.wire))
-        }
-        None => "; the slowest 1 % spend no more, so it is the length of the path".to_owned(),
+    let waiting = flows.iter().filter_map(|flow| {
+        let (name, wire) = fullest(run, flow)?;
+        let waits = wire.queue_ms.map(|queue| queue.min(flow.mean.wire));
+        let is_shared = || {
+            let fills = |it: &Flow<'_>| {
+                (it.load.is_bulk() || matches!(it.load, Load::Excess(_)))
+                    && ways(run, it).is_none_or(|way| way.contains(&name))
+            };
+            rise(flow) > RISE_MS && flows.iter().any(fills)
+        };
+        let is_long = match waits {
+            Some(waits) => waits > QUEUE_MEAN_MS || waits > SHARED_MEAN_MS && is_shared(),
+            None => wire.queue_drops > 0 && (flow.mean.wire > WIRE_MEAN_MS || rise(flow) > RISE_MS),
+        };
+        is_long.then_some((flow, name, wire, waits))
+    });
+    let (flow, name, wire, waits) =
+        waiting.max_by(|(a, ..), (b, ..)| a.slowest.wire.total_cmp(&b.slowest.wire))?;
+    let queue =
+        wire.queue.map_or(String::new(), |queue| format!(" ({})", delay::described(&queue)));
+    let held =
+        wire.queue_ms.map_or("are long".to_owned(), |wait| format!("wait {} on average", ms(wait)));
+    let drops = match wire.queue_drops {
+        0 => String::new(),
+        drops => format!(", which drops {drops}"),
     };
-    let remedy =
-        full.filter(|_| is_queue).map(|(name, _)| format!("wire.{name}.queue.kind=fq-codel"));
     Some(Finding {
         kind: Kind::Wire,
         sentence: format!(
-            "Packets of {} spend {} on wires, {} of their one-way delay{why}",
+            "Packets {held} in the queue before the wire {name}{queue}{drops}; those of {} spend {} \
+             on wires, {} of their one-way delay, and the slowest 1 % spend {}",
             flow.name,
             ms(flow.mean.wire),
             percent(flow.mean.wire / total(flow.mean)),
+            ms(flow.slowest.wire),
         ),
-        weight: weight(flow.mean.wire, flow.mean).max(weight(rise(flow), flow.slowest)),
-        remedy: remedy.into_iter().collect(),
-        device: is_queue.then_some(
+        weight: weight(waits.unwrap_or(flow.mean.wire), flow.mean)
+            .max(weight(rise(flow), flow.slowest)),
+        remedy: vec![format!("wire.{name}.queue.kind=fq-codel")],
+        device: Some(
             "Manage the queue at the router in front of the line (SQM): tc qdisc replace dev IFACE \
              root cake bandwidth RATE, a little below the line's rate, for each direction",
         ),
     })
 }
 
-/// The wire whose queue a flow waits in: of those on its way, or of all if its way is not known,
-/// the one that drops most, or the slowest one.
+/// The wire before which a flow waits longest: of those on its way, or of all if its way is not
+/// known. In documents that do not say how long, the one that drops most, or the slowest one.
 fn fullest<'a>(run: &'a RunDocument, flow: &Flow<'_>) -> Option<(&'a str, &'a WireSummary)> {
-    let way = match flow.ends {
-        [Some(sender), Some(receiver)] => way(run, sender, receiver),
-        _ => None,
-    };
+    let way = ways(run, flow);
     let is_on_way = |name: &str| way.as_ref().is_none_or(|way| way.contains(&name));
     let wires = run.wires.iter().filter(|(name, _)| is_on_way(name));
     let rate = |wire: &WireSummary| wire.rate_mbps.unwrap_or(f64::INFINITY);
     let fuller = |a: &WireSummary, b: &WireSummary| {
-        a.queue_drops.cmp(&b.queue_drops).then(rate(b).total_cmp(&rate(a)))
+        let waits = a.queue_ms.unwrap_or(0.0).total_cmp(&b.queue_ms.unwrap_or(0.0));
+        waits.then(a.queue_drops.cmp(&b.queue_drops)).then(rate(b).total_cmp(&rate(a)))
     };
     let fullest = wires.max_by(|(_, a), (_, b)| fuller(a, b));
     fullest.map(|(name, wire)| (name.as_str(), wire))
+}
+
+/// The wires on the way of a flow; `None` if the document does not say which they are.
+fn ways<'a>(run: &'a RunDocument, flow: &Flow<'_>) -> Option<Vec<&'a str>> {
+    match flow.ends {
+        [Some(sender), Some(receiver)] => way(run, sender, receiver),
+        _ => None,
+    }
 }
 
 /// The wires from one node to another: wires make no loop, and all of the air is one place. `None`

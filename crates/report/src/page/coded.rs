@@ -1,5 +1,5 @@
-//! What `run.json` has of coded links (FRANC), as tables: what each direction carried and how
-//! long that took, and what each node sent, heard and lost.
+//! Tables of coded links (FRANC) from `run.json`: packets and delays of each direction, and the
+//! counters of each node.
 
 use super::short;
 use lasthop_evidence::page::table;

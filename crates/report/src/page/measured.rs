@@ -1,9 +1,8 @@
-//! The page of a measured queue: the words of the result, and for each direction and packet
-//! length the packets that the queue held over time, their delays, and how these are
-//! distributed. The last phase is drawn in which the queue was empty before it was filled.
-//! Delays are differences from the shortest one, after the drift between the two clocks is
-//! removed. A packet that did not arrive is not seen: where a managed queue drops what it
-//! already held, it held more than is drawn.
+//! The page of a measured queue: the result as text, and for each direction and packet length the
+//! packets in the queue over time, their delays, and the distribution of delays. Plots show the
+//! last phase in which the queue was empty before it filled. Delays are differences from the
+//! shortest delay, after the drift between the two clocks is removed. Packets that did not arrive
+//! are missing: a managed queue that drops packets held more than the plot shows.
 
 use super::{head, section};
 use crate::plots::Figure;
@@ -19,14 +18,14 @@ const HELD_POINTS: usize = 300;
 /// The sparse flow is alone for at least this long before a session fills the queue.
 const ALONE_NS: i64 = 1_000_000;
 
-/// What the page is made of.
+/// The contents of the page.
 #[derive(Clone, Debug)]
 pub struct Content<'a> {
-    /// The result.
+    /// Result of the measurement.
     pub document: &'a ApqDocument,
-    /// The result in words, as the command prints it.
+    /// Result as text, as the command prints it.
     pub words: &'a str,
-    /// The packets; `None` if there is no such file.
+    /// Packets of the measurement; `None` if there is no such file.
     pub samples: Option<&'a [ApqSample]>,
 }
 

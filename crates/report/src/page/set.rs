@@ -1,9 +1,10 @@
-//! The page of several runs of one scenario: which findings hold in how many of them, the mean
-//! of each quantity with its 95 % confidence interval and spread, and means over time.
+//! The page of several runs of one scenario: findings with the number of runs that have them, the
+//! mean of each quantity with its 95 % confidence interval and spread, and means over time.
 
 use super::{Source, head, quoted, scenario_text, seconds, section, short, told};
 use crate::finding::{Often, often};
 use crate::plots::{Figure, Own, mean_series, over_time};
+use crate::trial::{OF_SEVERAL, Trials};
 use lasthop_evidence::page::{document, table};
 use lasthop_evidence::plot::{Axis, Look, Panel, Series, escaped};
 use lasthop_trace::{Estimate, FlowEstimates, RunDocument, RunSet, SeriesReading};
@@ -16,14 +17,14 @@ const INTERVAL: &str = "95 % confidence interval of the mean";
 /// Most flows in the table.
 const ROWS_MAX: usize = 200;
 
-/// What the page is made of.
+/// The contents of the page.
 #[derive(Clone, Debug)]
 pub struct Content<'a> {
-    /// The runs.
+    /// Runs with their estimates.
     pub set: &'a RunSet,
-    /// The series of some of them; empty if there are no such files.
+    /// Series of some runs; empty if there are no such files.
     pub series: &'a [Vec<SeriesReading>],
-    /// The scenario; `None` if there is no such file.
+    /// Scenario of the runs; `None` if there is no such file.
     pub scenario: Option<Source<'a>>,
 }
 
@@ -113,7 +114,7 @@ pub(super) fn listed(often: &[Often], all: usize, scenario: Option<Source<'_>>) 
         };
         let mut finding = finding.clone();
         finding.sentence = format!("{note}{}", finding.sentence);
-        out.push_str(&told(&finding, scenario, None));
+        out.push_str(&told(&finding, scenario, &Trials::none(OF_SEVERAL)));
     }
     out.push_str("</ol>");
     out

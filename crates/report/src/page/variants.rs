@@ -1,5 +1,5 @@
 //! The page of several folders beside each other: a scenario simulated and emulated, or with
-//! and without a remedy. Findings side by side, a table of what differs, plots together.
+//! and without a remedy. Findings side by side, a table of differences, plots together.
 
 use super::set::{QUANTITIES, listed};
 use super::{head, scenario_text, seconds, section, short};
@@ -14,20 +14,20 @@ use std::fmt::Write;
 /// Most rows of the table.
 const ROWS_MAX: usize = 400;
 
-/// One side.
+/// One side of a comparison.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// What it is called.
+    /// Name of the side.
     pub name: String,
-    /// Its runs.
+    /// Runs of the side.
     pub set: RunSet,
-    /// The means of their series; empty if there are none.
+    /// Means of the series of the runs; empty without series.
     pub series: Vec<SeriesReading>,
-    /// The path and the text of its scenario; `None` if there is no such file.
+    /// Path and text of the scenario; `None` if there is no such file.
     pub scenario: Option<(String, String)>,
 }
 
-/// The page as HTML. `command` made them, if one command did.
+/// Returns the page as HTML. `command` is the command that made all sides, if there is one.
 pub fn html(title: &str, variants: &[Variant], command: Option<&str>) -> String {
     let names: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
     let mut body = head(title, &names.join(" | "));
@@ -89,7 +89,7 @@ pub fn html(title: &str, variants: &[Variant], command: Option<&str>) -> String 
     document(title, &body)
 }
 
-/// How a run was made, in a line.
+/// Returns a line about the origin of a run.
 fn made(run: &RunDocument) -> String {
     let how = if run.emulation.is_some() { "emulated" } else { "simulated" };
     let set = match run.set.is_empty() {
@@ -99,7 +99,8 @@ fn made(run: &RunDocument) -> String {
     format!("{}, {how}, {} s, seed {}{set}", run.scenario, seconds(run.duration_s), run.seed)
 }
 
-/// What differs: means over the runs of each side; of two, the change in percent.
+/// Returns the table of differences: means over the runs of each side, and for two sides the
+/// change in percent.
 fn differences(variants: &[Variant]) -> String {
     let names: BTreeSet<&String> =
         variants.iter().flat_map(|variant| variant.set.summary.keys()).collect();

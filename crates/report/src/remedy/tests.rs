@@ -1,5 +1,5 @@
-//! Remedies of scenarios that write their keys in other places than the usual one: with what is
-//! taken, the assembled machine has the value that the remedy is for.
+//! Remedies of scenarios that write their keys in unusual places: with the arguments, the assembled
+//! machine has the value that the remedy is for.
 
 use super::*;
 use crate::finding::Kind;
@@ -27,11 +27,11 @@ fn a_remedy_is_valid_and_changes_something() {
     assert_eq!(applicable("no scenario", &remedy(&["node.a.scan.channels=1"])), [""; 0]);
 }
 
-/// What a remedy is for, in the scenario that it gives: of one node, wire or flow.
+/// Whether a node, wire or flow of a scenario has the value of a remedy.
 type Has = fn(&Scenario) -> bool;
 
-/// With the remedy, and not without it, the scenario has what it is for, and each argument is
-/// needed.
+/// Checks that the scenario has the value of the remedy with its arguments, and without none of
+/// them.
 fn check(text: &str, change: &str, has: Has) {
     let sets = taken(text, &[change]);
     let read = |sets: &[String]| {

@@ -1,5 +1,5 @@
-//! What tests of this crate share: run number 0 of a scenario, whose findings they judge, in
-//! virtual time and without files. It panics with what is wrong, and the text.
+//! Run number 0 of a scenario in virtual time and without files, for all tests of this crate. An
+//! error panics with its message and the text of the scenario.
 
 use lasthop_run::{names, recording, simulate};
 use lasthop_trace::{Recorder, RunDocument};

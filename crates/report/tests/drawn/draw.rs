@@ -1,14 +1,14 @@
 //! Scenarios that are drawn: a home or an office of one to four stations and hosts behind
 //! one or two wires, with traffic in both directions, and one cause of trouble or two, of any
-//! strength. Which of them matters is not decided here, but by what goes away without it
-//! (`truth.rs`). A draw depends on its number only.
+//! strength. `truth.rs` decides which cause matters, by removing each. A draw depends on its number
+//! only.
 
 use std::fmt::Write;
 
-/// What can be taken out of a scenario, by the word of the finding that it should make.
+/// A removable cause, by the word of the finding that it should make.
 pub type Cause = &'static str;
 
-/// What a cause is judged by.
+/// The measure that decides on a cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// The 99th percentiles of pings, calls, films and requests.
@@ -31,6 +31,11 @@ pub struct Draw {
     wires: Wires,
     flows: Vec<Flow>,
     aggregation: Option<&'static str>,
+    /// Packets that the driver of the access point holds; of `driver_queue`.
+    driver: Option<u64>,
+    coded: Option<Coded>,
+    /// Whether all of it is 802.11ax, which target wake times require.
+    is_ax: bool,
     duration_s: u64,
     warmup_s: u64,
 }
@@ -39,9 +44,11 @@ pub struct Draw {
 struct Station {
     name: &'static str,
     snr_db: u64,
-    /// Its ratio without the cause `slow_station`.
+    /// Signal-to-noise ratio without the cause `slow_station`, in dB.
     near_db: Option<u64>,
     queue: Option<Queue>,
+    /// Packets that its driver holds; of `driver_queue`.
+    driver: Option<u64>,
     /// A table of the node and the cause that it is.
     table: Option<(Cause, String)>,
     /// A key of its link, and of the node, that `retries` adds.
@@ -75,6 +82,17 @@ struct Wires {
     slow: Option<(u64, u64)>,
     /// Loss in tenths of a per cent; of `wire`.
     loss_tenths: Option<u64>,
+    /// The only direction that is slow: `up` is from the server.
+    slow_side: Option<&'static str>,
+}
+
+/// A coded link over the first wire from the server.
+#[derive(Clone, Copy, Debug)]
+struct Coded {
+    rate_mbps: u64,
+    loss_percent: u64,
+    /// Packets that its ends hold without managing them; of `coded_link`.
+    backlog_packets: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -131,18 +149,49 @@ const TURNS: [&str; 13] = [
     "aggregation",
     "healthy",
 ];
+/// The first draw of those that have drivers' queues, every kind of power save, wires that are slow
+/// in one direction, and coded links, too.
+const LATER_FROM: u64 = 780;
+/// The causes that these are made for, in turn.
+const LATER_TURNS: [&str; 16] = [
+    "own_queue",
+    "driver_queue",
+    "sleep",
+    "wire",
+    "coded_link",
+    "healthy",
+    "scan",
+    "driver_queue",
+    "contention",
+    "wire",
+    "coded_link",
+    "slow_station",
+    "overload",
+    "retries",
+    "tcp_window",
+    "aggregation",
+];
 const NAMES: [&str; 10] =
     ["desk", "tablet", "kitchen", "tv", "console", "printer", "camera", "watch", "lab-3", "guest"];
 
 impl Draw {
     pub fn new(number: u64) -> Self {
         let dice = &mut Dice(number.wrapping_mul(0x5851_f42d_4c95_7f2d) ^ 0x1234);
-        let turn = TURNS[(number % TURNS.len() as u64) as usize];
+        let turns: &[&str] = if number < LATER_FROM { &TURNS } else { &LATER_TURNS };
+        let turn = turns[(number % turns.len() as u64) as usize];
         let mut names = NAMES.to_vec();
         let stations = (0..dice.within(1, 4)).map(|_| {
             let name = names.remove(dice.within(0, names.len() as u64 - 1) as usize);
             let snr_db = dice.within(22, 38);
-            Station { name, snr_db, near_db: None, queue: None, table: None, lossy: None }
+            Station {
+                name,
+                snr_db,
+                near_db: None,
+                queue: None,
+                driver: None,
+                table: None,
+                lossy: None,
+            }
         });
         let stations: Vec<Station> = stations.collect();
         let wires = Wires {
@@ -152,6 +201,7 @@ impl Draw {
             usual_ms: None,
             slow: None,
             loss_tenths: None,
+            slow_side: None,
         };
         let is_goodput = match turn {
             "tcp_window" | "aggregation" => true,
@@ -170,6 +220,9 @@ impl Draw {
             wires,
             flows: Vec::new(),
             aggregation: None,
+            driver: None,
+            coded: None,
+            is_ax: false,
             duration_s: 10,
             warmup_s: 3,
         };
@@ -181,6 +234,9 @@ impl Draw {
         }
         let beside: &[&str] = match (turn, draw.measure) {
             ("healthy", _) => &[],
+            (_, Measure::Delay) if number >= LATER_FROM => {
+                &["own_queue", "scan", "wire", "retries", "driver_queue"]
+            }
             (_, Measure::Delay) => &["own_queue", "scan", "wire", "retries"],
             (_, Measure::Goodput) => &["tcp_window", "wire", "aggregation"],
         };
@@ -199,6 +255,11 @@ impl Draw {
             draw.bulk(station, dice);
         }
         draw
+    }
+
+    /// Whether the cause `wire` is the propagation delay of a line.
+    pub fn has_long_line(&self) -> bool {
+        self.wires.usual_ms.is_some()
     }
 
     /// A station, by its index.
@@ -266,6 +327,9 @@ impl Draw {
         self.causes.push(cause);
         match cause {
             "own_queue" => self.deep_queue(station, dice),
+            "driver_queue" => self.deep_driver(station, dice),
+            "coded_link" => self.coded_link(station, dice),
+            "sleep" if self.number >= LATER_FROM => self.doze(station, dice),
             "scan" => {
                 let (channels, away) = (dice.within(3, 26), dice.within(50, 130));
                 let period = channels * (away + 250) / 1_000 + dice.within(1, 8);
@@ -394,13 +458,101 @@ impl Draw {
         self.watch_one(station, dice);
     }
 
+    /// A driver's queue that is deep, below FQ-CoDel or a queue that is no cause.
+    fn deep_driver(&mut self, station: usize, dice: &mut Dice) {
+        let packets = dice.within(150, 1_500);
+        self.duration_s = 16;
+        self.warmup_s = 6;
+        self.stations[station].snr_db = dice.within(5, 18);
+        let is_up = self.bulk(station, dice);
+        if dice.in_ten(5)
+            && let Some(flow) = self.flows.last_mut()
+        {
+            flow.keys.push_str("tcp = { small_queues = \"off\" }\n");
+        }
+        let above = dice.in_ten(3).then_some(Queue { packets: 100, is_cause: false });
+        if is_up {
+            self.stations[station].driver = Some(packets);
+            self.stations[station].queue = self.stations[station].queue.or(above);
+        } else {
+            self.driver = Some(packets);
+            self.queue = self.queue.or(above);
+        }
+        self.watch_one(station, dice);
+    }
+
+    /// Power save of each kind, and pings that it delays.
+    fn doze(&mut self, station: usize, dice: &mut Dice) {
+        let listen = dice.within(1, 4);
+        let table = match dice.within(0, 4) {
+            0 => format!("kind = \"legacy\"\nlisten_interval = {listen}\n"),
+            1 => {
+                format!("kind = \"legacy\"\nlisten_interval = {listen}\nwake_jitter = \"2460us\"\n")
+            }
+            2 => format!("kind = \"firmware\"\nlisten_interval = {listen}\n"),
+            3 => format!("kind = \"u-apsd\"\nlisten_interval = {listen}\n"),
+            _ => {
+                self.is_ax = true;
+                format!("kind = \"twt\"\nwake_interval = \"{}ms\"\n", dice.within(80, 600))
+            }
+        };
+        self.stations[station].table = Some(("sleep", format!("[node.power_save]\n{table}")));
+        let name = self.stations[station].name;
+        let far = self.wires.server;
+        let ms = dice.within(310, 900);
+        let ends = dice.one_of(&[[far, name], [name, far]]);
+        self.flows.retain(|flow| flow.from != name && flow.to != name);
+        self.flow("push", ends, "ping", format!("interval = \"{ms}ms\"\n"));
+        self.duration_s = 25;
+    }
+
+    /// A coded link that repairs what its wire loses: with too little queue management, with too much
+    /// UDP, or with nothing wrong.
+    fn coded_link(&mut self, station: usize, dice: &mut Dice) {
+        let rate_mbps = dice.within(4, 20);
+        let mut coded =
+            Coded { rate_mbps, loss_percent: dice.within(1, 15), backlog_packets: None };
+        match dice.within(0, 2) {
+            0 => {
+                coded.backlog_packets = Some(dice.within(200, 1_000));
+                self.duration_s = 16;
+                self.warmup_s = 6;
+                self.bulk(station, dice);
+                self.watch_one(station, dice);
+            }
+            1 => {
+                self.causes.pop();
+                self.causes.push("overload");
+                let (name, far) = (self.stations[station].name, self.wires.server);
+                let ends = dice.one_of(&[[name, far], [far, name]]);
+                let keys = |rate: u64| format!("rate = \"{rate}Mb/s\"\n");
+                let rate = rate_mbps * dice.within(12, 30) / 10;
+                self.flow("feed", ends, "udp", String::new());
+                if let Some(flow) = self.flows.last_mut() {
+                    flow.cause = Some(("overload", keys(rate), keys(1)));
+                }
+            }
+            _ => {
+                self.causes.pop();
+            }
+        }
+        self.coded = Some(coded);
+    }
+
     fn slow_station(&mut self, dice: &mut Dice) {
         while self.stations.len() < 3 {
             let used: Vec<&str> = self.stations.iter().map(|it| it.name).collect();
             let name = NAMES.into_iter().find(|name| !used.contains(name)).expect("there are ten");
             let snr_db = dice.within(28, 38);
-            let new =
-                Station { name, snr_db, near_db: None, queue: None, table: None, lossy: None };
+            let new = Station {
+                name,
+                snr_db,
+                near_db: None,
+                queue: None,
+                driver: None,
+                table: None,
+                lossy: None,
+            };
             self.stations.push(new);
         }
         let slow = self.any(dice);
@@ -432,7 +584,10 @@ impl Draw {
             self.bulk(station, dice);
         } else if dice.in_ten(6) {
             self.wires.slow = Some((dice.within(3, 18), dice.within(80, 1_000)));
-            self.bulk(station, dice);
+            let is_up = self.bulk(station, dice);
+            if self.number >= LATER_FROM && dice.in_ten(6) {
+                self.wires.slow_side = Some(if is_up { "down" } else { "up" });
+            }
             self.duration_s = 16;
             self.warmup_s = 6;
         } else {
@@ -453,6 +608,9 @@ impl Draw {
             self.warmup_s,
             self.number + 1
         );
+        if self.is_ax {
+            out.push_str("\n[channel]\nstandard = \"802.11ax\"\n");
+        }
         if let Some(keys) = self.aggregation.filter(|_| has("aggregation")) {
             let _ = write!(out, "\n[node_defaults]\n{keys}");
         }
@@ -468,18 +626,24 @@ impl Draw {
             "\n[[node]]\nname = \"{ap}\"\nrole = \"access-point\"\n{}",
             queue(self.queue)
         );
+        let driver = |packets: Option<u64>| match packets.filter(|_| has("driver_queue")) {
+            Some(packets) => format!("driver_queue = {{ packets = {packets} }}\n"),
+            None => String::new(),
+        };
+        out.push_str(&driver(self.driver));
         if let Some((_, node)) =
             self.stations.iter().find_map(|it| it.lossy.as_ref()).filter(|_| has("retries"))
         {
             out.push_str(node);
         }
         for (index, station) in self.stations.iter().enumerate() {
-            self.station(&mut out, station, index, &queue(station.queue), &has);
+            let queues = queue(station.queue) + &driver(station.driver);
+            self.station(&mut out, station, index, &queues, &has);
         }
         if let Some(crowd) = &self.crowd {
             crowd.write(&mut out, ap, &has);
         }
-        self.wires.write(&mut out, ap, &has);
+        self.wires.write(&mut out, ap, self.coded, &has);
         for flow in &self.flows {
             let Flow { name, from, to, kind, keys, cause } = flow;
             let _ = write!(
@@ -546,18 +710,31 @@ impl Crowd {
 }
 
 impl Wires {
-    fn write(&self, out: &mut String, ap: &str, has: &dyn Fn(Cause) -> bool) {
-        let Self { server, middle, delay_ms, usual_ms, slow, loss_tenths } = self;
+    fn write(&self, out: &mut String, ap: &str, coded: Option<Coded>, has: &dyn Fn(Cause) -> bool) {
+        let Self { server, middle, delay_ms, usual_ms, slow, loss_tenths, slow_side } = self;
         let delay_ms = usual_ms.filter(|_| !has("wire")).unwrap_or(*delay_ms);
         let mut keys = format!("delay = \"{delay_ms}ms\"\n");
-        if let Some((rate, packets)) = slow.filter(|_| has("wire")) {
-            let _ = write!(
-                keys,
+        let slow = slow.filter(|_| has("wire")).map(|(rate, packets)| {
+            format!(
                 "rate = \"{rate}Mb/s\"\nqueue = {{ kind = \"drop-tail\", packets = {packets} }}\n"
-            );
+            )
+        });
+        if slow_side.is_none() {
+            keys.extend(slow.clone());
         }
         if let Some(loss) = loss_tenths.filter(|_| has("wire")) {
             let _ = writeln!(keys, "loss = \"{}.{}%\"", loss / 10, loss % 10);
+        }
+        if let Some(Coded { rate_mbps, loss_percent, .. }) = coded {
+            if slow.is_none() || slow_side.is_some() {
+                let _ = writeln!(keys, "rate = \"{rate_mbps}Mb/s\"");
+            }
+            if !keys.contains("loss") {
+                let _ = writeln!(keys, "loss = \"{loss_percent}%\"");
+            }
+        }
+        if let (Some(side), Some(slow)) = (slow_side, slow) {
+            let _ = write!(keys, "[wire.{side}]\n{slow}");
         }
         let mut wire = |from: &str, to: &str, keys: &str| {
             let _ = write!(out, "\n[[wire]]\nbetween = [\"{from}\", \"{to}\"]\n{keys}");
@@ -571,5 +748,15 @@ impl Wires {
             None => wire(server, ap, &keys),
         }
         let _ = write!(out, "\n[[node]]\nname = \"{server}\"\nrole = \"host\"\n");
+        if let Some(Coded { backlog_packets, .. }) = coded {
+            let near = middle.unwrap_or(ap);
+            let _ = write!(
+                out,
+                "\n[[franc]]\nname = \"coded\"\nends = [\"{server}\", \"{near}\"]\npace = \"5ms\"\n"
+            );
+            if let Some(packets) = backlog_packets.filter(|_| has("coded_link")) {
+                let _ = write!(out, "backlog_target = \"off\"\nbacklog_packets = {packets}\n");
+            }
+        }
     }
 }

@@ -322,7 +322,12 @@ fn nodes_and_links_are_what_the_machines_counted() {
                 wires: vec![(
                     NodeId(0),
                     NodeId(1),
-                    WireStats { packets: 5, queue_drops: 2, lost: 1 },
+                    WireStats {
+                        packets: 5,
+                        queue_drops: 2,
+                        lost: 1,
+                        waited: Duration::from_millis(9),
+                    },
                 )],
             },
         )
@@ -353,6 +358,7 @@ fn nodes_and_links_are_what_the_machines_counted() {
     );
     let wire = document.wires["ap->sta"];
     assert_eq!((wire.packets, wire.queue_drops, wire.packets_lost), (5, 2, 1));
+    assert_eq!(wire.queue_ms, Some(1.5), "9 ms of five packets that came and one that was lost");
     assert_eq!(document.links.len(), 1);
     let link = &document.links["sta->ap"];
     assert_eq!(link.mpdu_error_rate, Some(0.1));

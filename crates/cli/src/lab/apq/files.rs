@@ -8,6 +8,7 @@ use crate::interrupt::Interrupt;
 use crate::lab::page;
 use lasthop_apq::PhaseRecord;
 use lasthop_evidence::plot;
+use lasthop_report::trial::Trials;
 use lasthop_trace::{OutputDir, OutputError, SamplesWriter};
 use std::path::{Path, PathBuf};
 
@@ -59,6 +60,6 @@ impl Files {
         interrupt.check()?;
         let path = directory.path().to_owned();
         directory.commit().map_err(Failure::message)?;
-        page::add(&path, None)
+        page::add(&path, &Trials::default())
     }
 }

@@ -69,6 +69,9 @@ impl Own {
                 finding.remedy.iter().map(|set| format!(" --set {}", quoted(set))).collect();
             if !sets.is_empty() {
                 let _ = write!(out, " Worth a try:{}.", sets.concat());
+                if let Some(why) = &finding.not_tried {
+                    let _ = write!(out, " Not tried, because {why}.");
+                }
             }
             out.push('\n');
         }

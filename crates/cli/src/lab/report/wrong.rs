@@ -1,12 +1,12 @@
 //! Findings as text: those of the document of a run, worst first, each with its remedy in the
-//! model, the result of its trial, and the remedy for real devices.
+//! model, the result of its trial or the reason why it was not tried, and the remedy for real
+//! devices.
 
 use crate::console::{self, Stream};
 use crate::table::wrapped;
 use lasthop_report::finding::often;
-use lasthop_report::page::quoted;
-use lasthop_report::trial::{Number, Trial, Trials};
-use lasthop_trace::{FindingSummary, RunDocument};
+use lasthop_report::page::{quoted, value};
+use lasthop_trace::{FindingSummary, RunDocument, TrialQuantity, TrialSummary};
 use std::fmt::Write;
 
 /// Longest line of a sentence, in columns.
@@ -14,17 +14,11 @@ const WIDTH_MAX: usize = 100;
 /// Title of the section, the same as on the page.
 pub const TITLE: &str = "What is wrong, worst first";
 
-/// Returns the findings of a run. `trials` are the remedies tried; `command` precedes the arguments
-/// of a remedy.
-pub fn of_run(run: &RunDocument, trials: Option<&Trials>, command: &str, stream: Stream) -> String {
+/// Returns the findings of a run. `command` precedes the arguments of a remedy.
+pub fn of_run(run: &RunDocument, command: &str, stream: Stream) -> String {
     let mut out = String::new();
     for (index, finding) in run.findings.iter().enumerate() {
-        let trial = trials.and_then(|trials| trials.with(&finding.remedy));
-        out.push_str(&told(index + 1, finding, "", (trial, command), stream));
-    }
-    if let Some(why) = trials.and_then(|trials| trials.none_because.as_ref()) {
-        let note = format!("Remedies were not tried: {why}.");
-        out.push_str(&stream.dim(&wrapped("  ", &note, width())));
+        out.push_str(&told(index + 1, finding, "", command, stream));
     }
     or_nothing(out)
 }
@@ -38,7 +32,7 @@ pub fn of_set(runs: &[RunDocument], command: &str, stream: Stream) -> String {
         let finding = run.and_then(|run| run.findings.iter().find(|it| it.kind == kind));
         let Some(finding) = finding else { continue };
         let note = format!("In {} of {} runs; in run {}: ", often.runs, runs.len(), often.run);
-        out.push_str(&told(index + 1, finding, &note, (None, command), stream));
+        out.push_str(&told(index + 1, finding, &note, command, stream));
     }
     or_nothing(out)
 }
@@ -55,7 +49,7 @@ fn told(
     index: usize,
     finding: &FindingSummary,
     note: &str,
-    (trial, command): (Option<&Trial>, &str),
+    command: &str,
     stream: Stream,
 ) -> String {
     let text = format!("{}. {note}{}.", finding.title, finding.sentence);
@@ -64,13 +58,14 @@ fn told(
     if !finding.remedy.is_empty() {
         let sets: Vec<String> =
             finding.remedy.iter().map(|set| format!("--set {}", quoted(set))).collect();
-        let lead = match trial {
+        let lead = match &finding.trial {
             None => "Worth a try:",
             Some(trial) if trial.helps => "Tried, and it helps:",
             Some(_) => "Tried, and it does not help:",
         };
         below.push(format!("{lead} {command}{}", sets.join(" ")));
-        below.extend(trial.map(brought));
+        below.extend(finding.trial.as_ref().map(brought));
+        below.extend(finding.not_tried.as_ref().map(|why| format!("Not tried, because {why}.")));
     }
     below.extend(finding.device.as_ref().map(|device| format!("On real devices: {device}.")));
     for line in below {
@@ -82,10 +77,10 @@ fn told(
 }
 
 /// Returns the numbers without and with a remedy.
-fn brought(trial: &Trial) -> String {
-    let number = |number: &Number| {
-        let [before, after] = number.values();
-        format!("{} {after} {} (before: {before})", number.what, number.unit)
+fn brought(trial: &TrialSummary) -> String {
+    let number = |number: &TrialQuantity| {
+        let [before, after] = [number.before, number.after].map(value);
+        format!("{} {after} {} (before: {before})", number.quantity, number.unit)
     };
-    format!("{}.", trial.numbers.iter().map(number).collect::<Vec<_>>().join("; "))
+    format!("{}.", trial.quantities.iter().map(number).collect::<Vec<_>>().join("; "))
 }
