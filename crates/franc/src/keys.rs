@@ -230,8 +230,7 @@ pub(crate) struct PulseSeal {
 /// The content of a [`Pulse`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Vital {
-    /// Number of the other end's symbols, from the first on, of which none is
-    /// missing any more: they arrived, or were given up.
+    /// Number of the other end's symbols that are known, or were given up.
     pub received: u64,
     /// Number of symbols that arrived.
     pub arrived: u64,

@@ -217,7 +217,7 @@ impl Receiver {
         decoder.map_or((0, 0), |decoder| (decoder.rank() as u16, decoder.known() as u16))
     }
 
-    /// Number of symbols that are known or given up, from the first on.
+    /// Number of symbols that are known, or were given up.
     pub fn received(&self) -> u64 {
         let open = self.slots.iter().skip((self.done - self.first) as usize);
         let known: usize = open.map(|slot| slot.known(self.code)).sum();

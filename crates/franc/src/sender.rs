@@ -289,8 +289,11 @@ impl Sender {
         }
         symbols.row_mut(usize::from(index)).copy_from_slice(symbol);
         known[usize::from(index)] = true;
-        if current.symbols[usize::from(index)].is_known {
-            // The block began anew, and the receiver kept this symbol.
+        let symbol = &mut current.symbols[usize::from(index)];
+        if symbol.is_known {
+            // The block began anew, and the receiver kept this symbol. Or that was forged: the
+            // symbol counts as sent, and lost once an acknowledgement lacks it.
+            symbol.is_sent = true;
             return;
         }
         current.fresh += 1;

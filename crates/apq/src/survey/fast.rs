@@ -1,13 +1,13 @@
 //! The fast method: selects the next step from the results so far. Rates are in
 //! packets per second, times in seconds. Leaves out the evaluation of records.
 //!
-//! 1. **The rate.** Short trains of packets, each twice as fast as the last, until
+//! 1. **The rate**: short trains of packets, each twice as fast as the last, until
 //!    one is received slower than sent and is delayed; then bisection, or a better
 //!    estimate if the train shows the capacity of the link, until a train is
 //!    slightly too fast.
-//! 2. **The discipline.** One phase of slight overload (`steady`), which also shows
+//! 2. **The discipline**: one phase of slight overload (`steady`), which also shows
 //!    the length of the queue.
-//! 3. **The capacity.** Bursts: the queue is empty, filled quickly, kept full
+//! 3. **The capacity**: bursts, in which the queue is empty, filled quickly, kept full
 //!    briefly, and empty again; with each packet length in turn, until the
 //!    confidence interval is narrow enough or the time is used up.
 //!

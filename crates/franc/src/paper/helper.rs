@@ -1,6 +1,6 @@
-//! The helper (figure 5). It stores the overheard packets of a block; above the threshold, each
-//! packet adds a credit to its debt. It sends new combinations of received packets, without
-//! decoding. Counts are packets and may be fractions.
+//! The helper (figure 5): stores the overheard packets of a block, and adds a credit to its debt
+//! for each packet above the threshold. The helper pays with new combinations of received packets,
+//! without decoding. Counts are packets and may be fractions.
 //!
 //! As published ([`HelperParameters::published`]) it stays idle for the rest of the
 //! block when its budget is spent, and helps at any cost; packets that the source

@@ -412,9 +412,9 @@ impl Session {
         true
     }
 
-    /// Whether nothing arrives although the other end is heard: somebody with the
-    /// hop key sent false reports to an end or a node between. A new session has no
-    /// trace of them.
+    /// Whether no symbol arrives although the other end is heard: a holder of the hop key sent
+    /// false reports to an end or a node between. Later symbols count as well, until all blocks
+    /// in flight are full. A new session has no trace of the reports.
     pub(super) fn is_stalled(&self, now: Instant) -> bool {
         let Pulses { progress_at, since, .. } = self.pulses;
         let is_bad = self.path.loss.probability() > 0.5;

@@ -24,8 +24,9 @@ struct Forged {
 enum What {
     /// A forged symbol or combination. The sender's oldest block is so far below it.
     Enc { vector: CodedVector, oldest: u32 },
-    /// These blocks have this rank, from the forged one on; all before it are done.
-    Ack { blocks: u32, rank: u16, bits: u16, is_cut: bool, highest: i64, received: i64 },
+    /// These blocks have this rank, from the forged one on; all before it are done. The state
+    /// is that of the sender's own acknowledgements, or another one.
+    Ack { blocks: u32, rank: u16, bits: u16, is_cut: bool, reports: [i64; 2], is_state: bool },
     /// An acknowledgement and a combination.
     Both(Box<What>, Box<What>),
 }
@@ -51,15 +52,16 @@ fn whats() -> impl Strategy<Value = What> {
     };
     let reports = || prop_oneof![Just(0i64), -2_000..2_000i64];
     let ack = || {
-        (0..40u32, prop_oneof![Just(64u16), 0..64u16], 0..=64u16, any::<bool>())
-            .prop_flat_map(move |ack| (Just(ack), reports(), reports()))
-            .prop_map(|((blocks, rank, bits, is_cut), highest, received)| What::Ack {
+        let flags = (any::<bool>(), any::<bool>());
+        (0..40u32, prop_oneof![Just(64u16), 0..64u16], 0..=64u16, flags)
+            .prop_flat_map(move |ack| (Just(ack), [reports(), reports()]))
+            .prop_map(|((blocks, rank, bits, (is_cut, is_state)), reports)| What::Ack {
                 blocks,
                 rank,
                 bits,
                 is_cut,
-                highest,
-                received,
+                reports,
+                is_state,
             })
     };
     prop_oneof![
@@ -90,11 +92,12 @@ fn attacks() -> impl Strategy<Value = Vec<Forged>> {
     )
 }
 
-/// The newest number on a way, and the newest block of its ENCs.
+/// The newest number on a way, the newest block of its ENCs, and the state of its ACKs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Newest {
     number: u32,
     block: u32,
+    state: u16,
 }
 
 impl Stage {
@@ -113,10 +116,10 @@ impl Stage {
             let header = Header::parse(&datagram).expect("nodes say what is sound");
             let newest = newest.entry((header.sender, header.to)).or_default();
             newest.number = newest.number.max(header.number);
-            if let Ok(body) = wire::parse(&datagram, Field::Gf256)
-                && let (_, Some(enc)) = body.into_parts()
-            {
-                newest.block = newest.block.max(enc.block);
+            if let Ok(body) = wire::parse(&datagram, Field::Gf256) {
+                let (ack, enc) = body.into_parts();
+                newest.block = newest.block.max(enc.map_or(0, |enc| enc.block));
+                newest.state = ack.map_or(newest.state, |ack| ack.state);
             }
         }
         newest
@@ -155,7 +158,7 @@ fn forgery(what: &What, of_way: Newest, other: Newest, forged: &Forged) -> Forge
             vector: vector.clone(),
             payload: vec![3; 1_000],
         },
-        What::Ack { blocks, rank, bits, is_cut, highest, received } => {
+        What::Ack { blocks, rank, bits, is_cut, reports: [highest, received], is_state } => {
             let done = block(other.block);
             let report = |block| wire::BlockReport {
                 block,
@@ -174,7 +177,7 @@ fn forgery(what: &What, of_way: Newest, other: Newest, forged: &Forged) -> Forge
             };
             Forgery::Ack(wire::Ack {
                 done,
-                state: 77,
+                state: if *is_state { of_way.state } else { 77 },
                 links: vec![link(1), link(2), link(3)],
                 blocks: (done..done + blocks).map(report).collect(),
                 is_cut: *is_cut,
@@ -244,6 +247,33 @@ fn combinations_of_the_newest_blocks_are_over_two_seconds_after_them() {
         let attack: Vec<Forged> = (0..3).map(forged).collect();
         let after = after(&stage, &attack, 12);
         assert!(is_over(&after, before), "{number}: {after:?} of {before}");
+    }
+}
+
+/// Forged acknowledgements: blocks that are still on their way through the recoder are complete.
+#[test]
+fn acknowledgements_of_missing_blocks_are_over_two_seconds_after_them() {
+    let (_, mut stage) = Stage::all().into_iter().find(|(name, _)| *name == "recoder").expect("it");
+    stage.quiet(Duration::from_secs(2));
+    let before = stage.quiet(Duration::from_secs(2));
+    for is_state in [false, true] {
+        let forged = |time: usize| Forged {
+            what: What::Ack {
+                blocks: 15,
+                rank: 64,
+                bits: 31,
+                is_cut: false,
+                reports: [1_990, 0],
+                is_state,
+            },
+            way: time,
+            block: time as i32 / 2 - 2,
+            number: 239 + time as i64,
+            after_ms: 126,
+        };
+        let attack: Vec<Forged> = (0..6).map(forged).collect();
+        let after = after(&stage, &attack, 12);
+        assert!(is_over(&after, before), "{is_state}: {after:?} of {before}");
     }
 }
 
