@@ -201,7 +201,7 @@ def test_without_a_folder_nothing_stays(cell: lasthop.Scenario) -> None:
         ({"node.sta.count": [0, 3]}, "1 of 2 combinations cannot be"),
         ({"seed": range(10_000), "node.sta.count": range(1, 1_000)}, "at most 1000000 combinations"),
         ({"seed": range(1_000_000)}, "at most 100000 values"),
-        ({"sweep.runs": [1]}, "no run has it"),
+        ({"sweep.runs": [1]}, "not a run"),
         ({"a=b": [1]}, "expected a key"),
     ],
 )

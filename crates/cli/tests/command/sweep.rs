@@ -233,7 +233,7 @@ fn what_cannot_be_is_told_at_once() {
         (&["a=1..1000:1000", "b=1..1000:1000", "c=1..1000:1000"], "1000 * 1000 * 1000"),
         (&["seed=1..100000", "warmup=1ms..2ms:100"], "expected at most 1000000 combinations"),
         (&["seed=1,2", "seed=3"], "varied twice"),
-        (&["sweep.runs=1,2"], "no run has it"),
+        (&["sweep.runs=1,2"], "not a run"),
         (&["node.sta.count=0,1,2000"], "2 of 3 combinations are impossible; nothing was run"),
     ] {
         let errors = vary(values);
