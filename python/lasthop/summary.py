@@ -363,13 +363,18 @@ class _FindingSummary(TypedDict):
 
 
 class FindingSummary(_FindingSummary, total=False):
-    """A problem of a run. The remedy is a proposal; `report` simulates it."""
+    """A problem of a run."""
 
     device: str
     """The remedy on real devices, as a sentence; absent if there is none."""
+    not_tried: str
+    """The reason why the remedy was not tried, as a clause; absent if it was tried, or if there is
+    none."""
     remedy: list[str]
     """Changes of the scenario that may help together, as arguments of `--set`; absent if there are
     none."""
+    trial: TrialSummary
+    """The result of the remedy in virtual time; absent if the remedy was not tried."""
 
 
 FlowKind = Literal["tcp", "udp", "ping", "video", "apq"]
@@ -621,6 +626,31 @@ class TimeSummary(TypedDict):
     """Greatest of the times."""
 
 
+class _TrialQuantity(TypedDict):
+    quantity: str
+    """The flow and its quantity, such as `upload carries`."""
+    unit: str
+    """The unit, `ms` or `Mb/s`."""
+
+
+class TrialQuantity(_TrialQuantity, total=False):
+    """A quantity without a remedy and with it."""
+
+    after: float
+    """The value with the remedy; absent if nothing arrived."""
+    before: float
+    """The value without the remedy; absent if nothing arrived."""
+
+
+class TrialSummary(TypedDict):
+    """The result of a remedy: the scenario without it and with it, in virtual time."""
+
+    helps: bool
+    """Whether the quantity that the finding is about gets better by a tenth or more."""
+    quantities: list[TrialQuantity]
+    """The longest delay and the goodput, where flows have them."""
+
+
 class WaySummary(TypedDict):
     """The counts of a port between the nodes and the machine (`--reach`, `--publish`)."""
 
@@ -667,8 +697,14 @@ class _WireSummary(TypedDict):
 class WireSummary(_WireSummary, total=False):
     """A direction of a wire, after the warm-up."""
 
+    delay_ms: float
+    """Propagation delay in ms at the beginning of the run; absent in documents of earlier
+    versions."""
     queue: QueueSummary
     """Queue before the wire."""
+    queue_ms: float
+    """Mean time that packets waited in the queue before it, in ms; absent without a rate or
+    packets."""
     rate_mbps: float
     """Bit rate in Mb/s at the beginning; absent if it never limits."""
 
