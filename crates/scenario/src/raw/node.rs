@@ -95,7 +95,7 @@ tables! {
         /// 802.11ax, else 1. Most devices have two.
         value streams: Whole<1, 8> = 2;
         /// Older generation than the channel's ([mixed
-        /// cells](model.md#older-stations-among-newer-ones)).
+        /// cells](model.md#mixed-generations)).
         option standard: Standard = "the channel's";
         /// Narrower channel around the primary one.
         option width: ChannelWidth = "the channel's, as far as the standard allows";
