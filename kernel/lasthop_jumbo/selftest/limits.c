@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The decision held against a table. Its figures are worked out by hand from the standard
- * (IEEE 802.11-2020, table 9-25, 9.7.1) and from the drivers' sources, never taken
- * from the code under test. Compiled into the module in debug builds and into a program.
+ * Compares the decision with a table of expected limits. The figures are derived by hand from
+ * the standard (IEEE 802.11-2020, table 9-25, 9.7.1) and from the drivers' sources, not from
+ * the code under test. Debug builds of the module and a program include this file.
  */
 #ifdef __KERNEL__
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -89,7 +89,7 @@ int jumbo_selftest(void)
 		pr_err("selftest: %s: limit %u for reason %d, expected %u for %d\n", row->what,
 		       got.limit_bytes, (int)got.reason, row->limit, (int)row->reason);
 	}
-	/* An HT peer: 12 bits. A VHT peer: what it announces. */
+	/* An HT peer: 12 bits. A VHT peer: its announced limit. */
 	if (jumbo_goes_alone(4095, 0) || !jumbo_goes_alone(4096, 0) ||
 	    jumbo_goes_alone(7991, 11454) || !jumbo_goes_alone(7992, 7991) ||
 	    !jumbo_goes_alone(3896, 3895)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The selftest as a program; exits 1 if a row fails. Not part of the module. */
+/* The selftest as a program. Exits with 1 if a row fails. Not part of the module. */
 #include "../src/limits.h"
 #include "selftest.h"
 

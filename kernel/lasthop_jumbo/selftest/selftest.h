@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* The decision held against a table; run at load in debug builds, and by `make check`. */
+/* A table of expected decisions. Debug builds check it at load, and `make check` as a program. */
 #ifndef LASTHOP_JUMBO_SELFTEST_H
 #define LASTHOP_JUMBO_SELFTEST_H
 
 #if defined(LASTHOP_SELFTEST) || !defined(__KERNEL__)
-/* 0, or -EINVAL after a line for every row that failed. */
+/* Returns 0, or prints a line for each failed row and returns -EINVAL. */
 int jumbo_selftest(void);
 #else
 static inline int jumbo_selftest(void)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What mac80211 drivers are known to do with long MPDUs, from their sources in Linux 6.1
- * and 6.12; only mac80211_hwsim has been run. Bytes, FCS included. A driver is missing
- * here where its firmware decides and no source says how.
+ * Limits of mac80211 drivers for MPDUs, in bytes with the FCS, from the drivers' sources in
+ * Linux 6.1 and 6.12. Only mac80211_hwsim was tested. The table omits drivers whose firmware
+ * sets an undocumented limit.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -25,7 +25,7 @@ static const struct jumbo_driver drivers[] = {
 	{ "rt2800_wmac", 3840, "its receive buffers have 3840 bytes" },
 	/* MWL8K_RX_MAXSZ. */
 	{ "mwl8k", 3800, "its receive buffers have 3800 bytes" },
-	/* rs_more is counted as an error: rxerr_jumbo. */
+	/* The driver counts rs_more as an error: rxerr_jumbo. */
 	{ "ath5k", JUMBO_DRIVER_REFUSES, "it drops what is longer than one receive buffer" },
 	/* DMA0_RX_*_BUFSIZE. */
 	{ "b43", JUMBO_DRIVER_REFUSES, "its receive buffers have 2352 bytes" },
@@ -39,7 +39,7 @@ static const struct jumbo_driver drivers[] = {
 	/* priv->rx_mtu. */
 	{ "p54pci", JUMBO_DRIVER_REFUSES, "its receive buffers have 2352 bytes" },
 	{ "p54usb", JUMBO_DRIVER_REFUSES, "its receive buffers have 2352 bytes" },
-	/* rtl8xxxu_submit_rx_urb(), where it does not aggregate transfers. */
+	/* rtl8xxxu_submit_rx_urb() without aggregated transfers. */
 	{ "rtl8xxxu", JUMBO_DRIVER_REFUSES, "its receive buffers have 2352 bytes" },
 	/* iwl_mvm_tx_skb_non_sta() warns. */
 	{ "iwlwifi", JUMBO_DRIVER_REFUSES, "it warns of data longer than 2304 bytes" },

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Keeps MPDUs that are too long for A-MPDUs out of them (IEEE 802.11-2020, 9.7.1: 4 095
- * bytes between HT stations; what a VHT peer announces). mac80211 marks every frame of a
- * TID with a Block Ack agreement as IEEE80211_TX_CTL_AMPDU, whatever its length. A probe
- * at the entry of its rate control, the last step with the frame in one piece, takes the
- * mark from long ones: they go as MPDUs of their own, within the agreement.
+ * Keeps too long MPDUs out of A-MPDUs (IEEE 802.11-2020, 9.7.1: 4 095 bytes between HT
+ * stations, the announced limit of a VHT peer). mac80211 marks every frame of a TID with a
+ * Block Ack agreement as IEEE80211_TX_CTL_AMPDU, whatever its length. A probe at the entry of
+ * mac80211's rate control, the last step with the frame in one piece, clears the mark of long
+ * frames. The hardware sends them as single MPDUs within the agreement.
  *
- * One of these that is given up leaves a hole in the recipient's reorder buffer, which
- * holds back all that follows until its timer runs out (100 ms in Linux) or the window
- * has passed. Of frames of A-MPDUs drivers say so by IEEE80211_TX_STAT_AMPDU_NO_BACK, and
- * mac80211 moves the recipient's window on by a Block Ack Request (10.25.3). A second
- * probe, where the status of a frame comes back, says it of long ones.
+ * A long frame that is given up leaves a gap in the recipient's reorder buffer. The buffer
+ * then holds later frames until its timer expires (100 ms in Linux) or the window has passed.
+ * For frames of A-MPDUs, drivers report the loss with IEEE80211_TX_STAT_AMPDU_NO_BACK, and
+ * mac80211 moves the recipient's window by a Block Ack Request (10.25.3). A second probe, at
+ * the status report of a frame, sets that flag for long frames.
  *
- * Left out: HE peers without VHT (2.4 GHz) are treated as HT. PHYs whose firmware chooses
- * rates never come here, nor does the status of frames whose headers the hardware made.
- * Without an agreement a long frame that is given up causes a request for nothing, which
- * the recipient ignores or answers by a DELBA.
+ * Limits: HE peers without VHT (2.4 GHz) are treated as HT. The probes see neither frames of
+ * PHYs whose firmware chooses rates, nor the status of frames with headers from the hardware.
+ * Without an agreement, a lost long frame causes a needless request, which the recipient
+ * ignores or answers with a DELBA.
  */
 #include <linux/etherdevice.h>
 #include <linux/ieee80211.h>
@@ -53,7 +53,7 @@ static u32 vht_bytes_max(const struct ieee80211_sta *sta)
 
 NOKPROBE_SYMBOL(vht_bytes_max);
 
-/* The entry of rate_control_get_rate(sdata, sta, txrc). */
+/* Runs at the entry of rate_control_get_rate(sdata, sta, txrc). */
 static int inspect(struct kprobe *probe, struct pt_regs *regs)
 {
 	const struct ieee80211_tx_rate_control *txrc =
@@ -65,12 +65,12 @@ static int inspect(struct kprobe *probe, struct pt_regs *regs)
 
 	if (likely(!(info->flags & IEEE80211_TX_CTL_AMPDU)))
 		return 0;
-	/* Security is added later, by mac80211 or the hardware. */
+	/* mac80211 or the hardware adds security later. */
 	mpdu_bytes = txrc->skb->len + JUMBO_SECURITY_BYTES + JUMBO_FCS_BYTES;
 	if (info->flags & IEEE80211_TX_CTL_HW_80211_ENCAP) {
 		const struct ethhdr *eth = (const void *)txrc->skb->data;
 
-		/* The hardware puts 802.11 and LLC headers in place of Ethernet's. */
+		/* The hardware replaces the Ethernet header with 802.11 and LLC headers. */
 		mpdu_bytes = txrc->skb->len - ETH_HLEN + JUMBO_MPDU_OVERHEAD_BYTES;
 		peer = eth->h_dest;
 		self = NULL;
@@ -87,7 +87,7 @@ static int inspect(struct kprobe *probe, struct pt_regs *regs)
 	sta = ieee80211_find_sta_by_ifaddr(txrc->hw, peer, self);
 	if (!sta || jumbo_goes_alone(mpdu_bytes, vht_bytes_max(sta))) {
 		info->flags &= ~IEEE80211_TX_CTL_AMPDU;
-		/* Frames of an A-MPDU are never fragmented; neither is this one. */
+		/* Frames of an A-MPDU are never fragmented, so this one must not be either. */
 		info->flags |= IEEE80211_TX_CTL_DONTFRAG;
 		this_cpu_inc(alone);
 	}
@@ -97,7 +97,7 @@ static int inspect(struct kprobe *probe, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(inspect);
 
-/* The entry of ieee80211_tx_status_ext(hw, status), by which all statuses come. */
+/* Runs at the entry of ieee80211_tx_status_ext(hw, status), which gets every status. */
 static int inspect_status(struct kprobe *probe, struct pt_regs *regs)
 {
 	const struct ieee80211_tx_status *status =
@@ -106,10 +106,10 @@ static int inspect_status(struct kprobe *probe, struct pt_regs *regs)
 	const struct sk_buff *skb = status->skb;
 	const struct ieee80211_hdr *hdr;
 
-	/* Security is in it, or the hardware adds it: a frame near the limit may be taken for long. */
+	/* The length may already include security, so a frame near the limit may count as long. */
 	if (likely(!skb || !jumbo_goes_alone(skb->len + JUMBO_SECURITY_BYTES + JUMBO_FCS_BYTES, 0)))
 		return 0;
-	/* With one of these it arrived, nobody asked whether, or its own bookkeeping goes on. */
+	/* Acknowledged, without acknowledgement, or handled by mac80211 in another way. */
 	if (info->flags & (IEEE80211_TX_STAT_ACK | IEEE80211_TX_CTL_NO_ACK | IEEE80211_TX_CTL_AMPDU |
 			   IEEE80211_TX_STAT_TX_FILTERED | IEEE80211_TX_STAT_NOACK_TRANSMITTED |
 			   IEEE80211_TX_CTL_HW_80211_ENCAP | IEEE80211_TX_STAT_AMPDU_NO_BACK))
@@ -137,14 +137,14 @@ static unsigned long sum_of(const unsigned long __percpu *counts)
 	return sum;
 }
 
-/* Frames that would have been part of an A-MPDU, and those that could not be looked at. */
+/* Frames kept out of A-MPDUs, and frames that the probe missed. */
 static ssize_t unaggregated_show(struct module_attribute *attr, struct module_kobject *mod,
 				 char *buf)
 {
 	return sysfs_emit(buf, "%lu\n", sum_of(&alone));
 }
 
-/* Those of them that were given up, so that a Block Ack Request followed. */
+/* Lost frames among them, each with a Block Ack Request. */
 static ssize_t unaggregated_lost_show(struct module_attribute *attr, struct module_kobject *mod,
 				      char *buf)
 {
@@ -202,7 +202,7 @@ void jumbo_guard_stop(void)
 		return;
 	running = false;
 	sysfs_remove_files(&THIS_MODULE->mkobj.kobj, attributes);
-	/* Waits for handlers that run. */
+	/* Waits until running handlers return. */
 	unregister_kprobe(&status_probe);
 	unregister_kprobe(&probe);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Interfaces whose limit was raised, or was not and why. The list is kept under RTNL;
- * a spinlock lets sysfs read it, which must not wait for RTNL: whoever removes the files
- * holds it and waits for readers. No reference to a device is held: its unregistration
- * forgets it. Limits are max_mtu of struct net_device, in bytes.
+ * The list of known interfaces: the raised limit, or the reason for a refusal. RTNL protects
+ * the list. A spinlock lets sysfs read it, because readers in sysfs must not wait for RTNL: the
+ * removal of the files holds RTNL and waits for readers. The list holds no reference to a
+ * device; the device's unregistration removes the entry. Limits are max_mtu of
+ * struct net_device, in bytes.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -24,12 +25,12 @@
 struct jumbo_iface {
 	struct list_head list;
 	struct net_device *dev;
-	u32 limit_bytes;		/* what it was raised to */
+	u32 limit_bytes;		/* limit after the decision */
 	u32 limit_before_bytes;
 	u32 mtu_before_bytes;
 	enum jumbo_reason reason;
 	const char *driver_why;
-	bool shown;			/* it has files in sysfs */
+	bool shown;			/* has files in sysfs */
 };
 
 static LIST_HEAD(ifaces);
@@ -153,7 +154,7 @@ void jumbo_iface_add(struct net_device *dev, struct ieee80211_hw *hw,
 
 static void forget(struct jumbo_iface *iface)
 {
-	/* Waits for readers, which take the lock: not under it. */
+	/* Called without the lock: the removal waits for readers, which take the lock. */
 	if (iface->shown)
 		sysfs_remove_group(&iface->dev->dev.kobj, &group);
 	spin_lock(&ifaces_lock);

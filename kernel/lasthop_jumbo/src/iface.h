@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Interfaces whose limit was raised, or refused with a reason; and its restoration. */
+/* Raises the limits of interfaces, keeps the reasons for refusals, and restores the limits. */
 #ifndef LASTHOP_JUMBO_IFACE_H
 #define LASTHOP_JUMBO_IFACE_H
 
 #include <linux/netdevice.h>
 
-/* Limits from the parameters. */
+/* Values of the parameters for one interface. */
 struct jumbo_wish {
 	u32 mtu;
 	bool force;
-	bool guarding;		/* the guard runs */
-	bool named;		/* the allow-list names the PHY */
+	bool guarding;		/* whether the guard runs */
+	bool named;		/* whether the allow-list names the PHY */
 };
 
-/* Numbers of raised and refused interfaces. */
+/* Numbers of interfaces with a raised and with a refused limit. */
 struct jumbo_count {
 	unsigned int raised;
 	unsigned int refused;
 };
 
 /*
- * All of these are called under RTNL. jumbo_iface_add() decides about an interface and
- * raises its limit; one that is known already, because it moved between namespaces,
- * stays as it is. jumbo_iface_forget() is for one that goes away. jumbo_iface_restore_all()
- * gives every interface its limit back, lowers MTUs that exceed it, and forgets them.
+ * All functions require RTNL. jumbo_iface_add() decides about an interface and raises its
+ * limit; it leaves a known interface, which moved between namespaces, unchanged.
+ * jumbo_iface_forget() removes an interface that is unregistered. jumbo_iface_restore_all()
+ * restores the limit of every interface, lowers MTUs above it, and empties the list.
  */
 void jumbo_iface_add(struct net_device *dev, struct ieee80211_hw *hw,
 		     const struct jumbo_wish *wish);

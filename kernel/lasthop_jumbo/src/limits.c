@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The decision how far an interface's MTU may be raised: the least of what is wanted,
- * what the standard allows in and outside A-MPDUs, and what the driver is known to move.
+ * Decides the largest MTU of an interface: the least of the parameter, the limits of the
+ * standard inside and outside A-MPDUs, and the limit of the driver.
  */
 #include "limits.h"
 
@@ -16,7 +16,7 @@ struct jumbo_decision jumbo_decide(u32 mtu, bool force, u32 limit_bytes,
 	struct jumbo_decision decision = { .limit_bytes = mtu, .reason = JUMBO_RAISED };
 	u32 driver = phy->driver_mpdu_bytes_max;
 
-	/* 0 is a monitor interface's: no limit. */
+	/* Monitor interfaces have the value 0: no limit. */
 	if (!limit_bytes || limit_bytes >= mtu)
 		return stay(limit_bytes, JUMBO_ENOUGH);
 	if (!phy->ht)
@@ -29,7 +29,7 @@ struct jumbo_decision jumbo_decide(u32 mtu, bool force, u32 limit_bytes,
 		if (driver == JUMBO_DRIVER_UNKNOWN && !phy->named)
 			return stay(limit_bytes, JUMBO_UNKNOWN);
 		if (driver != JUMBO_DRIVER_UNKNOWN && driver != JUMBO_DRIVER_ANY) {
-			/* A driver in the table moves more than the overhead; be safe. */
+			/* Every driver in the table exceeds it; avoid an underflow. */
 			u32 most = driver > JUMBO_MPDU_OVERHEAD_BYTES ?
 				   driver - JUMBO_MPDU_OVERHEAD_BYTES : 0;
 

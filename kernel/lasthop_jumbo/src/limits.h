@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * The longest packets of an 802.11 interface: pure arithmetic and one decision,
- * compiled into the module and into a program that tests it. Lengths are bytes;
- * a packet is the unit of the MTU, an MPDU the unit on the air, FCS included
- * (IEEE 802.11-2020, 9.2 to 9.7). Independent of the kernel.
+ * Decides the longest packets of an 802.11 interface, by arithmetic without the kernel. The
+ * module and its test program compile the same files. Lengths are in bytes. The MTU limits
+ * packets; an MPDU is the unit on the air, with the FCS (IEEE 802.11-2020, 9.2 to 9.7).
  */
 #ifndef LASTHOP_JUMBO_LIMITS_H
 #define LASTHOP_JUMBO_LIMITS_H
@@ -15,7 +14,7 @@
 typedef unsigned int u32;
 #endif
 
-/* Longest MSDU of its own, and mac80211's limit (table 9-25). */
+/* Longest MSDU outside an A-MSDU (table 9-25), also the limit of mac80211. */
 #define JUMBO_MSDU_BYTES_MAX 2304u
 /* Range of the parameter mtu: above stock, up to the longest A-MSDU (table 9-25). */
 #define JUMBO_MTU_MIN (JUMBO_MSDU_BYTES_MAX + 1)
@@ -31,67 +30,67 @@ typedef unsigned int u32;
 #define JUMBO_SECURITY_BYTES (8u + 16u)
 #define JUMBO_FCS_BYTES 4u
 /*
- * Most bytes of an MPDU beside its packet: QoS Data header 26, fourth address 6,
- * mesh control 18, security 24, LLC and SNAP 8, FCS 4. HT Control is not sent by Linux.
+ * Largest overhead of an MPDU: QoS Data header 26, fourth address 6, mesh control 18,
+ * security 24, LLC and SNAP 8, FCS 4. Linux does not send HT Control.
  */
 #define JUMBO_MPDU_OVERHEAD_BYTES (26u + 6u + 18u + JUMBO_SECURITY_BYTES + 8u + JUMBO_FCS_BYTES)
 /* Longest packet whose MPDU fits into an A-MPDU of HT stations, whatever its header. */
 #define JUMBO_AMPDU_PACKET_BYTES_MAX (JUMBO_HT_AMPDU_MPDU_BYTES_MAX - JUMBO_MPDU_OVERHEAD_BYTES)
 
-/* Longest MPDU of a driver, where it is not a number. */
+/* Special values for the longest MPDU of a driver. */
 #define JUMBO_DRIVER_UNKNOWN 0u
 #define JUMBO_DRIVER_REFUSES 1u
 #define JUMBO_DRIVER_ANY 0xffffffffu
 
 /* Facts about a PHY for the decision. */
 struct jumbo_phy {
-	bool ht;			/* HT in some band: longer units than MSDUs exist */
-	bool aggregates;		/* it sends A-MPDUs */
-	bool guarded;			/* long MPDUs are kept out of its A-MPDUs */
-	bool named;			/* the allow-list names it */
-	bool own_limit;			/* its driver set a limit other than mac80211's */
-	u32 driver_mpdu_bytes_max;	/* or JUMBO_DRIVER_* */
+	bool ht;			/* HT in some band, so A-MSDUs exist */
+	bool aggregates;		/* sends A-MPDUs */
+	bool guarded;			/* the guard keeps long MPDUs out of A-MPDUs */
+	bool named;			/* is in the allow-list */
+	bool own_limit;			/* has a limit of the driver, other than mac80211's */
+	u32 driver_mpdu_bytes_max;	/* in bytes, or JUMBO_DRIVER_* */
 };
 
 enum jumbo_reason {
-	JUMBO_RAISED,			/* to the parameter */
-	JUMBO_RAISED_TO_DRIVER,		/* to what the driver moves */
-	JUMBO_RAISED_TO_AMPDU,		/* to what fits into its A-MPDUs */
-	JUMBO_ENOUGH,			/* the limit is no lower already */
+	JUMBO_RAISED,			/* raised to the parameter */
+	JUMBO_RAISED_TO_DRIVER,		/* raised to the driver's limit */
+	JUMBO_RAISED_TO_AMPDU,		/* raised to the longest packet in its A-MPDUs */
+	JUMBO_ENOUGH,			/* the limit is already as high */
 	JUMBO_NOT_HT,
-	JUMBO_REFUSED,			/* the driver is known not to take longer packets */
+	JUMBO_REFUSED,			/* the driver refuses longer packets */
 	JUMBO_OWN_LIMIT,
-	JUMBO_UNKNOWN,			/* driver of unknown limits, PHY not named */
+	JUMBO_UNKNOWN,			/* driver of unknown limit, PHY not in the list */
 	JUMBO_REASONS
 };
 
 struct jumbo_decision {
-	u32 limit_bytes;		/* largest MTU; that from before if nothing changes */
+	u32 limit_bytes;		/* largest MTU; the old one without a change */
 	enum jumbo_reason reason;
 };
 
 /*
- * The largest MTU for an interface of phy whose largest is limit_bytes, where mtu is
- * wanted. force overrides the limit of the driver, known or not, never the standard.
+ * Returns the largest MTU for an interface of phy with the present limit limit_bytes and the
+ * wanted value mtu. force overrides known and unknown limits of the driver, not the standard.
  */
 struct jumbo_decision jumbo_decide(u32 mtu, bool force, u32 limit_bytes,
 				   const struct jumbo_phy *phy);
 
-/* Whether the reason is one of those that raise. */
+/* Returns whether the reason stands for a raised limit. */
 static inline bool jumbo_raises(enum jumbo_reason reason)
 {
 	return reason <= JUMBO_RAISED_TO_AMPDU;
 }
 
-/* Whether packets of up to mtu make MPDUs that are too long for A-MPDUs of HT stations. */
+/* Returns whether MPDUs with packets of mtu bytes may be too long for A-MPDUs of HT stations. */
 static inline bool jumbo_exceeds_ampdu(u32 mtu)
 {
 	return mtu > JUMBO_AMPDU_PACKET_BYTES_MAX;
 }
 
 /*
- * Whether an MPDU of mpdu_bytes (FCS and security included) stays out of A-MPDUs to a
- * peer: vht_bytes_max is what a VHT peer announces, 0 if it is none.
+ * Returns whether an MPDU of mpdu_bytes (with FCS and security) must stay out of A-MPDUs to a
+ * peer. vht_bytes_max is the announced limit of a VHT peer, 0 for other peers.
  */
 static inline bool jumbo_goes_alone(u32 mpdu_bytes, u32 vht_bytes_max)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * lasthop_jumbo: longer packets on mac80211 interfaces. While it is loaded the largest
- * MTU of these interfaces, present and later ones, is `mtu` bytes or what the standard
- * and the driver allow, instead of 2304. Nobody's MTU changes until somebody sets it.
- * Parameters are fixed at load. Left out: full-MAC drivers, and the receive side, which
- * has no limit of its own in mac80211.
+ * lasthop_jumbo: longer packets on mac80211 interfaces. While the module is loaded, the
+ * largest MTU of present and later interfaces is `mtu` bytes instead of 2304, or the limit of
+ * the standard and the driver. The MTU itself stays until the administrator sets it.
+ * Parameters are fixed at load. Not supported: full-MAC drivers. mac80211 has no separate
+ * limit for reception.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -26,7 +26,7 @@
 #error "lasthop_jumbo needs Linux 6.1 or later"
 #endif
 
-/* No more than a long has bits, see phys_seen. */
+/* At most the number of bits of a long, see phys_seen. */
 #define PHYS_MAX 32
 
 static unsigned int mtu = 4000;
@@ -42,10 +42,10 @@ static bool force;
 module_param(force, bool, 0444);
 MODULE_PARM_DESC(force, "exceed the known limit of the driver");
 
-/* Under RTNL: a bit for each of phys, whether an interface of it was there. */
+/* Under RTNL: one bit for each of phys, set if an interface of that PHY was found. */
 static unsigned long phys_seen;
 static bool guarding;
-/* Under RTNL: the module is about to leave, no interface is raised any more. */
+/* Under RTNL: set before the module unloads, so that no limit is raised any more. */
 static bool leaving;
 
 static bool is_named(const char *phy)
@@ -67,7 +67,7 @@ static void take(struct net_device *dev)
 	struct ieee80211_hw *hw = jumbo_phy_of(dev);
 	struct jumbo_wish wish = { .mtu = mtu, .force = force, .guarding = guarding };
 
-	/* Monitor interfaces have no limit: 0. */
+	/* Monitor interfaces have no limit (0). */
 	if (!hw || !dev->max_mtu)
 		return;
 	wish.named = is_named(wiphy_name(hw->wiphy));
@@ -76,7 +76,7 @@ static void take(struct net_device *dev)
 	jumbo_iface_add(dev, hw, &wish);
 }
 
-/* The kernel announces the present devices, too, when a notifier is registered. */
+/* At registration of a notifier the kernel also announces the present devices. */
 static int notice(struct notifier_block *block, unsigned long event, void *data)
 {
 	struct net_device *dev = netdev_notifier_info_to_dev(data);
@@ -88,7 +88,7 @@ static int notice(struct notifier_block *block, unsigned long event, void *data)
 		take(dev);
 		break;
 	case NETDEV_UNREGISTER:
-		/* One that moves between namespaces is unregistered in the old one only. */
+		/* A device that moves between namespaces remains NETREG_REGISTERED. */
 		if (dev->reg_state != NETREG_REGISTERED)
 			jumbo_iface_forget(dev);
 		break;
@@ -119,7 +119,7 @@ static int check_parameters(void)
 	return 0;
 }
 
-/* Gives everything back; the notifier is still registered and raises nothing more. */
+/* Restores all limits. The notifier is still registered, but raises no further limit. */
 static void leave(void)
 {
 	rtnl_lock();
@@ -168,7 +168,7 @@ static int __init jumbo_init(void)
 static void __exit jumbo_exit(void)
 {
 	leave();
-	/* Announces every device's end to the notifier, which is deaf by now. */
+	/* Announces the end of every device to the notifier, which finds no entries. */
 	unregister_netdevice_notifier(&notifier);
 	jumbo_guard_stop();
 }

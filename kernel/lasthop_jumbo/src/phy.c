@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which interfaces are mac80211's, and what their PHY can do. cfg80211 has interfaces of
- * drivers with a MAC of their own, too (brcmfmac, mwifiex): their private data is not
- * struct ieee80211_hw and is not read as such.
+ * Recognises interfaces of mac80211, and reads the abilities of their PHYs. cfg80211 also has
+ * interfaces of full-MAC drivers (brcmfmac, mwifiex). Their private data is not
+ * struct ieee80211_hw, and is never read as such.
  */
 #include <linux/ieee80211.h>
 #include <linux/kallsyms.h>
@@ -15,9 +15,9 @@
 #include "phy.h"
 
 /*
- * mac80211 marks its wiphys with privid, the address of a variable that it does not
- * export; other drivers have other marks or none. Where the kernel knows variables by
- * name the mark's name decides, else that struct ieee80211_hw refers back to its wiphy.
+ * mac80211 marks its wiphys with privid, the address of a variable that it does not export.
+ * Other drivers have other marks or none. If the kernel resolves names of variables, the name
+ * of the mark decides. Otherwise struct ieee80211_hw must refer back to its wiphy.
  */
 static bool is_marked(const struct wiphy *wiphy)
 {
@@ -76,7 +76,7 @@ struct jumbo_phy jumbo_phy_facts(struct ieee80211_hw *hw, bool named, bool guard
 			phy.ht = true;
 	}
 	phy.aggregates = ieee80211_hw_check(hw, AMPDU_AGGREGATION);
-	/* Firmware that chooses rates or sets A-MPDUs up does not ask the guard. */
+	/* Firmware that chooses rates or sets up A-MPDUs bypasses the guard. */
 	phy.guarded = guarding && !ieee80211_hw_check(hw, HAS_RATE_CONTROL) &&
 		      !ieee80211_hw_check(hw, TX_AMPDU_SETUP_IN_HW);
 	return phy;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The paper's Figure 4, reception by reception: what is decided, which MPDUs
- * have left the reorder buffer, and to where mac80211 has to be moved. Then
- * the edges of Table I. Judged by the paper.
+ * Figure 4 of the paper, reception by reception: the decision, the head of the
+ * reorder buffer, and the new start of mac80211's window. Then the edges of
+ * Table I. All expected values are those of the paper.
  */
 #include "../src/core.h"
 #include "../src/frame.h"
@@ -14,7 +14,7 @@ struct reception {
 	bool good;
 	enum ro_decision decision;
 	u8 retransmissions;
-	/* Afterwards: the head, and to where mac80211 has to be moved; 0: nowhere. */
+	/* Afterwards: the head, and the new start for mac80211; 0: no move. */
 	u16 head;
 	u16 owed;
 };
@@ -90,7 +90,7 @@ static const char *run_table_1(void)
 {
 	static const struct {
 		u32 kbps;
-		/* Receptions until it is marked; 0: never. */
+		/* Receptions until the MPDU is marked; 0: never. */
 		int receptions;
 	} edges[] = {
 		{ 6500, 3 },  { 24999, 3 }, { 25000, 6 },  { 49999, 6 },
@@ -115,7 +115,7 @@ static const char *run_table_1(void)
 	return NULL;
 }
 
-/* Every length of frames, so that a sanitizer sees each access. */
+/* Reads frames of every length, so that a sanitizer checks each access. */
 static const char *run_lengths(void)
 {
 	u8 bytes[RO_FRAME_BYTES];
@@ -130,7 +130,7 @@ static const char *run_lengths(void)
 	bytes[22] = 0x50;
 	bytes[24] = 0;
 	for (length = 0; length <= sizeof(bytes); length++) {
-		/* At the end of the array: one byte beyond it is outside. */
+		/* At the end of the array, so that a byte beyond the frame is outside. */
 		memmove(bytes + sizeof(bytes) - length, bytes, length);
 		frame = ro_frame_read(bytes + sizeof(bytes) - length, length,
 				      length, RO_BODY_AS_SAID);

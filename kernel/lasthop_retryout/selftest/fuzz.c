@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random frames through ro_receive(), as from a driver: three synthetic
- * stations whose agreements come, change and go, frames that are good, failed,
- * cut, encrypted, of any rate and flag, and noise. Nothing reaches mac80211.
- * The counters have to add up meanwhile; what is seen otherwise is the
- * kernel's log. "bench N" lets N good frames come in order.
+ * Sends random frames through ro_receive(), as a driver would. Agreements of
+ * three synthetic stations begin, change and end. Frames are good, failed,
+ * cut, encrypted or noise, with any rate and flag. Nothing reaches mac80211.
+ * The test checks the sums of the counters; other faults show in the kernel's
+ * log. "bench N" delivers N good frames in order.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -20,7 +20,7 @@
 #define BYTES 160
 
 static struct ieee80211_hw fuzz_hw = { .max_rx_aggregation_subframes = 64 };
-/* Who is not in the table is this one, whose address no frame has. */
+/* Station of frames from unknown senders; no frame has its address. */
 static struct ieee80211_sta fuzz_sta = { .addr = { 1 } };
 static const u8 fuzz_receiver[ETH_ALEN] = { 0x02, 0xff, 0, 0, 0, 1 };
 static const u8 fuzz_address[STATIONS][ETH_ALEN] = {
@@ -129,7 +129,7 @@ static bool adds_up(struct ro_station *station)
 		    count->wrong > count->ignored ||
 		    count->unread > count->failed)
 			holds = false;
-		/* What is held or skipped is ahead of the head, never the head. */
+		/* Held and skipped numbers are ahead of the head, never the head. */
 		if (agreement && (agreement->reorder.held |
 				  agreement->reorder.skipped) >>
 					 (agreement->reorder.head % 64) & 1)
@@ -186,7 +186,7 @@ static const char *run(u32 frames)
 	return wrong;
 }
 
-/* Good frames in order, from one station: what most receptions are. */
+/* Good frames of one station in order, the common case. */
 static const char *bench(u32 frames)
 {
 	struct sk_buff *skb = alloc_skb(BYTES, GFP_KERNEL);

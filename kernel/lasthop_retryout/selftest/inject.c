@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * MPDUs for the real mac80211, one after the other, as a driver would deliver
- * them: for each line "SEQUENCE good" or "SEQUENCE bad" that is written to the
- * file inject an MPDU with a TCP segment comes from the station of this host's
- * access point that has an agreement for TID 0 (10.0.0.2 to 10.0.0.1, port 5000
- * plus the number modulo 1000), at MCS 0 in 20 MHz. Reading it gives a line for
- * each of the last write:
+ * Delivers MPDUs to the real mac80211, one after the other, as a driver would.
+ * Each line "SEQUENCE good" or "SEQUENCE bad" in the file inject is one MPDU
+ * with a TCP segment (10.0.0.2 to 10.0.0.1, port 5000 plus the number modulo
+ * 1000), at MCS 0 in 20 MHz. The sender is a station of this host's access
+ * point with an agreement for TID 0. Reading the file returns one line for each
+ * MPDU of the last write:
  *
  *	SEQUENCE KIND DELIVERED MARKED IGNORED
  *
- * with what the interface delivered and the module counted since its begin.
+ * with the packets that the interface delivered, and the module's counters,
+ * since the MPDU.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -42,7 +43,7 @@ static void pick_device(void *data, u8 *mac, struct ieee80211_vif *vif)
 		target->dev = ieee80211_vif_to_wdev(vif)->netdev;
 }
 
-/* Under rcu_read_lock: a station of an access point of this host. */
+/* Under rcu_read_lock: finds a station of an access point of this host. */
 static void pick(struct ro_station *station, void *data)
 {
 	struct target *target = data;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The cases as a program: prints what does not hold; exit status 1 then. */
+/* The cases as a program. Prints a failed case and exits with 1. */
 #include <stdio.h>
 #include "cases.h"
 

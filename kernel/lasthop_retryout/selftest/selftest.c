@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Runs the cases at load: a module that decides wrongly is not loaded. */
+/* Runs the cases at load. If one fails, the module does not load. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/errno.h>

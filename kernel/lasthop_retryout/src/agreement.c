@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Agreements as mac80211 announces them to its driver: tracepoint
- * drv_ampdu_action, whose argument ieee80211_ampdu_params is part of the
- * interface to drivers. It comes before an agreement is used, and before a
- * station is gone.
+ * Follows the agreements that mac80211 announces to its driver, at the
+ * tracepoint drv_ampdu_action. The argument ieee80211_ampdu_params is part of
+ * the interface to drivers. The announcement precedes the use of an agreement,
+ * and the removal of a station.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -31,7 +31,7 @@ static void begin(const struct ieee80211_ampdu_params *params)
 	station = ro_station_of(sta, sta->addr);
 	if (!station)
 		return;
-	/* Whatever comes from now on is known from its beginning. */
+	/* The module knows this agreement from the beginning: no restart. */
 	station->restarted |= BIT(params->tid);
 	ro_station_begin(station, params->tid, params->ssn, params->buf_size);
 }
@@ -73,7 +73,7 @@ static int look_into(struct notifier_block *block, unsigned long action,
 	return NOTIFY_DONE;
 }
 
-/* Called once for each module that is there when it is registered. */
+/* Called once for each module that is loaded at registration. */
 static struct notifier_block modules = { .notifier_call = look_into };
 
 int ro_agreement_start(void)

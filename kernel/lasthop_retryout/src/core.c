@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The decisions of core.h. No division, no floating point; the longest loop
- * runs once over the remembered numbers (at most 1024, 64 in the module).
+ * The decisions of core.h, without division and floating point. The longest
+ * loop runs once over the remembered numbers (at most 1024, 64 in the module).
  */
 #include "core.h"
 
@@ -40,14 +40,14 @@ static void forget(struct ro_core *core, u16 sequence)
 	core->errors[slot] = 0;
 }
 
-/* Makes @sequence one of the remembered numbers; false if it is older than those. */
+/* Remembers @sequence. Returns false if it is older than all remembered. */
 static bool remember(struct ro_core *core, u16 sequence)
 {
 	u16 ahead, back;
 
 	if (!ro_seq_before(core->newest, sequence))
 		return ro_seq_distance(core->newest, sequence) < core->slots;
-	/* Those a whole window back are settled, or the sender could not be here. */
+	/* Numbers a whole window back are settled: the sender has moved on. */
 	ahead = ro_seq_distance(sequence, core->newest);
 	if (ahead > core->slots)
 		ahead = core->slots;
@@ -70,7 +70,7 @@ static void update_rate(struct ro_core *core, u32 kbps)
 	core->kbps_256 = core->kbps_256 - smaller + kbps * weight;
 }
 
-/* What the table says to the smoothed rate; false above its last step. */
+/* Looks up the smoothed rate in the table; false above the last step. */
 static bool retry_out_index(const struct ro_core *core, u8 *index)
 {
 	int i;

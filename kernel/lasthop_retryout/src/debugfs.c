@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two files. summary: NAME VALUE lines, and lines that begin with "warning:".
- * stations: a table with a line for each station and TID that had an
- * agreement; counters go up from the station's first one on.
+ * The file summary has lines NAME VALUE, and lines that begin with "warning:".
+ * The file stations is a table with a line for each station and TID that had an
+ * agreement. Counters include all agreements since the station's first one.
  */
 #include <linux/debugfs.h>
 #include <linux/jiffies.h>

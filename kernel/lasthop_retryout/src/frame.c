@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The reader of frame.h. Every access is behind a comparison with the number
- * of bytes that are there; no loop.
+ * The reader of frame.h. A comparison with the number of present bytes
+ * precedes every access. The code has no loop.
  */
 #include "frame.h"
 
-/* Frame Control, as the little-endian number that it is (9.2.4.1). */
+/* Frame Control, a little-endian number (9.2.4.1). */
 #define FC_TYPE 0x000c
 #define FC_TYPE_CONTROL 0x0004
 #define FC_TYPE_DATA 0x0008
@@ -47,14 +47,14 @@ static u16 big(const u8 *bytes)
 	return bytes[0] << 8 | bytes[1];
 }
 
-/* LLC and SNAP of RFC 1042, in its first six bytes. memcmp() is a loop here. */
+/* First six bytes of LLC and SNAP (RFC 1042). memcmp() would be a loop. */
 static bool is_snap(const u8 *msdu)
 {
 	return big(msdu) == 0xaaaa && big(msdu + 2) == 0x0300 &&
 	       big(msdu + 4) == 0;
 }
 
-/* What an MSDU carries that begins with its LLC and SNAP headers. */
+/* Returns the content of an MSDU that begins with LLC and SNAP headers. */
 static enum ro_content content_of(const u8 *msdu, size_t there)
 {
 	u16 ethertype;

@@ -2,25 +2,25 @@
 /*
  * Reads the fields of a received frame for pseudo retry-out (IEEE 802.11-2020,
  * 9.2.4, 9.3.1.7, 9.3.2): addresses, TID, sequence number, and whether a TCP
- * segment is inside. Any bytes may come: an erroneous frame has arbitrary ones.
- * Not read: mesh headers, fragments of MSDUs, extension headers of IPv6; such
- * content does not count as TCP.
+ * segment is inside. Erroneous frames contain arbitrary bytes, so any input is
+ * valid. Frames with mesh headers, fragments of MSDUs, and extension headers of
+ * IPv6 do not count as TCP.
  */
 #ifndef LASTHOP_RETRYOUT_FRAME_H
 #define LASTHOP_RETRYOUT_FRAME_H
 
 #include "shim.h"
 
-/* Bytes of a frame that suffice: headers up to the protocol of IP. */
+/* Sufficient bytes of a frame: headers up to the protocol of IP. */
 #define RO_FRAME_BYTES 96
 
-/* Bytes that suffice without the content: the longest MAC header. */
+/* Sufficient bytes without the content: the longest MAC header. */
 #define RO_FRAME_HEADER 36
 
 /**
  * enum ro_kind - kinds of frames
- * @RO_FRAME_OTHER: of no concern to a Block Ack agreement
- * @RO_FRAME_DATA: a QoS data frame that an agreement may cover
+ * @RO_FRAME_OTHER: not subject to a Block Ack agreement
+ * @RO_FRAME_DATA: a QoS data frame, possibly within an agreement
  * @RO_FRAME_BAR: a compressed Block Ack Request
  */
 enum ro_kind {
@@ -31,9 +31,9 @@ enum ro_kind {
 
 /**
  * enum ro_content - content of the frame
- * @RO_CONTENT_UNKNOWN: cannot be read: encrypted, or cut off before
+ * @RO_CONTENT_UNKNOWN: not readable: encrypted, or cut
  * @RO_CONTENT_TCP: a TCP segment
- * @RO_CONTENT_OTHER: something else
+ * @RO_CONTENT_OTHER: other content
  */
 enum ro_content {
 	RO_CONTENT_UNKNOWN,
@@ -43,9 +43,9 @@ enum ro_content {
 
 /**
  * enum ro_cipher - encryption of the frame body
- * @RO_BODY_AS_SAID: by the frame's Protected bit
- * @RO_BODY_DECRYPTED: decrypted; the header of the cipher is still there
- * @RO_BODY_STRIPPED: decrypted; the header of the cipher is gone
+ * @RO_BODY_AS_SAID: encrypted if the Protected bit is set
+ * @RO_BODY_DECRYPTED: decrypted, with the header of the cipher
+ * @RO_BODY_STRIPPED: decrypted, without the header of the cipher
  */
 enum ro_cipher {
 	RO_BODY_AS_SAID,
@@ -54,13 +54,13 @@ enum ro_cipher {
 };
 
 /**
- * struct ro_frame - a frame as far as it matters
- * @kind: which kind
- * @content: of a data frame: what is inside
- * @encrypted: of a data frame: its body is encrypted
- * @tid: 0 to 7
+ * struct ro_frame - fields of a frame for the decision
+ * @kind: kind of the frame
+ * @content: content of a data frame
+ * @encrypted: whether the body of a data frame is encrypted
+ * @tid: traffic identifier, 0 to 7
  * @sequence: sequence number, or the start of a Block Ack Request
- * @body: of a data frame: bytes behind its MAC header
+ * @body: bytes of a data frame behind the MAC header
  * @receiver: address 1
  * @transmitter: address 2
  */
@@ -76,7 +76,7 @@ struct ro_frame {
 };
 
 /*
- * Reads a frame of @length bytes of which the first @there are at @bytes.
+ * Reads a frame of @length bytes; the first @there of them are at @bytes.
  */
 struct ro_frame ro_frame_read(const u8 *bytes, size_t there, size_t length,
 			      enum ro_cipher cipher);

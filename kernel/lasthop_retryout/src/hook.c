@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Puts a function in front of ieee80211_rx_napi(), where every driver delivers
- * whose frames mac80211 puts in order, by ftrace as livepatch does it. The
- * function runs as if the driver had called it: not inside of a handler, so
- * mac80211 may be called from it.
+ * Puts a function in front of ieee80211_rx_napi() with ftrace, like livepatch.
+ * Every driver that leaves the reordering to mac80211 delivers frames there.
+ * The function runs as if the driver had called it, not inside a handler, so it
+ * may call mac80211.
  *
- * Needs x86 or another architecture whose ftrace can change the instruction
- * pointer. Not for PREEMPT_RT, where softirqs may sleep.
+ * Requires x86 or another architecture with an ftrace that can change the
+ * instruction pointer. Not for PREEMPT_RT, where softirqs may sleep.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -39,7 +39,7 @@ void ro_hook_deliver(struct ieee80211_hw *hw, struct ieee80211_sta *sta,
 		ro_carry_out(hw, &move, napi);
 }
 
-/* within_module() looks through seven places since 6.4; calls are in one. */
+/* within_module() searches seven regions since 6.4; calls are in one. */
 static __always_inline bool is_own_text(unsigned long ip)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
@@ -52,7 +52,7 @@ static __always_inline bool is_own_text(unsigned long ip)
 static void notrace redirect(unsigned long ip, unsigned long parent_ip,
 			     struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	/* The call of ro_hook_deliver() goes to mac80211. */
+	/* A call from ro_hook_deliver() must reach mac80211. */
 	if (is_own_text(parent_ip))
 		return;
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
@@ -97,7 +97,7 @@ void ro_hook_stop(void)
 	ftrace_free_filter(&hook);
 	/*
 	 * Drivers deliver with bottom halves off, which is a read-side critical
-	 * section: whoever was redirected has returned after this.
+	 * section: after this, all redirected calls have returned.
 	 */
 	synchronize_rcu();
 }

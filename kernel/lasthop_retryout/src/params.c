@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The parameters of params.h. What is out of range is refused, with a line in
- * the log that says what is allowed; the old value stays.
+ * The parameters of params.h. A value out of range is refused: the old value
+ * stays, and the log states the range.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -101,7 +101,7 @@ module_param_cb(table, &table_ops, NULL, 0644);
 MODULE_PARM_DESC(table,
 		 "Steps BELOW_KBPS:RETRANSMISSIONS: below this smoothed data rate in kb/s an MPDU is given up after this number of retransmissions (default: 25000:2,50000:5,100000:8, the paper's Table I)");
 
-/* A whole number between @min and @max, or a line in the log. */
+/* Reads a whole number between @min and @max, or logs the range. */
 static int parse_range(const char *value, const struct kernel_param *kp,
 		       unsigned int min, unsigned int max, unsigned int *number)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Parameters of the module. Those of an agreement (table, weight, dry_run) are
- * taken when it begins: a change is for the agreements after it.
+ * Parameters of the module. An agreement copies table, weight and dry_run when
+ * it begins, so changes apply to later agreements.
  */
 #ifndef LASTHOP_RETRYOUT_PARAMS_H
 #define LASTHOP_RETRYOUT_PARAMS_H
@@ -23,10 +23,10 @@ struct ro_params {
 
 extern struct ro_params ro_params;
 
-/* A copy of the table in force. */
+/* Copies the present table to @table. */
 void ro_params_table(struct ro_table *table);
 
-/* Prints the table as its parameter is written; returns the length. */
+/* Prints the table in the syntax of the parameter; returns the length. */
 int ro_params_print_table(char *buffer, size_t size);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The rates of rate.h, computed by cfg80211 and kept, since most frames of a
- * station have the rate of the one before. cfg80211 warns of what no PHY has,
- * so that is sorted out here. Not known: EHT.
+ * The rates of rate.h. cfg80211 computes them; the last one is stored, because
+ * most frames of a station have the rate of the previous one. cfg80211 warns of
+ * invalid values, so this file rejects them first. EHT is not supported.
  */
 #include <net/cfg80211.h>
 #include "rate.h"

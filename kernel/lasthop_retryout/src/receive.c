@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Frames of receive.h: read, matched with an agreement, decided about by the
- * core. Time per frame is bounded by the window (64): no list is walked but a
+ * Reads received frames, finds their agreement, and asks the core for a
+ * decision. The window (64) bounds the time per frame; the only list is a
  * bucket of stations.
  *
- * Left to mac80211: everything about frames that pass. An MPDU that was marked
- * is skipped in its reorder buffer by moving the window over it, and only when
- * the window begins with it. Filter bits ahead of a gap would be simpler, but
- * mac80211 (6.1 to 6.12) takes such a bit for an MPDU that has waited since
- * the slot was last used, and gives the gap before it up at once.
+ * mac80211 handles all passed frames. The module skips a marked MPDU in
+ * mac80211's reorder buffer by moving the window over it, and only when the
+ * window begins with that MPDU. Filter bits ahead of a gap would be simpler,
+ * but mac80211 (6.1 to 6.12) treats such a bit as an MPDU that has waited since
+ * the last use of the slot, and gives up the gap before it at once.
  */
 #include <linux/jiffies.h>
 #include <linux/netdevice.h>
@@ -18,15 +18,15 @@
 #include "rate.h"
 #include "receive.h"
 
-/* After HZ / 10 mac80211 gives a gap up, by a timer; later here than there. */
+/* mac80211's timer gives up a gap after HZ / 10; here it must be later. */
 #define REORDER_TIMEOUT (HZ / 10 + HZ / 50 + 2)
 
-/* Behind the MAC header: header and MIC of CCMP, LLC and SNAP. */
+/* Overhead behind the MAC header: header and MIC of CCMP, LLC and SNAP. */
 #define ENCRYPTED_OVERHEAD (8 + 8 + 8)
 
 DEFINE_PER_CPU(struct ro_totals, ro_totals);
 
-/* Bytes in front of the frame (radiotap data of drivers); negative: unknown. */
+/* Bytes before the frame (radiotap data of drivers); negative: unknown. */
 static int front_bytes(const struct ieee80211_rx_status *status)
 {
 	int bytes = 0;
@@ -52,7 +52,7 @@ static enum ro_cipher cipher_of(const struct ieee80211_rx_status *status)
 						    RO_BODY_DECRYPTED;
 }
 
-/* Of a frame whose first bytes are not in one piece. */
+/* Reads a frame with its first bytes in several pieces. */
 static noinline struct ro_frame read_pieces(const struct sk_buff *skb,
 					    int front, int there,
 					    enum ro_cipher cipher)
@@ -64,7 +64,7 @@ static noinline struct ro_frame read_pieces(const struct sk_buff *skb,
 	return ro_frame_read(buffer, there, skb->len - front, cipher);
 }
 
-/* Reads the first @bytes_max of a frame: its header, or what is inside, too. */
+/* Reads the first @bytes_max of a frame: the header, or also the content. */
 static bool read_frame(const struct sk_buff *skb,
 		       const struct ieee80211_rx_status *status, int bytes_max,
 		       struct ro_frame *frame)
@@ -85,7 +85,7 @@ static bool read_frame(const struct sk_buff *skb,
 	return frame->kind != RO_FRAME_OTHER;
 }
 
-/* An agreement's rate that is never too low: without one nothing is marked. */
+/* Rate for the table; without a known one, too high for any mark. */
 static u32 kbps_of(struct ro_station *station, struct ro_agreement *agreement,
 		   const struct ieee80211_hw *hw,
 		   const struct ieee80211_rx_status *status)
@@ -135,7 +135,7 @@ static void receive_failed(struct ro_station *station,
 	struct ro_verdict verdict;
 
 	count->failed++;
-	/* Where no sender can be, the number itself is what the air changed. */
+	/* A number outside the sender's range is itself corrupted. */
 	if (ro_seq_distance(frame->sequence, reorder->head) >= reorder->size &&
 	    ro_seq_distance(reorder->head, frame->sequence) > RO_REORDER_MAX) {
 		count->implausible++;
@@ -152,7 +152,7 @@ static void receive_failed(struct ro_station *station,
 		ro_reorder_skip(reorder, frame->sequence);
 }
 
-/* False: not to be delivered. What is inside is read only if it matters. */
+/* Returns false to drop the frame. Reads the content only if necessary. */
 static bool receive_good(struct ro_station *station,
 			 const struct sk_buff *skb,
 			 struct ro_agreement *agreement,
@@ -165,7 +165,7 @@ static bool receive_good(struct ro_station *station,
 
 	if (frame->encrypted)
 		station->encrypts = true;
-	/* Of an A-MSDU that the driver took apart the last one stands for all. */
+	/* Of an A-MSDU that the driver split, only the last part counts. */
 	if (status->flag & RX_FLAG_AMSDU_MORE)
 		return agreement->dry_run ||
 		       !ro_core_is_lost(&agreement->core, frame->sequence);
@@ -203,8 +203,8 @@ static void end_agreement(void *data, u8 *mac, struct ieee80211_vif *vif)
 }
 
 /*
- * Where an agreement from before stands nobody can see: it is ended, once for
- * a station and TID. Without one nothing happens.
+ * Ends an agreement from before the load, whose window is unknown, once for
+ * each station and TID. Without such an agreement the call has no effect.
  */
 static void restart(struct ieee80211_hw *hw, struct ro_station *station,
 		    const struct ro_frame *frame)
@@ -223,7 +223,7 @@ static void restart(struct ieee80211_hw *hw, struct ro_station *station,
 							   end_agreement, &search);
 }
 
-/* A station whose frames were not seen before. */
+/* Handles the first frame of a station. */
 static struct ro_station *meet(struct ieee80211_hw *hw,
 			       struct ieee80211_sta *sta,
 			       const struct ro_frame *frame)
@@ -304,7 +304,7 @@ out:
 	return passes;
 }
 
-/* Packets that GRO holds back are before those that are released now. */
+/* Delivers packets held by GRO, which precede those released now. */
 static void deliver_held_back(struct napi_struct *napi)
 {
 	napi_gro_flush(napi, false);

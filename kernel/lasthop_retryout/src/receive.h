@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What pseudo retry-out does with a received frame, before and after mac80211
- * sees it. Called in softirq, where a driver delivers, one frame at a time for
- * a station.
+ * Handles a received frame before and after mac80211. Runs in the softirq in
+ * which the driver delivers, one frame at a time for a station.
  */
 #ifndef LASTHOP_RETRYOUT_RECEIVE_H
 #define LASTHOP_RETRYOUT_RECEIVE_H
@@ -11,11 +10,11 @@
 #include "station.h"
 
 /**
- * struct ro_totals - of all frames, by CPU
- * @frames: went through the hook
- * @failed: of these: delivered with a failed FCS
- * @foreign: of the failed ones: from no station with an agreement
- * @other_format: of the frames: not of IEEE 802.11, or not readable
+ * struct ro_totals - counters of all frames, for each CPU
+ * @frames: frames through the hook
+ * @failed: frames with a failed FCS
+ * @foreign: failed frames from stations without an agreement
+ * @other_format: frames in another format than IEEE 802.11, or not readable
  */
 struct ro_totals {
 	u64 frames;
@@ -27,10 +26,10 @@ struct ro_totals {
 DECLARE_PER_CPU(struct ro_totals, ro_totals);
 
 /**
- * struct ro_move - a window of mac80211's that has to be moved
- * @due: it has to be
- * @tid: of the agreement
- * @start: to this number
+ * struct ro_move - a due move of mac80211's window
+ * @due: whether a move is due
+ * @tid: TID of the agreement
+ * @start: new start of the window
  * @station: address of the originator
  * @receiver: address of the interface
  */
@@ -43,13 +42,13 @@ struct ro_move {
 };
 
 /*
- * Takes the frame into account. False: it was marked as lost and is not to be
- * delivered. @move is to be carried out once mac80211 has had the frame.
+ * Handles a frame. Returns false if the frame was marked as lost and must be
+ * dropped. The caller carries out @move after mac80211 got the frame.
  */
 bool ro_receive(struct ieee80211_hw *hw, struct ieee80211_sta *sta,
 		struct sk_buff *skb, struct ro_move *move);
 
-/* Moves mac80211's window: what waits behind marked MPDUs is delivered. */
+/* Moves mac80211's window, which delivers MPDUs behind the marked ones. */
 void ro_carry_out(struct ieee80211_hw *hw, const struct ro_move *move,
 		  struct napi_struct *napi);
 

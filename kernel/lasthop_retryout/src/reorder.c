@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The mirror of reorder.h. Bounded: each call moves the head by at most the
- * window, or to a number in one step once nothing waits.
+ * The mirror of reorder.h. Each call moves the head by at most the window, or
+ * in one step if no MPDU waits.
  */
 #include "reorder.h"
 
@@ -10,7 +10,7 @@ static u64 bit_of(u16 sequence)
 	return (u64)1 << (sequence % RO_REORDER_MAX);
 }
 
-/* Passes the head; false if it is awaited. */
+/* Moves the head by one number; false if the buffer waits for it. */
 static bool release_next(struct ro_reorder *reorder)
 {
 	u64 bit = bit_of(reorder->head);

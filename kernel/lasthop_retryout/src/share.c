@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The shares of share.h, learned at the tracepoint netif_receive_skb, from
- * packets of 802.11 interfaces only. A packet that GRO put together counts as
- * its segments.
+ * The shares of share.h, learned at the tracepoint netif_receive_skb, only from
+ * packets of 802.11 interfaces. A packet merged by GRO counts once for each
+ * segment.
  */
 #include <linux/if_arp.h>
 #include <linux/ip.h>
@@ -13,10 +13,10 @@
 #include "share.h"
 #include "station.h"
 
-/* Packets before a share is believed. */
+/* Packets before a share is used. */
 #define SEEN_ENOUGH 16
 
-/* A packet is one part of so many: a share of four fifths seldom looks like nine tenths. */
+/* Inverse weight of a packet: a share of 4/5 seldom appears as 9/10. */
 #define WEIGHT 64
 
 static unsigned int size_class(unsigned int bytes)

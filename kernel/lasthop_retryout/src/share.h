@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How much of what a station sent was TCP, by size of the packet: what is to
- * be expected inside of an encrypted MPDU with an error, which nobody can
- * read. Packets are seen where the stack takes them, decrypted.
+ * Share of TCP in the packets of a station, by packet size. The share predicts
+ * the content of encrypted MPDUs with an error, which are not readable. Packets
+ * are counted after decryption, at the entry of the network stack.
  */
 #ifndef LASTHOP_RETRYOUT_SHARE_H
 #define LASTHOP_RETRYOUT_SHARE_H
@@ -12,23 +12,23 @@
 #define RO_SIZES 4
 
 /**
- * struct ro_share - of one station and TID
- * @tcp: by size: smoothed share of TCP, in 65535ths
- * @seen: by size: packets, up to 255
+ * struct ro_share - share of TCP for one station and TID
+ * @tcp: for each size class: smoothed share of TCP, in 65535ths
+ * @seen: for each size class: number of packets, up to 255
  */
 struct ro_share {
 	u16 tcp[RO_SIZES];
 	u8 seen[RO_SIZES];
 };
 
-/* A packet of @bytes (from its IP header on) was TCP, or was not. */
+/* Learns from a packet of @bytes (from its IP header on). */
 void ro_share_learn(struct ro_share *share, unsigned int bytes, bool is_tcp);
 
-/* Whether an MPDU with a packet of @bytes is to be taken for TCP. */
+/* Returns whether an MPDU with a packet of @bytes counts as TCP. */
 bool ro_share_expects_tcp(const struct ro_share *share, unsigned int bytes,
 			  unsigned int percent);
 
-/* Begins and ends to listen. Without CONFIG_TRACEPOINTS: -ENOENT. */
+/* Start and stop learning. Without CONFIG_TRACEPOINTS: -ENOENT. */
 int ro_share_start(void);
 void ro_share_stop(void);
 

@@ -31,13 +31,13 @@ static inline u16 ro_seq(u32 number)
 	return number & (RO_SEQUENCES - 1);
 }
 
-/* How far @a is ahead of @b, modulo 4096. */
+/* Returns the distance from @b forward to @a, modulo 4096. */
 static inline u16 ro_seq_distance(u16 a, u16 b)
 {
 	return ro_seq(a - b);
 }
 
-/* Whether @a is before @b: less than half of the circle behind it. */
+/* Returns whether @a is before @b: less than half of the range behind it. */
 static inline bool ro_seq_before(u16 a, u16 b)
 {
 	return ro_seq_distance(b, a) - 1u < RO_SEQUENCES / 2 - 1u;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The table of station.h: 256 buckets of RCU lists; writers hold one lock.
+ * The table of station.h: 256 buckets with RCU lists. One lock for writers.
  */
 #include <linux/hashtable.h>
 #include <linux/slab.h>
 #include "params.h"
 #include "station.h"
 
-/* A station that was silent for so long gives its place to another. */
+/* Idle time after which another station may replace an entry. */
 #define IDLE_AFTER (60 * HZ)
 
 static DEFINE_HASHTABLE(stations, 8);
@@ -15,7 +15,7 @@ static DEFINE_SPINLOCK(stations_lock);
 static unsigned int stations_number;
 static u64 stations_refused;
 
-/* Most stations differ in the last four; a list is never longer than the table. */
+/* Most addresses differ in the last four bytes; the table bounds each list. */
 static u32 key_of(const u8 *addr)
 {
 	return addr[2] | addr[3] << 8 | addr[4] << 16 | (u32)addr[5] << 24;
@@ -28,7 +28,7 @@ struct ro_station *ro_station_find(const struct ieee80211_hw *hw,
 
 	hash_for_each_possible_rcu(stations, station, node, key_of(addr))
 		if (ether_addr_equal(station->addr, addr) &&
-		    /* Pairs with ro_station_meet(): its receiver is known. */
+		    /* Pairs with ro_station_meet(): the receiver is set. */
 		    smp_load_acquire(&station->hw) == hw &&
 		    ether_addr_equal(station->receiver, receiver))
 			return station;
@@ -57,7 +57,7 @@ struct ro_station *ro_station_lookup(const struct ieee80211_sta *sta,
 	return NULL;
 }
 
-/* Under stations_lock: whether a station has no agreement. */
+/* Under stations_lock: returns whether a station has no agreement. */
 static bool is_idle(struct ro_station *station)
 {
 	int tid;
@@ -69,8 +69,8 @@ static bool is_idle(struct ro_station *station)
 }
 
 /*
- * Under stations_lock: a station that associates anew has another @sta; its
- * counters go on.
+ * Under stations_lock: updates @sta of a station that associated anew. Its
+ * counters continue.
  */
 static struct ro_station *take_over(const struct ieee80211_sta *sta,
 				    const u8 *addr)
@@ -100,7 +100,7 @@ static void free_station(struct rcu_head *rcu)
 	kfree(station);
 }
 
-/* Under stations_lock. */
+/* Called under stations_lock. */
 static void unlink_station(struct ro_station *station)
 {
 	hash_del_rcu(&station->node);
@@ -108,7 +108,7 @@ static void unlink_station(struct ro_station *station)
 	call_rcu(&station->rcu, free_station);
 }
 
-/* Under stations_lock: takes the place of the station that was idle longest. */
+/* Under stations_lock: replaces the station with the longest idle time. */
 static bool make_place(void)
 {
 	struct ro_station *station, *oldest = NULL;
@@ -241,6 +241,6 @@ void ro_station_clear(void)
 	hash_for_each_safe(stations, bucket, next, station, node)
 		unlink_station(station);
 	spin_unlock_bh(&stations_lock);
-	/* free_station is code of this module. */
+	/* free_station() is in this module, so wait for pending calls. */
 	rcu_barrier();
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The stations whose Block Ack agreements are followed, and what is kept of
- * each: bounded by stations_max, eight TIDs each, forgotten when idle and the
- * place is wanted.
+ * The table of stations with Block Ack agreements, at most stations_max with
+ * eight TIDs each. In a full table, a new station replaces an idle one.
  *
- * A station is found by the addresses of a frame. No pointer into mac80211 is
- * followed: @sta and @hw are compared only.
+ * Lookup uses the addresses of a frame. The pointers @sta and @hw into mac80211
+ * are only compared, never dereferenced.
  */
 #ifndef LASTHOP_RETRYOUT_STATION_H
 #define LASTHOP_RETRYOUT_STATION_H
@@ -21,15 +20,15 @@
 #define RO_TIDS 8
 
 /**
- * struct ro_counters - of one station and TID, from its first agreement on
+ * struct ro_counters - counters of a station and TID since the first agreement
  * @good: MPDUs without error
  * @failed: reports of MPDUs with an error
- * @implausible: of these: outside of the window, not taken into account
- * @unread: of these: not known whether TCP is inside
+ * @implausible: failed MPDUs outside the window, which are ignored
+ * @unread: failed MPDUs with unknown content
  * @marked: MPDUs marked as lost
- * @ignored: MPDUs that came without error after they were marked
- * @wrong: of these: without a TCP segment inside
- * @released: times that mac80211's window was moved
+ * @ignored: MPDUs received without error after the mark
+ * @wrong: ignored MPDUs without a TCP segment
+ * @released: number of moves of mac80211's window
  */
 struct ro_counters {
 	u64 good;
@@ -44,9 +43,9 @@ struct ro_counters {
 
 /**
  * struct ro_agreement - a Block Ack agreement with this host as recipient
- * @core: decides
+ * @core: state of the decisions
  * @reorder: mirror of mac80211's reorder buffer
- * @dry_run: only counts
+ * @dry_run: whether the module only counts
  */
 struct ro_agreement {
 	struct ro_core core;
@@ -54,7 +53,7 @@ struct ro_agreement {
 	bool dry_run;
 };
 
-/* What of a reception status makes its rate, and the rate in kb/s. */
+/* Fields of a reception status that determine the rate, and the rate. */
 struct ro_rate_cache {
 	u64 key;
 	u32 kbps;
@@ -62,28 +61,28 @@ struct ro_rate_cache {
 
 /**
  * struct ro_station - a transmitter with agreements
- * @node: in the table
- * @rcu: frees it
- * @lock: of all below; taken in softirq, so with bottom halves off
- * @agreement: by TID; NULL without
- * @count: by TID
- * @share: by TID: how much of what was delivered is TCP
- * @rate: the last rate
- * @last_seen: jiffies of its last frame or agreement
- * @last_kbps: of its last frame with a known rate; 0 before
- * @addr: its address
- * @receiver: the address at which it was met
- * @sta: compared only
- * @hw: compared only; NULL until a frame comes
- * @restarted: by TID: its agreement from before was ended once
- * @encrypts: frames came that cannot be read
- * @unsupported: its driver reorders by itself
- * @synthetic: of a selftest: nothing is asked of mac80211
+ * @node: entry in the table
+ * @rcu: head for the delayed free
+ * @lock: protects all fields below; taken in softirq, with bottom halves off
+ * @agreement: agreement of each TID, or NULL
+ * @count: counters of each TID
+ * @share: share of TCP in delivered packets of each TID
+ * @rate: last rate
+ * @last_seen: jiffies of the last frame or agreement
+ * @last_kbps: rate of the last frame with a known one, 0 before
+ * @addr: address of the station
+ * @receiver: address of the interface of the first frame
+ * @sta: mac80211's station, only compared
+ * @hw: mac80211's hardware, only compared; NULL before the first frame
+ * @restarted: bit for each TID: an earlier agreement was ended once
+ * @encrypts: whether an encrypted frame came
+ * @unsupported: whether the driver reorders frames
+ * @synthetic: whether a selftest owns the station; mac80211 is not called
  */
 struct ro_station {
 	struct hlist_node node;
 	struct rcu_head rcu;
-	spinlock_t lock; /* of all below */
+	spinlock_t lock; /* protects all fields below */
 	struct ro_agreement *agreement[RO_TIDS];
 	struct ro_counters count[RO_TIDS];
 	struct ro_share share[RO_TIDS];
@@ -100,46 +99,46 @@ struct ro_station {
 	bool synthetic;
 };
 
-/* Under rcu_read_lock: a station that was met at this interface, or NULL. */
+/* Under rcu_read_lock: finds a station known at this interface, or NULL. */
 struct ro_station *ro_station_find(const struct ieee80211_hw *hw,
 				   const u8 *addr, const u8 *receiver);
 
-/* Under rcu_read_lock: any station with this address, or NULL. */
+/* Under rcu_read_lock: finds any station with this address, or NULL. */
 struct ro_station *ro_station_with_address(const u8 *addr);
 
 /*
- * Under rcu_read_lock: the station of mac80211's @sta, made if it is not
- * there; NULL if the table is full of stations that are not idle.
+ * Under rcu_read_lock: finds or creates the entry of mac80211's @sta. Returns
+ * NULL if the table is full and no station is idle.
  */
 struct ro_station *ro_station_of(const struct ieee80211_sta *sta,
 				 const u8 *addr);
 
-/* Under rcu_read_lock: the station of @sta if it is there. */
+/* Under rcu_read_lock: finds the entry of @sta, or NULL. */
 struct ro_station *ro_station_lookup(const struct ieee80211_sta *sta,
 				     const u8 *addr);
 
-/* A frame came from the station to @receiver, an interface of @hw. */
+/* Records a frame of the station to @receiver, an interface of @hw. */
 void ro_station_meet(struct ro_station *station, const struct ieee80211_hw *hw,
 		     const u8 *receiver, bool unsupported);
 
-/* Begins or replaces an agreement; -ENOMEM leaves the TID without. */
+/* Begins or replaces an agreement. With -ENOMEM the TID has none. */
 int ro_station_begin(struct ro_station *station, u8 tid, u16 start, u16 size);
 
-/* Ends an agreement. */
+/* Ends the agreement of a TID. */
 void ro_station_end(struct ro_station *station, u8 tid);
 
 /* Calls @visit for each station, under rcu_read_lock. */
 void ro_station_each(void (*visit)(struct ro_station *station, void *data),
 		     void *data);
 
-/* How many there are, and how many had no place. */
+/* Number of stations, and number of stations without a place. */
 unsigned int ro_station_number(void);
 u64 ro_station_refused(void);
 
 /* Removes a station of a selftest. */
 void ro_station_remove(struct ro_station *station);
 
-/* At unload, when nobody else is here any more. */
+/* Frees the table at unload, after all other users have stopped. */
 void ro_station_clear(void);
 
 #endif

@@ -1,49 +1,51 @@
-//! Where a node takes its neighbour to be: cookies, generations, moves.
+//! The address that a node stores for its neighbour: cookies, generations and moves.
 //!
-//! One node and one neighbour, which is at one of two places and moves between them; a third
-//! place is the attacker's. A cookie is HMAC(secret of the node, place || sender ||
-//! generation): whoever is told it can say it and nobody can guess it. The attacker sends
-//! any HELLO that was ever said, from any place. Left out: the period (a cookie never runs
-//! out here, which is worse than the protocol), the sender in the cookie (one neighbour),
-//! who is asked by a CALL (every place is, at any time), losses and budgets.
+//! The model has one node and one neighbour. The neighbour is at one of two places and moves
+//! between them; the attacker has a third place. A cookie is HMAC(secret of the node, place ||
+//! sender || generation): its receivers can repeat it, and no one can guess it. The attacker
+//! sends any recorded HELLO from any place. The model omits the period of cookies (they never
+//! expire here, which is weaker than the protocol), the sender in the cookie (there is one
+//! neighbour), the choice of places for a CALL (every place gets one at any time), losses and
+//! budgets.
 
 use crate::Model;
 
-/// The neighbour's places, then the attacker's.
+/// Number of places: two of the neighbour, then the attacker's.
 const PLACES: u8 = 3;
+/// Place of the attacker.
 const ATTACKERS: u8 = 2;
-/// Moves of the address in one life of the node.
+/// Moves of the address in one life of the node, at most.
 const MOVES: u8 = 4;
-/// Lives of the node.
+/// Lives of the node: one more than its restarts.
 const LIVES: u8 = 2;
 
-/// A rule that is broken on purpose.
+/// A deliberately broken rule. A search of the variant must find an attack.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Broken {
-    /// None: the protocol.
+    /// The protocol without a broken rule.
     Nothing,
-    /// Any HELLO moves the address.
+    /// The node accepts any HELLO as a move of the address.
     EchoUnchecked,
-    /// A cookie is good for any place.
+    /// The node accepts a cookie from any place.
     PlaceUnbound,
-    /// A cookie is good after a move.
+    /// The node accepts a cookie after a move.
     NoGeneration,
-    /// The node's secret outlives a restart.
+    /// The node keeps its secret across a restart.
     SecretKept,
-    /// The neighbour answers a CALL to the address that the CALL came from.
+    /// The neighbour answers a CALL to its source address.
     CallAnsweredAnywhere,
 }
 
-/// Who attacks.
+/// Abilities of the attacker.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Attacker {
-    /// Has no hop key, but all wires: brings any CALL to the neighbour and any HELLO of it
-    /// to the node.
+    /// The attacker controls all wires and has no hop key. He brings any CALL to the neighbour
+    /// and any HELLO of the neighbour to the node.
     Relay,
-    /// Has the hop key, and sees what is sent to its own place; no other wire.
+    /// The attacker has the hop key, and receives only datagrams to his own place.
     Insider,
-    /// Has no hop key and no wire: sends what it has recorded, also to the neighbour and from
-    /// any address, and sees what is sent to its own place.
+    /// The attacker has no hop key and controls no wire. He sends recorded datagrams from any
+    /// address, also to the neighbour, and receives datagrams to his own place.
     Beside,
 }
 
@@ -57,67 +59,68 @@ struct Cookie {
 /// A HELLO of the neighbour, or one that the attacker forges in its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hello {
-    /// The hop echo.
+    /// Cookie in the field `hop_echo`.
     cookie: Cookie,
-    /// Moves of the address before it was said, restarts among them: history.
+    /// Moves and restarts before the neighbour sent the HELLO: history for the claims.
     moves: u8,
 }
 
-/// The node, its neighbour and what was said.
+/// State of the node, its neighbour and the sent HELLOs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct State {
-    /// The neighbour's.
+    /// Place of the neighbour.
     place: u8,
+    /// Place that the node stores for the neighbour.
     address: u8,
     generation: u8,
     life: u8,
-    /// Moves of the address in all lives, restarts among them: history.
+    /// Moves and restarts in all lives: history for the claims.
     moves: u8,
-    /// Sorted.
+    /// Sent HELLOs in ascending order.
     hellos: Vec<Hello>,
 }
 
 impl State {
-    /// Whether the node takes the neighbour to be where it is, after a move.
+    /// Whether the address is the neighbour's place after at least one move.
     pub fn has_followed(&self) -> bool {
         self.generation > 0 && self.address == self.place
     }
 }
 
-/// An event.
+/// An event of the node, the neighbour or the attacker.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
-    /// The neighbour goes to this place.
+    /// The neighbour moves to this place.
     Go(u8),
-    /// A HELLO arrives from this place.
+    /// A HELLO of the neighbour arrives at the node.
     Hello {
-        /// What is said.
+        /// The received HELLO.
         hello: Hello,
-        /// Its source address.
+        /// Source address of the datagram.
         from: u8,
     },
-    /// The node restarts; it is told the first place again.
+    /// The node restarts with the neighbour's first place as configured address.
     Restart,
 }
 
-/// The model.
+/// The model of one node's address for its neighbour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Address {
-    /// The rule that is broken.
+    /// The rule that is broken, if any.
     pub broken: Broken,
-    /// Who attacks.
+    /// Abilities of the attacker.
     pub attacker: Attacker,
 }
 
 impl Address {
-    /// CALLs go to every place; who hears one and can answer it does.
+    /// Sends CALLs to every place, and records the HELLOs that answer them.
     fn speak(&self, state: &mut State) {
         for place in 0..PLACES {
             let is_told = match self.attacker {
                 Attacker::Relay => true,
                 Attacker::Insider => place == state.place || place == ATTACKERS,
-                // It passes on the CALL that it got. The answer goes to where the neighbour
-                // takes the node to be, unless that rule is broken.
+                // The attacker forwards a CALL that arrived at his place. The neighbour answers
+                // to its stored address of the node, unless that rule is broken.
                 Attacker::Beside => {
                     let is_told = self.broken == Broken::CallAnsweredAnywhere;
                     place == state.place || place == ATTACKERS && is_told
@@ -161,7 +164,7 @@ impl Model for Address {
         }
         for &hello in &state.hellos {
             for from in 0..PLACES {
-                // Where it is taken to be already, nothing moves.
+                // A HELLO from the stored address moves nothing.
                 let is_move = from != state.address && state.generation < MOVES;
                 if is_move && self.is_good(state, hello.cookie, from) {
                     steps.push(Step::Hello { hello, from });

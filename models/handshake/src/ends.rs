@@ -1,25 +1,25 @@
 //! Two ends that share K: ephemeral keys, candidates, current sessions, restarts.
 //!
-//! The attacker has the hop key and all wires: he delivers any HELLO or PULSE that was ever
-//! said to whom it is for, at any time and as often as he likes, and learns K at any time;
-//! then he forges HELLOs with any key and his own. Left out: counters of PULSEs after the
-//! first (each end sends one for each session, nonce 0), data (a PULSE stands for it), times
-//! (a candidate or a session can be dropped at any moment), budgets. What an end can say
-//! without a change of its state it is taken to have said: to know more never hinders the
-//! attacker, and it keeps the number of states small.
+//! The attacker has the hop key and controls all wires. He delivers any sent HELLO or PULSE to
+//! its destination, at any time and any number of times. He learns K at any time, and then
+//! forges HELLOs with known keys and with his own key. The model omits counters of PULSEs after
+//! the first (each end sends one for each session, nonce 0), data (represented by the PULSE),
+//! times (a candidate or a session may end at any moment), and budgets. Ends send every message
+//! that leaves their state unchanged at once. More messages never weaken the attacker, and the
+//! number of states stays small.
 
 use crate::Model;
 
 /// Ephemeral keys of an end over all its lives, at most.
 const KEYS: u8 = 4;
-/// No key: the echo of an ask, or that an end has used all of its keys.
+/// No key: the echo of an ask, or the unused key of an end that has used all its keys.
 const NONE: u8 = 0;
-/// The attacker's own key; an end's are 1..=KEYS and KEYS + 1..=2 * KEYS.
+/// The attacker's key. Keys of the ends are 1..=KEYS and KEYS + 1..=2 * KEYS.
 const ATTACKERS: u8 = 2 * KEYS + 1;
-/// Values of a key.
+/// Number of values of a key, with [`NONE`] and [`ATTACKERS`].
 const WIDTH: u8 = ATTACKERS + 1;
 
-/// Triples of an end and two keys.
+/// A set of triples of an end and two keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 struct Set([u128; 2]);
 const _: () = assert!(WIDTH as u32 * WIDTH as u32 <= u128::BITS);
@@ -49,35 +49,35 @@ fn keys_of(end: usize) -> std::ops::RangeInclusive<u8> {
     first..=first + KEYS - 1
 }
 
-/// A rule that is broken on purpose, so that the checks are seen to fail.
+/// A deliberately broken rule. A search of the variant must find an attack.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Broken {
-    /// None: the protocol.
+    /// The protocol without a broken rule.
     Nothing,
-    /// An ask is taken for fresh.
+    /// An end accepts an ask as fresh.
     AskIsFresh,
-    /// The echo is not compared.
+    /// An end does not compare the echo.
     EchoUnchecked,
-    /// An ephemeral key is kept after a session has begun with it.
+    /// An end keeps an ephemeral key after a session has begun with it.
     EphemeralUsedAgain,
-    /// A candidate is the current session without a PULSE.
+    /// A candidate becomes the current session without a PULSE.
     ConfirmedAtOnce,
-    /// The session's secret depends on the key of the lower end only.
+    /// The session's secret depends only on the key of the lower end.
     OneKeyBound,
     /// Both directions seal with one key.
     OneKeyForBothDirections,
     /// The session's secret comes from K and both public keys.
     NoExchange,
-    /// A replaced session is kept, and taken up again when a PULSE of it is heard.
+    /// An end keeps a replaced session, and resumes it at a PULSE of that session.
     OlderKept,
-    /// A candidate that is replaced is kept, and confirmed when a PULSE of it is heard.
+    /// An end keeps a replaced candidate, and confirms it at a PULSE of that candidate.
     CandidateKept,
-    /// A restarted end has the ephemeral key of its former life.
+    /// A restarted end uses the first ephemeral key of its former life.
     SameKeyAfterRestart,
 }
 
 impl Broken {
-    /// Whether a key makes nothing any more once it is used.
+    /// Whether a used key has no further effect, so that [`Ends::forget`] may remove it.
     fn erases(self) -> bool {
         matches!(
             self,
@@ -94,63 +94,63 @@ impl Broken {
 struct Session {
     own: u8,
     peer: u8,
-    /// K was known to the attacker when it began: nothing is claimed then.
+    /// Whether the attacker knew K when the session began. No claim covers such a session.
     is_exposed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct End {
-    /// The key that makes the next session.
+    /// Key for the next session.
     unused: u8,
-    /// The first key of this life.
+    /// First key of this life.
     first: u8,
     restarts: u8,
     candidate: Option<Session>,
     current: Option<Session>,
-    /// What a broken variant keeps.
+    /// Session that a broken variant keeps instead of erasing it.
     kept: Option<Session>,
-    /// The last session that was current, in any life: history.
+    /// Last current session in any life: history for the claims.
     last: Option<Session>,
 }
 
-/// Both ends, what was said, and what happened.
+/// State of both ends, the sent messages, and the history for the claims.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct State {
     ends: [End; 2],
-    /// (origin, key, echo).
+    /// Sent HELLOs: (origin, key, echo).
     hellos: Set,
-    /// (sender, key of the lower end, key of the higher end).
+    /// Sent PULSEs: (sender, key of the lower end, key of the higher end).
     pulses: Set,
-    /// (end, its key, the peer's key) that were ever candidates.
+    /// All candidates so far: (end, its key, the peer's key).
     begun: Set,
     is_revealed: bool,
 }
 
-/// An event.
+/// An event of an end or of the attacker.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
-    /// The HELLO of the other end with this key and echo arrives.
+    /// A HELLO of the other end arrives.
     Hello {
-        /// Destination.
+        /// End that receives it.
         to: usize,
-        /// The key.
+        /// Ephemeral key in the HELLO.
         key: u8,
-        /// The echo.
+        /// Echoed key, 0 in an ask.
         echo: u8,
     },
     /// A PULSE of the candidate arrives.
     Pulse {
-        /// Destination.
+        /// End that receives it.
         to: usize,
     },
-    /// A PULSE of what a broken variant has kept arrives.
+    /// A PULSE of the session that a broken variant has kept arrives.
     Old {
-        /// Destination.
+        /// End that receives it.
         to: usize,
     },
-    /// The candidate was not confirmed in time.
+    /// The end drops its candidate: no PULSE confirmed it in time.
     DropCandidate(usize),
-    /// The current session was silent for too long.
+    /// The end drops its current session, which was silent for too long.
     DropCurrent(usize),
     /// The end restarts.
     Restart(usize),
@@ -158,16 +158,16 @@ pub enum Step {
     Reveal,
 }
 
-/// The model.
+/// The model of two ends: bounds, broken rule and attacker.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ends {
     /// Ephemeral keys of each end over all its lives, 1 to 4.
     pub keys: u8,
-    /// Restarts of each end.
+    /// Restarts of each end, at most.
     pub restarts: u8,
-    /// The rule that is broken.
+    /// The rule that is broken, if any.
     pub broken: Broken,
-    /// Whether the attacker only reads after he has learned K.
+    /// Whether the attacker stays passive after he has learned K.
     pub is_passive: bool,
 }
 
@@ -177,7 +177,7 @@ impl Ends {
         if key == NONE || key == last { NONE } else { key + 1 }
     }
 
-    /// The PULSE of `session` that `sender` seals, where `end` has the session.
+    /// Returns the PULSE that `sender` seals in `session`, as `end` stores the session.
     fn pulse(&self, end: usize, session: Session, sender: usize) -> Triple {
         let (low, high) =
             if end == 0 { (session.own, session.peer) } else { (session.peer, session.own) };
@@ -186,7 +186,7 @@ impl Ends {
         (sender, low, high)
     }
 
-    /// Whether the attacker can compute the secret.
+    /// Whether the attacker can compute the secret of `session`.
     fn is_open(&self, state: &State, session: Session) -> bool {
         state.is_revealed
             && (session.peer == ATTACKERS
@@ -194,7 +194,7 @@ impl Ends {
                 || self.broken == Broken::OneKeyBound)
     }
 
-    /// Has the ends say what they can say without a change of their state.
+    /// Sends all messages of the ends that leave their state unchanged: asks and answers.
     fn speak(state: &mut State) {
         for end in 0..2 {
             let own = state.ends[end].unused;
@@ -215,8 +215,8 @@ impl Ends {
         }
     }
 
-    /// Forgets what cannot matter any more, so that states are one that differ in it only:
-    /// an end's key below its unused one makes no session, unless it is the candidate's.
+    /// Removes irrelevant details, so that equivalent states become equal. A key of an end below
+    /// its unused one makes no session, unless it is the candidate's.
     fn forget(state: &mut State) {
         let is_dead = |end: usize, key: u8| {
             let end = &state.ends[end];
@@ -301,19 +301,19 @@ impl Ends {
         Ok(())
     }
 
-    /// Whether the attacker has a PULSE of `session`, with which he can convince `to`.
+    /// Whether the attacker has or can forge a PULSE of `session` for `to`.
     fn has_pulse(&self, state: &State, to: usize, session: Session) -> bool {
         state.pulses.has(self.pulse(to, session, 1 - to)) || self.is_open(state, session)
     }
 
-    /// Whether both ends have one session.
+    /// Whether both ends have the same current session.
     pub fn is_agreed(state: &State) -> bool {
         let [a, b] = state.ends.map(|end| end.current);
         a.zip(b).is_some_and(|(a, b)| a.own == b.peer && a.peer == b.own)
     }
 
-    /// Lets the attacker be gone: what is stale runs out, and the ends speak. `None` where
-    /// the bound leaves no key, or where K is known.
+    /// Returns whether the ends agree again without the attacker: they drop their sessions and
+    /// exchange new messages. `None` if an end has no key left, or if the attacker knows K.
     pub fn settles(&self, state: &State) -> Option<bool> {
         if state.is_revealed || state.ends.iter().any(|end| end.unused == NONE) {
             return None;
@@ -377,8 +377,8 @@ impl Model for Ends {
         for (to, end) in state.ends.iter().enumerate() {
             let from = 1 - to;
             if end.unused != NONE {
-                // With K he can say anything; a session with a key that he makes no use
-                // of is no worse than one with his own.
+                // With K the attacker can forge any HELLO. One with his own key covers them
+                // all: a session with another key gives him no more.
                 for key in keys_of(from).chain([ATTACKERS]) {
                     for echo in std::iter::once(NONE).chain(keys_of(to)) {
                         let is_fresh = match self.broken {

@@ -1,11 +1,11 @@
-//! Every run of FRANC's handshake (version 2) within small bounds, against an attacker.
+//! Exhaustive search of FRANC's handshake (version 2) within small bounds, against an attacker.
 //!
-//! A bounded Dolev-Yao search: the cryptography is perfect, every message that was ever
-//! said can be delivered at any time, any number of times, or never. A model is a state, the
-//! steps that are possible in it, and what must hold; [`explore`] goes through every state
-//! that can be reached, breadth first, so that the run it shows is a shortest one. No units.
-//! Left out: time, lengths, budgets and bytes; [`ends`], [`address`] and [`recoder`] say what
-//! else.
+//! The search is a bounded Dolev-Yao analysis. The cryptography is perfect, and the attacker
+//! delivers every sent message at any time, any number of times, or never. A model defines the
+//! states, the possible steps in a state, and the claims. [`explore`] visits every reachable
+//! state breadth first, so the run of a reported attack is a shortest one. All quantities are
+//! counts. The models omit time, lengths, budgets and bytes; [`ends`], [`address`] and
+//! [`recoder`] list further omissions.
 
 #![forbid(unsafe_code)]
 
@@ -16,40 +16,40 @@ pub mod recoder;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-/// Something that takes steps.
+/// A transition system: an initial state, the possible steps, and the claims about them.
 pub trait Model {
-    /// All that decides what can follow, and the history that the checks need.
+    /// State of the system, and the part of the history that the claims refer to.
     type State: Clone + Ord;
-    /// One event.
+    /// An event that leads from one state to another.
     type Step: Copy + Debug;
 
-    /// The state that every run begins in.
+    /// Returns the first state of every run.
     fn initial(&self) -> Self::State;
-    /// Appends the steps that are possible in `state`.
+    /// Appends the possible steps in `state` to `steps`.
     fn steps(&self, state: &Self::State, steps: &mut Vec<Self::Step>);
-    /// The state after `step`, or what the step violates.
+    /// Returns the state after `step`, or the claim that the step violates.
     fn apply(&self, state: &Self::State, step: Self::Step) -> Result<Self::State, &'static str>;
 }
 
-/// What went through all states.
+/// Result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome<Step> {
-    /// Nothing is violated in any of this number of states.
+    /// No reachable state violates a claim.
     Holds {
-        /// States.
+        /// Number of reachable states.
         states: usize,
     },
-    /// A shortest run that violates something.
+    /// A step violates a claim.
     Attack {
-        /// What is violated.
+        /// Description of the violation.
         violation: &'static str,
-        /// The steps, the violating one last.
+        /// Steps of a shortest such run; the last one is the violation.
         run: Vec<Step>,
     },
 }
 
 impl<Step: Debug> Outcome<Step> {
-    /// The number of states; panics with the run if there is an attack.
+    /// Returns the number of reachable states. Panics with the run if the search found an attack.
     #[track_caller]
     pub fn states(&self) -> usize {
         match self {
@@ -58,7 +58,7 @@ impl<Step: Debug> Outcome<Step> {
         }
     }
 
-    /// What is violated; panics if nothing is.
+    /// Returns the description of the violation. Panics if the search found no attack.
     #[track_caller]
     pub fn violation(&self) -> &'static str {
         match self {
@@ -70,15 +70,15 @@ impl<Step: Debug> Outcome<Step> {
 
 type Reached<M> = (<M as Model>::State, Option<(usize, <M as Model>::Step)>);
 
-/// Goes through every state of `model` that can be reached and calls `visit` in each.
-/// Panics at more than `states_max` states: a search that ends early proves nothing.
+/// Visits every reachable state of `model`, calls `visit` for each, and stops at a violation.
+/// Panics at more than `states_max` states, because an incomplete search proves nothing.
 pub fn explore<M: Model>(
     model: &M,
     states_max: usize,
     mut visit: impl FnMut(&M::State),
 ) -> Outcome<M::Step> {
     let mut numbers = BTreeMap::new();
-    // By number: the state, and from which one and by which step it was reached first.
+    // By number: the state, with the number of its predecessor and the step from there.
     let mut reached: Vec<Reached<M>> = Vec::new();
     let initial = model.initial();
     numbers.insert(initial.clone(), 0);

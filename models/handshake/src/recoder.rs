@@ -1,54 +1,54 @@
-//! Which session recoders between two ends take to be the current one.
+//! The current session at recoders between two ends.
 //!
-//! The attacker has no hop key: he delivers any HELLO that was ever said to the recoder that
-//! it is for, from the neighbour's address, as often as he likes. Sessions are numbers in
-//! the order in which they begin (see [`ends`](crate::ends)): the end that asks for the next
-//! one has dropped the older for good, the other announces either until it has confirmed.
-//! A recoder's cookie names its life and a generation of the neighbour. Left out: moves of
-//! addresses (see [`address`](crate::address)), the period of cookies (none runs out here,
-//! which is worse than the protocol), asks and answers that lead to no session, which one
-//! end announces and the other does not.
+//! The attacker has no hop key. He delivers any sent HELLO to the recoder of its destination,
+//! from the neighbour's address, any number of times. Sessions have numbers in the order in
+//! which they begin (see [`ends`](crate::ends)). The end that asks for the next session has
+//! dropped the older one for good; the other end may announce either until it has confirmed.
+//! A recoder's cookie contains its life and a generation of the neighbour. The model omits moves
+//! of addresses (see [`address`](crate::address)), the period of cookies (they never expire here,
+//! which is weaker than the protocol), and asks and answers without a session, which only one
+//! end announces.
 
 use crate::Model;
 
-/// Recoders in a row at most, the first beside end 0, the last beside end 1.
+/// Recoders in a row, at most. The first is beside end 0, the last beside end 1.
 const RECODERS: usize = 3;
-/// The session that all have where [`Claim::Settled`] begins.
+/// Session of all ends and recoders at the start under [`Claim::Settled`].
 const SETTLED: u8 = 1;
 
-/// How recoders treat HELLOs.
+/// The model of recoders in a row: bounds, rules and claim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recoders {
-    /// How many there are in a row, 1 to 3.
+    /// Number of recoders in a row, 1 to 3.
     pub count: usize,
-    /// Restarts of each.
+    /// Restarts of each recoder, at most.
     pub restarts: u8,
-    /// Sessions that the ends begin, at most 8.
+    /// Number of sessions that the ends begin, at most 8.
     pub sessions: u8,
-    /// A new session makes the cookies of before void, as a move does.
+    /// Whether a new session makes all earlier cookies void, as a move does.
     pub is_session_in_generation: bool,
-    /// A HELLO that came without a good hop echo is relayed without one.
+    /// Whether a recoder relays a HELLO without a good hop echo with an empty one.
     pub is_freshness_relayed: bool,
-    /// An announcement counts without a good hop echo: a broken variant.
+    /// Whether an announcement counts without a good hop echo: a broken variant.
     pub is_echo_unchecked: bool,
-    /// One end's announcement is enough: a broken variant.
+    /// Whether one end's announcement is enough: a broken variant.
     pub is_one_enough: bool,
-    /// An end with a candidate announces the candidate only, not its current session, too.
+    /// Whether an end with a candidate announces only the candidate, not its current session.
     pub is_newest_announced: bool,
-    /// What is claimed.
+    /// The claim to check.
     pub claim: Claim,
 }
 
-/// What is claimed of recoders: the more there are in a row, the less.
+/// A claim about recoders. Longer rows have weaker claims.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Claim {
-    /// Both ends announced the session after the recoder had begun, and it never goes back.
-    /// For a recoder that is beside both ends.
+    /// For one recoder between the ends: both ends announced its session after the recoder
+    /// began, and the recoder never returns to an older session.
     BesideBoth,
-    /// It goes back from no session that both ends have. For two in a row.
+    /// For two recoders in a row: no recoder drops a session of both ends for an older one.
     Shared,
-    /// None goes back once all have begun the session that both ends have, and the cookies
-    /// of that time have run out. For any number.
+    /// For any number of recoders: none returns to an older session once all have the session
+    /// of both ends and the cookies from before have expired.
     Settled,
 }
 
@@ -62,7 +62,7 @@ struct Cookie {
 struct End {
     current: u8,
     candidate: Option<u8>,
-    /// The newest session that it has ever begun: a key makes one session.
+    /// Newest session that the end has begun. A key makes one session, so none begins twice.
     newest: u8,
 }
 
@@ -72,16 +72,16 @@ impl End {
     }
 }
 
-/// A HELLO on its way to a recoder.
+/// A HELLO for a recoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hello {
-    /// The end that said it first.
+    /// The end that created the HELLO.
     origin: usize,
-    /// The recoder that it goes to.
+    /// Destination recoder of the HELLO.
     to: usize,
     session: u8,
     echo: Option<Cookie>,
-    /// Lives of the recoders when the origin said it: history.
+    /// Lives of the recoders when the end created the HELLO: history for the claims.
     lives: [u8; RECODERS],
 }
 
@@ -89,24 +89,25 @@ pub struct Hello {
 struct Recoder {
     life: u8,
     generation: u8,
-    /// What came from the side of each end, and whether it was said in this life.
+    /// Last session announced from the side of each end, and whether its origin announced it
+    /// in this life of the recoder.
     announced: [Option<(u8, bool)>; 2],
     session: Option<u8>,
 }
 
-/// Ends, recoders and what was said.
+/// State of the ends, the recoders and the sent HELLOs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct State {
     ends: [End; 2],
     recoders: [Recoder; RECODERS],
-    /// Recoders of which it is settled what was announced before the run begins.
+    /// Number of recoders with chosen announcements before the run ([`Step::Arrange`]).
     arranged: usize,
-    /// Sorted.
+    /// Sent HELLOs in ascending order.
     hellos: Vec<Hello>,
 }
 
 impl State {
-    /// Whether the first recoder has the newest session, and both ends have it.
+    /// Whether the first recoder and both ends have the newest session.
     pub fn is_agreed(&self) -> bool {
         let newest = self.ends[0].newest.max(self.ends[1].newest);
         let is_last = |end: &End| end.current == newest;
@@ -114,23 +115,23 @@ impl State {
     }
 }
 
-/// An event.
+/// An event of an end, a recoder or the attacker.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
-    /// The end drops its session and begins the next.
+    /// The end drops its session and begins the next one.
     Next(usize),
-    /// The end begins the session that the other end has asked for.
+    /// The end begins the newest session of the other end as a candidate.
     Follow(usize),
     /// The end confirms its candidate.
     Confirm(usize),
     /// The end drops its candidate.
     Drop(usize),
-    /// A HELLO arrives.
+    /// A HELLO arrives at its destination.
     Hello(Hello),
     /// The recoder restarts.
     Restart(usize),
-    /// Before the run begins: the next recoder heard the session before it last from the
-    /// side of this end, or of none.
+    /// Before the run: the next recoder last received the older session from the side of this
+    /// end. With `None` it received the settled session from both sides.
     Arrange(Option<usize>),
 }
 
@@ -146,14 +147,14 @@ impl Recoders {
         Some(Cookie { life, generation })
     }
 
-    /// Has the ends announce, with the cookie of the recoder beside them.
+    /// Sends the announcements of both ends, with the cookie of the recoder beside each.
     fn speak(&self, state: &mut State) {
         for origin in 0..2 {
             let to = if origin == 0 { 0 } else { self.count - 1 };
             let End { current, candidate, .. } = state.ends[origin];
             let is_current_said = candidate.is_none() || !self.is_newest_announced;
             let echo = Self::cookie(state, to);
-            // Nobody asks for it where it is not claimed.
+            // Only one claim needs the lives; a constant keeps the number of states small.
             let life = |recoder: Recoder| if self.is_life_claimed() { recoder.life } else { 0 };
             let lives = state.recoders.map(life);
             for session in is_current_said.then_some(current).into_iter().chain(candidate) {
@@ -163,8 +164,8 @@ impl Recoders {
         }
     }
 
-    /// Forgets what cannot matter any more, so that states are one that differ in it only:
-    /// a void cookie is as good as none, and without one a HELLO is relayed or nothing.
+    /// Removes irrelevant details, so that equivalent states become equal. A void cookie has the
+    /// same effect as none. If the empty echo is relayed, a HELLO without a cookie has no effect.
     fn forget(&self, state: &mut State) {
         if self.is_echo_unchecked {
             return;
@@ -248,8 +249,8 @@ impl Model for Recoders {
         let ends = [End::default(); 2];
         let mut state = State { ends, recoders, arranged: 0, hellos: Vec::new() };
         if self.claim == Claim::Settled {
-            // The ends may still confirm it or drop it, and of the session before there are
-            // HELLOs whose cookies have run out.
+            // The ends may still confirm or drop the settled session. HELLOs of the session
+            // before exist, with expired cookies.
             let (current, candidate) = (SETTLED - 1, Some(SETTLED));
             state.ends = [End { current, candidate, newest: SETTLED }; 2];
             for (origin, to) in [(0, 0), (1, self.count - 1)] {
@@ -266,7 +267,7 @@ impl Model for Recoders {
             steps.extend([None, Some(0), Some(1)].map(Step::Arrange));
             return;
         }
-        // Nothing is claimed from there on.
+        // The claim ends when an end drops the settled session.
         if self.claim == Claim::Settled && !state.ends.iter().all(|end| end.has(SETTLED)) {
             return;
         }

@@ -1,4 +1,4 @@
-//! What holds for addresses in every run within the bounds, and that each broken rule is seen.
+//! Claims about addresses in every run within the bounds. The search finds each broken rule.
 
 #![expect(clippy::print_stdout, reason = "states and attacks, shown with --nocapture")]
 

@@ -1,11 +1,11 @@
-//! What holds for two ends in every run within the bounds, and that each broken rule is seen.
+//! Claims about two ends in every run within the bounds. The search finds each broken rule.
 
 #![expect(clippy::print_stdout, reason = "states and attacks, shown with --nocapture")]
 
 use lasthop_model_handshake::ends::{Broken, Ends};
 use lasthop_model_handshake::{Outcome, explore};
 
-/// Enough for the protocol at its bounds, little enough to see that they have grown.
+/// Limit above the protocol's states at its bounds. A larger model panics.
 const STATES_MAX: usize = 6_000_000;
 
 #[track_caller]
@@ -38,7 +38,7 @@ fn the_protocol_holds_in_every_longer_run() {
 
 #[track_caller]
 fn breaks(broken: Broken, violation: &str) {
-    // Of those that need K, the attack that cannot be noticed.
+    // For violations that require K, the search looks for the attack that ends cannot notice.
     let is_passive = violation == OPENS;
     let outcome = explore(&Ends { keys: 3, restarts: 1, broken, is_passive }, STATES_MAX, |_| ());
     assert_eq!(outcome.violation(), violation);

@@ -1,4 +1,4 @@
-//! What holds for recoders in every run within the bounds, and that each broken rule is seen.
+//! Claims about recoders in every run within the bounds. The search finds each broken rule.
 
 #![expect(clippy::print_stdout, reason = "states and attacks, shown with --nocapture")]
 
@@ -10,8 +10,9 @@ const GOES_BACK: &str = "a recoder goes back to an older session";
 const BEFORE_IT_BEGAN: &str = "a recoder begins what was announced before it began";
 const ONE_END: &str = "a recoder begins what one end has not announced";
 
-/// All rules. Version 2 as it was drafted has neither `is_session_in_generation` nor
-/// `is_freshness_relayed` nor `is_newest_announced`: the tests below show the attacks.
+/// One recoder with all rules. `is_session_in_generation`, `is_freshness_relayed` and
+/// `is_newest_announced` are additions to the draft of version 2. The tests below show the
+/// attacks without them.
 const ONE: Recoders = Recoders {
     count: 1,
     restarts: 2,
@@ -84,7 +85,7 @@ fn both_ends_must_announce() {
     breaks(Recoders { is_one_enough: true, ..ONE }, ONE_END);
 }
 
-// What does not hold, so that nobody relies on it.
+// Claims that fail. These tests pin them, so that no code relies on them.
 
 #[test]
 fn beside_another_recoder_an_announcement_may_be_from_before() {

@@ -50,7 +50,7 @@ tables! {
     /// Downlink MU-MIMO of an access point. One PPDU carries packets of the access category that
     /// gained the channel to a group of stations; stations without a recent report are sounded
     /// first. With ofdma too, OFDMA serves the others. Reception follows zero forcing ([the
-    /// model](model.md#several-stations-in-space)).
+    /// model](model.md#several-stations-in-one-ppdu-mu-mimo)).
     RawMuMimo {
         /// Most stations in a PPDU: up to 4 with 802.11ac, up to 8 with 802.11ax.
         value stations: Whole<2, 8> = 4;

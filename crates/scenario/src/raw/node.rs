@@ -94,8 +94,7 @@ tables! {
         /// Spatial streams for sending and receiving: up to 4 with 802.11n, 8 with 802.11ac and
         /// 802.11ax, else 1. Most devices have two.
         value streams: Whole<1, 8> = 2;
-        /// Older generation than the channel's ([mixed
-        /// cells](model.md#older-stations-among-newer-ones)).
+        /// Older generation than the channel's ([mixed cells](model.md#mixed-generations)).
         option standard: Standard = "the channel's";
         /// Narrower channel around the primary one.
         option width: ChannelWidth = "the channel's, as far as the standard allows";
