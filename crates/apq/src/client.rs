@@ -30,8 +30,7 @@ use zeroize::{Zeroize, Zeroizing};
 const RETRY_FIRST: Duration = Duration::from_millis(200);
 /// Upper bound of that delay.
 const RETRY_MAX: Duration = Duration::from_secs(1);
-/// Time that a server that is being started needs until it listens, also on a busy
-/// host.
+/// Time from the start of a server until it listens, also on a busy host.
 const STARTING: Duration = Duration::from_secs(3);
 /// Number of `Stop` messages to a server that does not answer.
 const STOP_TRIES: u32 = 4;

@@ -320,8 +320,8 @@ impl Analysis {
         self.journal.as_mut()?.poll()
     }
 
-    /// Calls `look` with the analysis of another interface in the place of the main one. Returns
-    /// `None` if there is no such interface.
+    /// Calls `look` with the analysis of another interface instead of the main one. Returns `None`
+    /// if there is no such interface.
     pub fn with_interface<T>(
         &mut self,
         interface: u32,

@@ -54,7 +54,7 @@ pub struct Flow {
     pub directions: [Direction; 2],
 }
 
-/// Carrier of a packet, which relates its loss to the air.
+/// Frame that carried a packet, to find the cause of a loss on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carrier {
     /// Whether the MAC only retransmits an earlier frame. Such packets are counted and not

@@ -5,9 +5,9 @@
 //! it, and if all are shorter than many that were sent, the path has become
 //! narrower. Lengths are in bytes.
 //!
-//! Differences from the RFC: the first size is confirmed by the datagrams sent with
-//! it; a path that carries less than [`BASE`] is searched below it, too; the search
-//! is repeated after a minute.
+//! Differences from the RFC: the first size is confirmed by the datagrams sent with it; on a path
+//! that carries less than [`BASE`], the search continues below it; the search is repeated after a
+//! minute.
 
 use crate::wire;
 use alloc::vec::Vec;

@@ -352,9 +352,9 @@ impl PathState {
         (round_trip / CAUTION_ROUND_TRIP.as_secs_f64()).clamp(CAUTION.0, CAUTION.1)
     }
 
-    /// Time that symbols wait for others that the next combination covers, too
-    /// ([`crate::sender::Outlook::gather`]): a small part of the round trip that the combination
-    /// saves.
+    /// Returns the time for which symbols wait for others, so that the next combination covers them
+    /// all ([`crate::sender::Outlook::gather`]): a small part of the round trip that the
+    /// combination saves.
     pub fn gather(&self) -> Duration {
         self.round_trip.least() / GATHER_SHARE
     }
@@ -377,7 +377,7 @@ impl PathState {
         self.late = late;
     }
 
-    /// Time that answers need, late ones included.
+    /// Returns the time within which answers arrive, late ones included.
     pub fn lateness(&self) -> Duration {
         self.round_trip.smoothed() + self.late
     }

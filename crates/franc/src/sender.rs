@@ -11,11 +11,10 @@
 //! wait, and not at all while so many wait that each needless combination delays a
 //! symbol.
 //!
-//! A combination does nothing for symbols sent after it. So the deficit is
-//! estimated for the whole block, and for the symbols after the end of each
-//! combination once that is a fraction of a round trip old: the next combination
-//! then covers others that follow soon, too. At a recoder the symbols are those
-//! that it knows so far, in any order, and its combinations cover everything that
+//! A combination does nothing for symbols sent after it. So the deficit is estimated for the whole
+//! block, and for the symbols after the end of each combination once that is a fraction of a round
+//! trip old: the next combination then also covers others that follow soon. At a recoder the
+//! symbols are those that it knows so far, in any order, and its combinations cover everything that
 //! it received. Leaves out pacing (`hop`, `pace`).
 
 use crate::coded::{Coded, CodedVector};

@@ -69,7 +69,7 @@ pub const SYMBOL_OVERHEAD_BYTES: usize = 2 + 16 + 3;
 
 /// Most block reports in an ACK.
 pub const BLOCK_REPORTS_MAX: usize = 127;
-/// The flag beside their number: there are blocks above them, too.
+/// The flag next to their number: there are further blocks above them.
 const MORE_BLOCKS: u8 = 0x80;
 /// The bits of a report that hold the rank: up to 1 024 symbols. The others hold the
 /// restarts.

@@ -216,7 +216,7 @@ impl Control {
     }
 }
 
-/// Question for the knobs of all nodes, in place of keys and values.
+/// Question for the knobs of all nodes, instead of keys and values.
 pub const ALL: &str = "*";
 
 /// Most groups whose names are listed where their knobs are not.

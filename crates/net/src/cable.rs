@@ -122,7 +122,7 @@ pub struct Cable {
     booked_bytes: u64,
     loss: LossProcess,
     stream: Stream,
-    /// Time that packets waited for the transmitter since [`Cable::clear_stats`].
+    /// Sum of the times for which packets waited for the transmitter, since [`Cable::clear_stats`].
     waited: Duration,
     /// Packets on the way to the far end with their arrival, in order of arrival. The first
     /// `arrived` of them have arrived.

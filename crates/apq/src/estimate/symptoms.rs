@@ -201,7 +201,7 @@ pub fn others_by_length(first: (f64, f64), second: (f64, f64)) -> Option<f64> {
 }
 
 /// Computes [`Symptoms::evenness`] of sorted gaps. In clumps the median is far from the mean,
-/// but in aggregates of 802.11ax, of which one in 256 gaps is a pause.
+/// except in aggregates of 802.11ax, where one gap in 256 is a pause.
 fn evenness(distances: &[f64]) -> Option<f64> {
     /// Largest difference between median and mean of gaps without clumps, relative
     /// to the mean.

@@ -72,7 +72,7 @@ const BURSTS_MANAGED: u32 = 2;
 /// Half width of a confidence interval in packets that is always sufficient.
 const ENOUGH_PACKETS: f64 = 1.0;
 
-/// Time that hosts need per phase in addition to its plan, in seconds.
+/// Time needed by hosts for each phase in addition to its plan, in seconds.
 const PAUSE_S: f64 = 0.5;
 
 /// Share of the allowed time that is planned for.

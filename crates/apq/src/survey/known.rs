@@ -1,7 +1,6 @@
-//! The results so far in one direction. The methods select the next step from them,
-//! and the report is computed from them (`telling`). Rates are in packets per
-//! second, times in seconds unless they are durations. Leaves out the estimates
-//! themselves ([`crate::estimate`]).
+//! The results so far in one direction. The methods select the next step from them, and the report
+//! is computed from them (`telling`). Rates are in packets per second, times in seconds unless they
+//! are durations. The estimates themselves are in [`crate::estimate`].
 
 use super::step::Step;
 use crate::estimate::{

@@ -22,7 +22,7 @@ pub struct Channels {
 pub struct Channel {
     /// Captured frames on the channel.
     pub frames: u64,
-    /// Time that the receiver spent on the channel, in ns.
+    /// Time spent by the receiver on the channel, in ns.
     pub time_ns: u64,
     /// Time on the air of these frames.
     pub airtime: Duration,

@@ -9,8 +9,8 @@
 //!
 //! The drift is the median of slopes (Theil and Sen) of the least differences in windows of time,
 //! for each direction separately. The direction with the steadier least delay has more weight. A
-//! queue that never empties makes the least differences of its own direction vary, and not those of
-//! the other.
+//! queue that never empties makes the least differences vary in its direction, but not in the
+//! other.
 
 /// Most windows of time.
 const WINDOWS_MAX: usize = 64;

@@ -73,7 +73,7 @@ impl Compete {
         (self.segments * SEGMENT_BYTES) as u64
     }
 
-    /// When to test whether the others are still there.
+    /// Returns the instant of the next test for competing traffic.
     pub fn test_at(&self) -> Instant {
         self.test_at
     }

@@ -22,7 +22,7 @@ const WASTED: f64 = 0.22;
 const FAILED: f64 = 0.22;
 /// Share of failed MPDUs from which most transmissions are retransmissions.
 const MOST: f64 = 0.5;
-/// Time that the slowest 1 % wait for retransmissions from which they do, in ms.
+/// Time for which the slowest 1 % wait for retransmissions above which this is a finding, in ms.
 const FAILURES_SLOWEST_MS: f64 = 40.0;
 /// Share of the airtime that a slow station takes at least.
 const SLOW_AIRTIME: f64 = 0.4;

@@ -176,7 +176,7 @@ const FULL: &str = "After absences that were not announced window and A-MPDUs ar
 /// Cause where quantities after a degraded period fail.
 const AT_ONCE: &str = "The access point's queue fills within milliseconds of the last return, and \
                        Minstrel-HT keeps its rates. The cause in the paper is unknown.";
-/// Time that a connection is given to start, in seconds.
+/// Time allowed for a connection to start, in seconds.
 const BEGIN_S: f64 = 5.0;
 /// Time that counts as just after a degraded period, in seconds.
 const AFTER_S: f64 = 10.0;

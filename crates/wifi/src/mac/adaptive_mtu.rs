@@ -27,8 +27,8 @@ const KEPT_SHARE: f64 = 0.9;
 /// an estimate, and rate control has to follow the change.
 const GAIN_MIN: f64 = 1.002;
 const LOSSY_GAIN_MIN: f64 = 1.05;
-/// Number of packets of which one has another length, and the share of lost frames from which such
-/// probes are sent.
+/// One packet in this number has another length, as a probe; and the share of lost frames above
+/// which probes are sent.
 const PROBE_PACKETS: u32 = 64;
 const PROBE_LOSS_MIN: f64 = 0.02;
 /// Weight, in frames, of the prior that frames of zero length are not lost. The prior separates b

@@ -40,8 +40,8 @@ const YOUNG: Duration = Duration::from_secs(1);
 const STALLED: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
 /// Number of pulses in that time that must report no progress.
 const STALLED_PULSES: u32 = 3;
-/// If answers are late, symbols may take this many times as long, with an upper
-/// bound.
+/// If answers are late, this multiple of their lateness replaces a shorter [`STALLED`], up to an
+/// upper bound.
 const STALLED_LATE: u64 = 10;
 const STALLED_LATE_MAX: Duration = Duration::from_secs(6);
 

@@ -11,7 +11,7 @@ const FILE: ScenarioFile = scenario_file!("beyond/scan.toml");
 
 /// The scan of the scenario: when it begins and ends, in s.
 const DEGRADED_S: (f64, f64) = (20.0, 20.0 + 26.0 * 0.311);
-/// Time that a connection is given to start, in s.
+/// Time allowed for a connection to start, in s.
 const BEGIN_S: f64 = 5.0;
 /// Time before and after the scan, in s.
 const AROUND_S: f64 = 10.0;
