@@ -86,7 +86,7 @@ pub struct PhasePlan {
     pub streams: Vec<StreamPlan>,
 }
 
-/// Most streams in a phase.
+/// Largest number of streams in a phase.
 pub const STREAMS_MAX: usize = 32;
 
 impl PhasePlan {

@@ -63,7 +63,7 @@ pub struct ExactConfig {
 /// The parameters of the fast method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FastConfig {
-    /// Most time for one direction, for all packet lengths together.
+    /// Longest time for one direction, for all packet lengths together.
     pub duration_max: Duration,
     /// Sufficient half width of the confidence interval, relative to the mean.
     pub precision: f64,
@@ -101,7 +101,7 @@ pub struct Phase {
 pub struct Progress {
     /// Duration of the phases that are done.
     pub done: Duration,
-    /// Most time that is still needed, without the pauses between phases.
+    /// Longest time that is still needed, without the pauses between phases.
     pub left_max: Duration,
 }
 

@@ -169,9 +169,9 @@ pub struct Heard {
     channels: u64,
 }
 
-/// Most links that are followed.
+/// Largest number of links followed.
 const LINKS_MAX: usize = 16_384;
-/// Most absences of all stations that are kept.
+/// Largest number of absences kept for all stations together.
 const ABSENCES_ALL_MAX: usize = 2 * stations::STATIONS_MAX;
 /// Longest time from a frame to its answer, in ns. A host stamps packets late, and unevenly.
 const ANSWER_NS: u64 = 2_000_000;

@@ -129,9 +129,9 @@ pub struct Malformed {
     pub message: String,
 }
 
-/// Most errors in the list.
+/// Largest number of errors in the list.
 pub const ERRORS_MAX: usize = 1_000;
-/// Most listed packets that were cut when they were captured.
+/// Largest number of listed packets that were cut when they were captured.
 const CUT_LISTED_MAX: u64 = 10;
 /// Time without frames after which a link or a flow is idle, in ns. It exceeds the time after which
 /// any MAC, and nearly every TCP, retransmits. Idle links and flows use less memory.

@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Most seconds of a series that are kept: four hours of seconds with values.
+/// Largest number of seconds kept for a series: four hours of seconds with values.
 pub const SECONDS_MAX: usize = 4 * 3_600;
 
 /// Values by second in ascending order: the latest `MAX` seconds with values.

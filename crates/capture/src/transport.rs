@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 
-/// Most flows that are followed. A new flow takes the place of an idle one; otherwise its packets
-/// are only counted.
+/// Largest number of flows followed. A new flow takes the place of an idle one; otherwise its
+/// packets are only counted.
 pub const FLOWS_MAX: usize = 4_096;
 
 /// All flows of an interface.

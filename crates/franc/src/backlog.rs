@@ -34,9 +34,9 @@ const QUANTUM_BYTES: i64 = 300;
 /// The limits and targets of a backlog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BacklogConfig {
-    /// Most packets over all flows.
+    /// Largest number of packets over all flows.
     pub packets_max: u32,
-    /// Most bytes over all flows.
+    /// Largest number of bytes over all flows.
     pub bytes_max: u32,
     /// Acceptable standing delay; more if answers are late
     /// ([`Backlog::set_latency`]). `None`: a single first-in-first-out queue that

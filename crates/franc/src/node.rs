@@ -133,11 +133,11 @@ pub enum Reason {
 /// Shortest interval of reports about problems.
 const COMPLAINT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Most events that wait for the driver.
+/// Largest number of events that wait for the driver.
 const EVENTS_MAX: usize = 64;
 
-/// Most datagrams that precede all others and wait for the interface. Each is
-/// repeated if it is not answered.
+/// Largest number of datagrams that precede all others and wait for the interface. Each is repeated
+/// if it is not answered.
 const URGENT_MAX: usize = 32;
 
 /// A node of a coded link.

@@ -219,7 +219,7 @@ impl Control {
 /// Question for the knobs of all nodes, instead of keys and values.
 pub const ALL: &str = "*";
 
-/// Most groups whose names are listed where their knobs are not.
+/// Largest number of groups whose names are listed if their knobs are not.
 const NAMES_MAX: usize = 3;
 
 /// The knobs, a line each; without `all` those of nodes that come later are only counted.

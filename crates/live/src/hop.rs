@@ -20,7 +20,7 @@ use lasthop_units::{Duration, Instant, MacAddr};
 use lasthop_wifi::stats::Levels;
 use std::collections::VecDeque;
 
-/// Most deliveries that wait while the machines catch up.
+/// Largest number of deliveries that wait while the machines catch up.
 const WRITE_BATCH: usize = 64;
 /// The longest that the rest of an A-MPDU is on the air after one of its packets was
 /// delivered, whose bytes its event still needs (aPPDUMaxTime; IEEE 802.11-2020, table 19-25).

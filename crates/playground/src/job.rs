@@ -12,7 +12,7 @@ use lasthop_units::{Duration, Instant, Seed};
 /// Longest run, in seconds of the scenario's time.
 pub const DURATION_S_MAX: f64 = 86_400.0;
 
-/// Most readings, one for each flow and node in each interval of the series.
+/// Largest number of readings, one for each flow and node in each interval of the series.
 const READINGS_MAX: f64 = 2e6;
 
 /// A begun run, not yet finished.

@@ -119,7 +119,7 @@ impl Problems {
         .unwrap_or_else(|| key.into())
     }
 
-    /// Most problems that are reported.
+    /// Largest number of problems reported.
     const MAX: usize = 100;
 
     pub fn len(&self) -> usize {

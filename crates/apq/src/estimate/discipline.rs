@@ -81,7 +81,7 @@ const INTERVAL_SPREAD: f64 = 1.6;
 /// counted from a first drop that may be an unrelated loss.
 const LAW_DROPS: (usize, usize) = (16, 200);
 
-/// Fewest refusals that are significant.
+/// Smallest number of refusals that are significant.
 const REFUSALS_MIN: usize = 12;
 
 /// CoDel tolerates a delay above its target for one interval. A delay above this

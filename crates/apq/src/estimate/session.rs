@@ -15,7 +15,7 @@ use crate::plan::StreamKind;
 use crate::report::SessionReport;
 use alloc::vec::Vec;
 
-/// Fewest refusals from which the limit is computed.
+/// Smallest number of refusals from which the limit is computed.
 const REFUSALS_MIN: usize = 8;
 
 /// Occupancies before refusals count as equal within this, in packets and relative:
@@ -31,7 +31,8 @@ const ENTRY_QUANTILE: f64 = 0.97;
 /// indicate a refusal.
 const UNSENT_MAX: f64 = 0.005;
 
-/// Most packets that leave together, with one pause overlooked: the Block Ack window of 802.11ax.
+/// Largest number of packets that leave together, with one pause overlooked: the Block Ack window
+/// of 802.11ax.
 const AGGREGATE_MAX: usize = 2 * 256;
 
 /// A part of a phase, in seconds from the start of the phase.

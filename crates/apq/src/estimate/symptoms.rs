@@ -60,9 +60,9 @@ const VALLEY_MAX: f64 = 0.15;
 /// Smallest distance of the peaks relative to the queueing delay.
 const GAP_MIN: f64 = 0.15;
 
-/// Fewest packets in a part of the full window over which throughput is measured.
+/// Smallest number of packets in a part of the full window over which throughput is measured.
 const PART_PACKETS: f64 = 200.0;
-/// Fewest parts from which steadiness is computed.
+/// Smallest number of parts from which steadiness is computed.
 const PARTS_MIN: usize = 5;
 /// Length of a part in seconds: a twentieth of the window, within these bounds.
 const PART_S: (f64, f64) = (0.25, 1.0);

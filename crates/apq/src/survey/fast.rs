@@ -34,7 +34,7 @@ const NEXT: f64 = 1.35;
 /// Rate of the saturation flow relative to the capacity.
 const SATURATING: f64 = 1.5;
 
-/// Most trains per packet length.
+/// Largest number of trains per packet length.
 const TRAINS_MAX: usize = 14;
 
 /// Duration of a train, and of the times before and after it, in seconds.
@@ -63,7 +63,7 @@ const PLATEAU_S: (f64, f64) = (0.4, 2.0);
 const EMPTY_PACKETS: f64 = 16.0;
 const EMPTY_S: (f64, f64) = (0.35, 0.8);
 
-/// Fewest and most bursts per packet length.
+/// Smallest and largest number of bursts per packet length.
 const BURSTS: (u32, u32) = (3, 12);
 
 /// Number of bursts for a queue with controlled delay: they measure its throughput.

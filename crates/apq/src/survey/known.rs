@@ -22,7 +22,7 @@ const QUEUE_MORE: f64 = 2.0;
 /// Longest wait for a queue to become empty, in seconds.
 pub(super) const SETTLE_MAX_S: f64 = 5.0;
 
-/// Most phases of steady overload: a second one if the first filled no queue.
+/// Largest number of phases of steady overload: a second one if the first filled no queue.
 pub(super) const STEADY_TRIES: u32 = 2;
 
 /// A train was too fast if it was received at less than this share of its rate.

@@ -41,9 +41,9 @@ pub struct BareFrame {
     pub rate: Option<Rate>,
 }
 
-/// Most frames that are kept of one absence: half of them are its first, half its last.
+/// Largest number of frames kept for one absence: half of them are its first, half its last.
 pub const FRAMES_MAX: usize = 64;
-/// Most frames that are kept of all absences of a capture.
+/// Largest number of frames kept for all absences of a capture together.
 pub const BUDGET: u32 = 200_000;
 /// Time before an absence in which a frame may belong to it, in ns: RTS and CTS before its Null
 /// frame.

@@ -29,7 +29,7 @@ const BEACONS_MIN: f64 = 0.1;
 const NEAR_DBM: f64 = -74.0;
 /// Greatest difference of the mean levels of networks of one radio, in dB.
 const LEVELS_ALIKE_DB: f64 = 5.0;
-/// Most networks that are named.
+/// Largest number of networks named.
 const NAMED_MAX: usize = 4;
 
 pub(super) fn find(analysis: &Analysis, heard: &Heard, found: &mut Vec<Finding>) {

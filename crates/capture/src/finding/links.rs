@@ -26,7 +26,7 @@ const FAST_KBPS: u32 = 50_000;
 const BUSY: f64 = 0.3;
 /// Share of missed MPDUs from which it is a finding.
 const MISSES_MIN: f64 = 0.1;
-/// Most links that are named.
+/// Largest number of links named.
 const NAMED_MAX: usize = 3;
 /// Least number of data PPDUs of a station that overlap with others.
 const OVERLAPPED_MIN: u64 = 10;

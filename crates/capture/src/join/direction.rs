@@ -30,7 +30,7 @@ const MARGIN_NS: i64 = 1_000_000_000;
 const AMPDU_NS_MAX: i64 = 5_484_000;
 /// Longest time from an acknowledgement to a segment that it causes, in ns.
 const CAUSED_NS: i64 = 1_000_000;
-/// Most acknowledgements that are remembered.
+/// Largest number of acknowledgements remembered.
 const ACKNOWLEDGED_MAX: usize = 1 << 16;
 
 /// One direction of a flow.

@@ -12,7 +12,7 @@
 //! queue that never empties makes the least differences vary in its direction, but not in the
 //! other.
 
-/// Most windows of time.
+/// Largest number of windows of time.
 const WINDOWS_MAX: usize = 64;
 /// Mean number of packets in a window.
 const WINDOW_PACKETS: usize = 8;

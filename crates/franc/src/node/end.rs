@@ -605,7 +605,7 @@ impl End {
     }
 }
 
-/// Most blocks in flight.
+/// Largest number of blocks in flight.
 fn blocks_max(mode: &Mode) -> u8 {
     match mode {
         Mode::Stream { blocks_max, .. } => *blocks_max,

@@ -84,7 +84,7 @@ pub struct Encoder {
     events: VecDeque<Event>,
 }
 
-/// Most events that wait; further events are discarded.
+/// Largest number of events that wait; further events are discarded.
 const EVENTS_MAX: usize = 64;
 
 impl Encoder {

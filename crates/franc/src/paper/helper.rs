@@ -34,7 +34,7 @@ pub struct HelperParameters {
     /// Standard deviations of losses that the budget allows for ([`Plan::margin`]),
     /// as for the source.
     pub margin: Option<f64>,
-    /// Most blocks that it stores, at least 1; in the paper 1.
+    /// Largest number of blocks that it stores, at least 1; in the paper 1.
     pub blocks_max: u8,
     /// Whether budgets are computed, and end, as in the paper.
     pub published: bool,

@@ -16,8 +16,8 @@ use lasthop_units::{Duration, Instant, MacAddr};
 use nix::errno::Errno;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Most bytes of a captured frame: the longest MPDU (11 454 in VHT and HE, IEEE 802.11-2020,
-/// table 9-25) and a generous radiotap header.
+/// Largest length of a captured frame, in bytes: the longest MPDU (11 454 in VHT and HE, IEEE
+/// 802.11-2020, table 9-25) and a generous radiotap header.
 const FRAME_BYTES_MAX: usize = 11_454 + 546;
 /// Batches of frames that a turn receives, each of one system call.
 const BATCHES_MAX: usize = 4;

@@ -12,7 +12,7 @@ use super::*;
 use lasthop_packet::ip::checksum::{fold, pseudo_header, sum};
 use lasthop_packet::ip::ipv4::set_checksum;
 
-/// Most flows whose segments are collected at a time.
+/// Largest number of flows whose segments are collected at a time.
 const FLOWS_MAX: usize = 8;
 
 /// The kinds of segments that the kernel takes merged.

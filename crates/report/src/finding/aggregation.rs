@@ -17,7 +17,7 @@ const BACKLOG: f64 = 2.0;
 const NEAR: f64 = 0.6;
 /// Share of the airtime of data that such a link has at least: below it is the way back.
 const AIRTIME: f64 = 0.1;
-/// Fewest data PPDUs for a finding.
+/// Smallest number of data PPDUs for a finding.
 const PPDUS_MIN: u64 = 500;
 
 /// The link with short aggregates that has most PPDUs.

@@ -35,7 +35,7 @@ const SLOW_RATE: f64 = 2.5;
 /// Wait of the slowest 1 % in the queue of the hop, in ms, below which a slow station harms no
 /// other station.
 const SLOW_QUEUE_MS: f64 = 15.0;
-/// Fewest data PPDUs for a finding.
+/// Smallest number of data PPDUs for a finding.
 const PPDUS_MIN: u64 = 50;
 
 /// Collisions, and waiting for the channel.

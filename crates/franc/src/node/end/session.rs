@@ -85,7 +85,7 @@ const SPARSE_LOSS: f64 = 0.01;
 const COPIES_MAX: u8 = 4;
 /// Time after which a silent helper is gone.
 const HELPER_SILENCE_MAX: Duration = Duration::from_millis(500);
-/// Most helpers on a hop.
+/// Largest number of helpers on a hop.
 const HELPERS_MAX: usize = 2;
 
 /// The state of a session.
@@ -135,7 +135,7 @@ struct Pulses {
     began: Instant,
     /// Number of our symbols that were taken, as of the last pulse.
     taken: u64,
-    /// Most symbols reported as arrived, and as received.
+    /// Largest number of symbols reported as arrived, and as received.
     arrived: u64,
     received: u64,
     /// When the reports last increased, or nothing was outstanding; and the number
