@@ -38,10 +38,9 @@ const CAUTION: (f64, f64) = (1.0, 3.0);
 /// in Linux).
 const GATHER_SHARE: u64 = 12;
 
-/// With more datagrams in flight than this, there are many acknowledgements. If
-/// round-trip times vary by more than the wait, an answer is more likely late than
-/// lost: at most this many are taken for lost at first, and the answer to their
-/// retransmissions covers all.
+/// With more datagrams in flight than this, acknowledgements are frequent. If round-trip times vary
+/// by more than the wait, an answer is more likely late than lost: at first, at most this many
+/// datagrams count as lost, and the answer to their retransmissions covers all others.
 const FLOWING: usize = 8;
 
 /// After this many round trips without idle time, the path is considered

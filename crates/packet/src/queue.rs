@@ -376,7 +376,8 @@ impl Queue {
         self.enqueue_copy(now, peer, &packet, held_below, dropped);
     }
 
-    /// Does the same for a copy of `packet`, which queues with a shorter form of it need not make.
+    /// Does the same for a copy of `packet`. Queues that store a shorter form of packets make no
+    /// copy.
     #[inline]
     pub fn enqueue_copy(
         &mut self,

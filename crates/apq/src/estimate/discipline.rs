@@ -54,9 +54,9 @@ const MANY_PACKETS: f64 = 15.0;
 /// before it is full.
 const FIRST_REFUSALS: usize = 9;
 
-/// The time at which a packet leaves is known up to its transmission, which in an
-/// aggregate includes that of others. Departures earlier by this many service times
-/// are tried, and the one that most resembles a limit is used.
+/// The time at which a packet leaves the queue is uncertain by its transmission time, which in an
+/// aggregate includes other packets. Departures earlier by this many service times are tried, and
+/// the one that most resembles a limit is used.
 const SERVICES: [f64; 5] = [1.0, 2.0, 3.0, 5.0, 8.0];
 
 /// The queue has fallen when it is below this share of its longest.
