@@ -269,7 +269,7 @@ impl Client {
         self.limits
     }
 
-    /// Takes a datagram.
+    /// Handles a datagram.
     pub fn handle_datagram(&mut self, now: Instant, received: Received<'_>) {
         if received.from != self.config.server {
             return;
@@ -671,7 +671,7 @@ impl Fetching {
         chunks > 0
     }
 
-    /// Takes a chunk.
+    /// Handles a chunk.
     fn take(&mut self, index: u32, samples: Vec<Sample>) {
         let place = index.wrapping_sub(self.first);
         let before = self.samples.len() + place as usize * CHUNK_SAMPLES;

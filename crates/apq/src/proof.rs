@@ -92,7 +92,7 @@ impl Ledger {
         self.offered
     }
 
-    /// Takes a `proof` that the client shows to have received at `to`.
+    /// Handles a `proof`, which shows that the client receives datagrams at `to`.
     pub fn accept(
         &mut self,
         key: &Key,

@@ -57,7 +57,7 @@ impl Receiver {
         Self { samples: Vec::new(), seen, duplicates: 0, latest: now }
     }
 
-    /// Takes a packet that arrived.
+    /// Handles a packet that arrived.
     pub fn handle(&mut self, now: Instant, sample: Sample) {
         match self.seen[sample.kind.index()].take(sample.sequence) {
             Some(true) => {

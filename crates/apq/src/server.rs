@@ -238,7 +238,7 @@ impl Server {
         }
     }
 
-    /// Takes a datagram.
+    /// Handles a datagram.
     pub fn handle_datagram(&mut self, now: Instant, received: Received<'_>) {
         let from = received.from;
         match wire::parse(received.payload) {
@@ -737,7 +737,7 @@ impl Session {
         u32::try_from(ms + 1).unwrap_or(u32::MAX)
     }
 
-    /// Takes the proofs that the client shows.
+    /// Handles the proofs that the client shows.
     fn accept(&mut self, now: Instant, proofs: &Proofs) {
         let now_ms = self.time_ms(now);
         let sockets = [Some(self.control), self.bulk];

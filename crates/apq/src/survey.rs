@@ -261,7 +261,7 @@ impl Survey {
         self.step = self.next_from(0);
     }
 
-    /// Takes the record of the current phase. A record of something else makes the
+    /// Handles the record of the current phase. A record of something else makes the
     /// result wrong, and has no other effect.
     pub fn handle_record(&mut self, record: &PhaseRecord) {
         if let Some((index, step)) = self.step.take() {

@@ -50,7 +50,7 @@ pub struct Survey {
 const INTERFACES_MAX: usize = 8;
 
 impl Survey {
-    /// Takes the new events of an analysis that is [watched](Analysis::watch).
+    /// Handles the new events of an analysis that is [watched](Analysis::watch).
     pub fn take(&mut self, analysis: &mut Analysis) {
         while let Some(event) = analysis.poll_event() {
             let Event::Seen(sighting) = event else { continue };

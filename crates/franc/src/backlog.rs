@@ -189,7 +189,7 @@ impl Backlog {
         }
     }
 
-    /// Takes a packet; drops one if the backlog is full.
+    /// Queues a packet; drops one if the backlog is full.
     pub fn push(&mut self, now: Instant, packet: Vec<u8>) {
         let hash = flow_hash(self.flow_keys, &packet);
         let bucket = bucket_of(hash as u32, (hash >> 32) as u32, BUCKETS) as u8;

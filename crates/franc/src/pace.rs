@@ -280,7 +280,7 @@ impl Pace {
         (target + 2.0 * self.delays.spread_us()).min(TARGET_MAX_US.max(target))
     }
 
-    /// Takes a report about a datagram.
+    /// Handles a report about a datagram.
     pub fn heard(&mut self, now: Instant, heard: Heard) {
         let delay = self.delays.delay(&heard);
         let queue_us = self.delays.queue_us(&delay, self.capacity);

@@ -216,7 +216,7 @@ impl PathState {
         (is_open && pace.next_at() > last).then_some(pace.next_at())
     }
 
-    /// Takes the neighbour's report about this node's datagrams; `landed` receives
+    /// Handles the neighbour's report about this node's datagrams; `landed` receives
     /// the cargo of each that is no longer in flight.
     pub fn handle_report(
         &mut self,
@@ -398,7 +398,7 @@ impl PathState {
         self.pace.as_ref().map_or(0, |pace| (pace.rate(now) * 8.0) as u64)
     }
 
-    /// Takes a number received from the neighbour.
+    /// Handles a number received from the neighbour.
     pub fn hear(&mut self, now: Instant, number: u32) -> Hearing {
         let expected = self.heard.window.highest().saturating_add(1);
         match self.heard.take(now, number) {

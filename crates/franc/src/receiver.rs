@@ -94,7 +94,7 @@ impl Receiver {
         }
     }
 
-    /// Takes an ENC. `known` gets block, index and bytes of each symbol that it
+    /// Handles an ENC. `known` gets block, index and bytes of each symbol that it
     /// made known, and returns whether the other end sealed that symbol.
     pub fn handle_enc(
         &mut self,

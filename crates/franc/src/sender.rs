@@ -204,7 +204,7 @@ impl Sender {
         }
     }
 
-    /// Takes a symbol for the place of [`Sender::room`]. It is sent `copies` times, with time in
+    /// Accepts a symbol for the place of [`Sender::room`]. It is sent `copies` times, with time in
     /// between, because losses come in bursts.
     pub fn push(&mut self, now: Instant, symbol: &[u8], copies: u8) {
         let Some((block, index)) = self.room() else { return };
@@ -263,7 +263,7 @@ impl Sender {
         block.checked_sub(self.first).is_none_or(|at| (at as usize) < self.blocks_max)
     }
 
-    /// Takes a combination that the recoder received. Its block starts if it can be stored.
+    /// Handles a combination that the recoder received. Its block starts if it can be stored.
     pub fn overhear(&mut self, enc: &Enc<'_>, payload: &[u8]) -> Result<Received, PacketError> {
         let Some(at) = enc.block.checked_sub(self.first) else { return Ok(Received::Redundant) };
         if at as usize >= self.blocks_max {
@@ -350,7 +350,7 @@ impl Sender {
         core::mem::take(&mut self.restarted)
     }
 
-    /// Takes the receiver's acknowledgement from the datagram `number`. An acknowledgement holds
+    /// Handles the receiver's acknowledgement from the datagram `number`. An acknowledgement holds
     /// the receiver's present state and replaces earlier ones, which may have been forged.
     pub fn handle_ack(&mut self, now: Instant, number: u32, ack: &Ack) {
         for block in self.blocks.iter_mut().take(ack.done.saturating_sub(self.first) as usize) {

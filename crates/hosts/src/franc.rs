@@ -237,7 +237,7 @@ impl Francs {
         self.act(number, index, now, &mut outside);
     }
 
-    /// Takes a packet of a flow that is diverted at `node`, an end of a link.
+    /// Handles a packet of a flow that is diverted at `node`, an end of a link.
     pub fn diverted<S: Sink>(
         &mut self,
         now: Instant,

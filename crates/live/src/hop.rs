@@ -261,7 +261,7 @@ impl<'a, S: Sink> Hop<'a, S> {
         self.drain();
     }
 
-    /// Takes the outputs of the machines.
+    /// Handles the outputs of the machines.
     fn drain(&mut self) {
         while let Some(output) = self.hosts.poll_output() {
             match output {

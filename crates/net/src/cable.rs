@@ -171,7 +171,7 @@ impl Cable {
         }
     }
 
-    /// Takes a packet at the near end; [`Packet::arrived`] becomes `now`. With
+    /// Accepts a packet at the near end; [`Packet::arrived`] becomes `now`. With
     /// `is_watched` the cable wakes up when the packet leaves the queue.
     ///
     /// A packet that a drop-tail queue accepts is transmitted after everything before

@@ -104,7 +104,7 @@ struct Incomplete {
 }
 
 impl Reassembly {
-    /// Takes a part of packet number `id`; each part arrives at most once. A part that
+    /// Handles a part of packet number `id`; each part arrives at most once. A part that
     /// arrives after its packet has expired starts a packet that is never completed, as
     /// in IP.
     pub fn handle_part(&mut self, now: Instant, id: u64, part: &Packet) -> Reassembled {

@@ -359,7 +359,7 @@ impl Queue {
         }
     }
 
-    /// Takes a packet for `peer`, and sets [`Packet::arrived`] to `now`.
+    /// Queues a packet for `peer`, and sets [`Packet::arrived`] to `now`.
     ///
     /// Packets that exceed the limit (this one or others) are appended to
     /// `dropped`, to be reported as
@@ -396,7 +396,7 @@ impl Queue {
         }
     }
 
-    /// Takes copies of `packet`, with tags that count up from its tag, as [`Queue::enqueue_copy`]
+    /// Queues copies of `packet`, with tags that count up from its tag, as [`Queue::enqueue_copy`]
     /// does: up to `count`, while they are accepted. Calls `taken` for each. Returns their number;
     /// `packet` is then the next one.
     #[inline]

@@ -88,7 +88,7 @@ impl Job {
 /// Makes the whole run of a request.
 ///
 /// # Errors
-/// As [`Job::new`].
+/// The errors of [`Job::new`].
 pub fn run(request: &Request) -> Result<Answer, String> {
     let mut job = Job::new(request)?;
     while job.advance(DURATION_S_MAX) {}

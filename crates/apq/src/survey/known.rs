@@ -177,7 +177,7 @@ impl Direct {
         known.chain(first).map(other).reduce(f64::max).unwrap_or(QUEUE_PACKETS)
     }
 
-    /// Takes the record of `step`.
+    /// Handles the record of `step`.
     pub(super) fn absorb(&mut self, step: &Step, record: &PhaseRecord) {
         let plan = step.plan();
         self.measured += plan.duration();

@@ -29,7 +29,8 @@ const SPREAD_MIN_NS: f64 = 1_000.0;
 const TIMES_NS: f64 = 8_000.0;
 /// Longest delay of the stamps of hosts, in ns. A larger contradiction is another clock.
 const LATE_NS_MAX: f64 = 50e6;
-/// Share of packets that may contradict the line, as retransmissions are confused.
+/// Share of packets that may contradict the line, because retransmissions can be confused with each
+/// other.
 const OUTLIERS_MAX: f64 = 0.01;
 
 /// Times of the same packets at P, and their differences at Q, in ns: packets from P to Q, and from

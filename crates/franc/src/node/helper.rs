@@ -143,7 +143,7 @@ impl Helper {
         }
     }
 
-    /// Takes a combination of the source of direction `way`.
+    /// Handles a combination of the source of direction `way`.
     fn handle_enc(&mut self, shared: &mut Shared, now: Instant, direction: usize, enc: &Enc<'_>) {
         // The paper's helper sends no reports: configured losses make them unnecessary.
         let is_paper = matches!(shared.config.mode, Mode::Paper { .. });
@@ -176,7 +176,7 @@ impl Helper {
         }
     }
 
-    /// Takes an acknowledgement of the destination of direction `way`, with its
+    /// Handles an acknowledgement of the destination of direction `way`, with its
     /// link reports.
     fn handle_ack(&mut self, me: NodeId, now: Instant, direction: usize, ack: &Ack) {
         let source = self.between[direction];

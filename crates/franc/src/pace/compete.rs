@@ -90,7 +90,7 @@ impl Compete {
         self.looked_at = now;
     }
 
-    /// Takes the result of a window of datagrams; the share `loss` is lost in any
+    /// Handles the result of a window of datagrams; the share `loss` is lost in any
     /// case.
     pub fn handle_window(
         &mut self,

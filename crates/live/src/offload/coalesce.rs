@@ -61,7 +61,7 @@ impl Coalescer {
         Self { kinds, open: Vec::new(), spare: Vec::new() }
     }
 
-    /// Takes an IP packet. Packets that cannot wait any longer go to `write`: a header with a
+    /// Handles an IP packet. Packets that cannot wait any longer go to `write`: a header with a
     /// packet, and the number of its segments.
     pub fn push(&mut self, packet: &[u8], write: &mut dyn FnMut(&[u8], usize)) {
         let layout = Layout::of(packet).filter(|layout| match layout.is_tcp {

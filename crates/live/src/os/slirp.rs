@@ -31,7 +31,7 @@ pub const INTERFACE: &str = "outside";
 /// Time limit for its start, in milliseconds.
 const START_MS: u16 = 5_000;
 
-/// Why there is no way out.
+/// Reason why nodes cannot reach the outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SlirpError {
     /// The program is not installed.

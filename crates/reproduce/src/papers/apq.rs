@@ -210,7 +210,7 @@ const FIG4: Figure = Figure {
     },
 };
 
-/// Why more packets are found than in the paper, where that is so.
+/// Cause if more packets are found than in the paper.
 const ALWAYS_FULL: &str = "The paper says that such a queue is hard to keep full. Ours is full \
                            from the tenth second (figure 3), so the driver's 40 frames count.";
 

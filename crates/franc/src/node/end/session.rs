@@ -366,7 +366,7 @@ impl Session {
         shared.hasten(transmit);
     }
 
-    /// Takes a pulse of the other end; `false` if it is not authentic or not the
+    /// Handles a pulse of the other end; `false` if it is not authentic or not the
     /// newest.
     pub(super) fn handle_pulse(
         &mut self,
@@ -422,7 +422,7 @@ impl Session {
         since >= STALLED_PULSES && now >= progress_at + STALLED[usize::from(is_bad)].max(late)
     }
 
-    /// Takes a combination. Returns whether it yielded a symbol that the other end
+    /// Handles a combination. Returns whether it yielded a symbol that the other end
     /// sealed.
     pub(super) fn handle_enc(
         &mut self,

@@ -20,7 +20,7 @@ const LARGELY: f64 = 50.0;
 /// Greatest value that counts as "low", in percent of the usual one.
 const LOW: f64 = 90.0;
 
-/// Why an upload loses something, where it does.
+/// Cause of an upload's losses, if it has any.
 const MANAGED: &str = "CoDel drops two packets that waited for the end of an absence.";
 /// Why the window stays without small queues.
 const KEPT: &str = "Drivers of today keep their packets, and CoDel keeps queues short. With the \

@@ -18,7 +18,7 @@ const E3_PLACED: f64 = 10.0;
 /// 3%)", an error: it calls the set symmetric.
 const PLACES: [(f64, f64); 3] = [(10.0, 50.0), (30.0, 30.0), (50.0, 10.0)];
 
-/// Why the link with a helper falls short, where it does.
+/// Cause if the link with a helper falls short.
 const SPENT: &str = "By the text a helper is idle after its budget, and budgets are enough on \
                      average, so the encoder alone repairs the rest of a block, a credit in 20 \
                      ms. With waiting packets read at once (franc.link.reading) it is 96 %; with \
