@@ -212,7 +212,7 @@ const SPARSE_PPS_MAX: f64 = 50.0;
 /// Upper bound of all times.
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// Least time for one direction: the search of the fast method needs this.
+/// Shortest time for one direction: the search of the fast method needs this.
 const FAST_DURATION_MIN: Duration = Duration::from_secs(5);
 
 fn check_rate(name: &'static str, value: f64) -> Result<(), ConfigError> {

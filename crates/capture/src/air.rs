@@ -175,7 +175,7 @@ const LINKS_MAX: usize = 16_384;
 const ABSENCES_ALL_MAX: usize = 2 * stations::STATIONS_MAX;
 /// Longest time from a frame to its answer, in ns. A host stamps packets late, and unevenly.
 const ANSWER_NS: u64 = 2_000_000;
-/// Greatest difference of levels of two consecutive frames of one station, in dB.
+/// Largest difference of levels of two consecutive frames of one station, in dB.
 const LEVELS_ALIKE_DB: u8 = 6;
 
 impl Default for Air {

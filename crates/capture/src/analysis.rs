@@ -141,7 +141,7 @@ pub(crate) const LOOK_EVERY: u32 = 1_000;
 /// Longest MPDU for time on the air, in bytes. The longest of 802.11 has 11 454 bytes (9.2.4.8),
 /// but a file may claim any length.
 const MPDU_BYTES_MAX: u32 = 1 << 16;
-/// Least number of packets between two searches for idle links and flows.
+/// Minimum number of packets between two searches for idle links and flows.
 const REST_PACKETS: u64 = 1_000;
 
 impl Analysis {

@@ -126,7 +126,7 @@ pub struct Busy {
     pub seconds_ns: Seconds<u64>,
     /// Time on the air of all seconds, in ns.
     pub sum_ns: u64,
-    /// Greatest value of all seconds except the latest one, in ns.
+    /// Largest value of all seconds except the latest one, in ns.
     busiest_ns: u64,
 }
 

@@ -35,7 +35,7 @@ const ANSWER_BEYOND: Duration = Duration::from_millis(100);
 /// Time in which the datagrams sent are compared with those reported, until as long
 /// after an answer.
 const WATCH: Duration = Duration::from_millis(600);
-/// Least number of pulses for that comparison.
+/// Minimum number of pulses for that comparison.
 const WATCH_PULSES: u32 = 4;
 /// Time after which a receiver forgets a reported length: once to twice this.
 const LATELY: Duration = Duration::from_millis(300);

@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Time from the question to the instant of the change: for the computation and the message to the
 /// loop.
 const LEAD: Duration = Duration::from_millis(20);
-/// Least part of that time that must remain when the loop gets the message; otherwise a longer lead
-/// is tried.
+/// Minimum part of that time which must remain when the loop gets the message; otherwise a longer
+/// lead is tried.
 const LEAD_LEFT: Duration = Duration::from_millis(2);
 /// The longest lead; a scenario that takes longer is changed late.
 const LEAD_MAX: Duration = Duration::from_secs(5);

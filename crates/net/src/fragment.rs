@@ -12,7 +12,7 @@ use lasthop_units::{Duration, Instant};
 /// Length of an IPv4 header without options (RFC 791, section 3.1).
 pub const IPV4_HEADER_BYTES: u16 = 20;
 
-/// Least MTU of a link (RFC 791, section 3.2): a header with all options, and eight
+/// Minimum MTU of a link (RFC 791, section 3.2): a header with all options, and eight
 /// bytes of payload.
 pub const MTU_BYTES_MIN: u16 = 68;
 

@@ -56,9 +56,9 @@ pub struct Knob {
 pub enum Control {
     /// A number between two others.
     Range {
-        /// Least value, in `unit`.
+        /// Minimum value, in `unit`.
         min: f64,
-        /// Greatest value, in `unit`.
+        /// Largest value, in `unit`.
         max: f64,
         /// The distance between two values.
         step: f64,

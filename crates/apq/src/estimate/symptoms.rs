@@ -217,7 +217,7 @@ fn evenness(distances: &[f64]) -> Option<f64> {
 pub fn pause(distances: &[f64]) -> Option<f64> {
     /// The quantile of the gaps that is a pause.
     const PAUSES: f64 = 1.0 - 1.0 / 280.0;
-    /// Least pause, relative to the gap between packets: a contention, a preamble and a Block Ack
+    /// Shortest pause relative to the gap between packets: a contention, a preamble and a Block Ack
     /// take longer than a packet of an aggregate. A packet that is lost makes a gap of two.
     const PAUSE_MIN: f64 = 2.5;
     /// Packets of an aggregate have no backoff between: their gaps are this far from the median at

@@ -22,7 +22,7 @@ const PENDING_LEN_MAX: usize = 1_024;
 /// Largest number of pairwise keys remembered: the newest, and keys of frames that were sent before
 /// it.
 const SESSIONS_MAX: usize = 3;
-/// Greatest difference of the replay counters of message 2 and its message 3.
+/// Largest difference of the replay counters of message 2 and its message 3.
 const RETRANSMISSIONS_MAX: u64 = 4;
 
 /// An access point and a station.

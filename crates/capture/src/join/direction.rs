@@ -43,7 +43,7 @@ pub(super) struct Direction {
     acknowledged: VecDeque<(i64, u64)>,
     /// Time of the latest segment of the other direction at the sender without payload.
     acknowledgement_ns: Option<i64>,
-    /// Least time from a segment to its acknowledgement.
+    /// Shortest time from a segment to its acknowledgement.
     round_trip_ns: Option<i64>,
     /// Latest departure at each place that is known to have arrived.
     reached_ns: [Option<i64>; 4],

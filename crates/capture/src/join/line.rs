@@ -20,7 +20,7 @@ const WINDOW_PACKETS: usize = 8;
 const DRIFT_MAX: f64 = 300e-6;
 /// Relative drift that is assumed if it is unknown.
 const DRIFT_UNKNOWN: f64 = 100e-6;
-/// Least spread of the least differences that is assumed, in ns: most files have times in whole
+/// Smallest spread of the least differences that is assumed, in ns: most files have times in whole
 /// microseconds.
 const SPREAD_MIN_NS: f64 = 1_000.0;
 /// Best accuracy of times on the air, in ns. Padding may make an MPDU end a symbol (4 us) earlier
@@ -74,14 +74,14 @@ pub enum LineError {
          are not simultaneous"
     )]
     NoLine {
-        /// Least number of packets that contradict the best line.
+        /// Minimum number of packets that contradict the best line.
         contradict: usize,
         /// Number of packets in common.
         packets: usize,
     },
 }
 
-/// Least number of packets in common for any result.
+/// Minimum number of packets in common for any result.
 pub(super) const PACKETS_MIN: usize = 4;
 
 impl Line {
@@ -183,7 +183,7 @@ impl Line {
     }
 }
 
-/// Least differences of one direction by windows of time.
+/// Smallest differences of one direction by windows of time.
 #[derive(Clone, Copy, Debug)]
 struct Envelope {
     slope: f64,

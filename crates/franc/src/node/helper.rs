@@ -24,7 +24,7 @@ const ACK_INTERVAL: Duration = Duration::from_millis(50);
 /// of the hop key claimed.
 const USELESS_MAX: u32 = 128;
 
-/// Least share of the airtime that the helper of a stream must save to send: it contends for the
+/// Minimum share of the airtime that the helper of a stream must save to send: it contends for the
 /// channel like the source, and its combinations may be redundant.
 const SAVING_MIN: f64 = 0.1;
 

@@ -20,7 +20,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::ControlFlow;
 use zeroize::Zeroize;
 
-/// Least interval of reports of datagrams lost in this host.
+/// Shortest interval of reports of datagrams lost in this host.
 const COMPLAINT_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The address of a server and its limits.

@@ -19,7 +19,7 @@ const QUEUE_STANDING_MS: f64 = 5.0;
 const SHARED_MEAN_MS: f64 = 3.0;
 const SHARED_SLOWEST_MS: f64 = 30.0;
 /// Mean time in a managed queue, relative to its target, above which the queue is longer than its
-/// discipline intends: CoDel lets a bulk transfer's queue reach the target again and again.
+/// discipline intends: CoDel lets a bulk transfer's queue reach the target repeatedly.
 const MANAGED: f64 = 2.0;
 /// Share of the waiting packets above which the driver's queue has most of them.
 const MOST: f64 = 0.5;
@@ -41,7 +41,7 @@ const ABSENCE_SHARE: f64 = 0.1;
 /// The interval of a call's packets, in ms. A station with service periods may wake up at this
 /// interval instead of less often.
 const WAKE_MS: f64 = 20.0;
-/// Wait of the slowest 1 % for a station, from which it is a finding.
+/// Wait of the slowest 1 % for a station, in ms, above which the wait is a finding.
 const ABSENCE_SLOWEST_MS: f64 = 15.0;
 
 /// The queue of the Wi-Fi hop, where it makes others wait or stands longer than its

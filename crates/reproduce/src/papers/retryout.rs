@@ -160,9 +160,9 @@ const SLOW_MBPS: f64 = 20.0;
 const SHORT_MBPS: f64 = 50.0;
 /// Rate below which the method gives up frames, in Mb/s.
 const SCOPE_MBPS: f64 = 100.0;
-/// Least factor over the usual value that counts as "large".
+/// Minimum factor over the usual value that counts as "large".
 const LARGE: f64 = 2.0;
-/// Least factor over the value before that counts as "increases".
+/// Minimum factor over the value before that counts as "increases".
 const INCREASED: f64 = 1.1;
 /// Round-trip time with small queues or CoDel, which the paper does not call large, in
 /// ms.

@@ -180,11 +180,11 @@ const AT_ONCE: &str = "The access point's queue fills within milliseconds of the
 const BEGIN_S: f64 = 5.0;
 /// Time that counts as just after a degraded period, in seconds.
 const AFTER_S: f64 = 10.0;
-/// Greatest rest that counts as "decrease largely", in percent of the value before.
+/// Largest rest that counts as "decrease largely", in percent of the value before.
 const LARGELY: f64 = 50.0;
 /// The words of the paper for that.
 const LESS: &str = "decrease largely";
-/// Greatest value that counts as "low", in percent of the usual one.
+/// Largest value that counts as "low", in percent of the usual one.
 const LOW: f64 = 90.0;
 /// An open end of a band.
 const OPEN: f64 = f64::INFINITY;

@@ -40,7 +40,7 @@ const LOSS_MIN: f64 = 1e-3;
 const LOSS_MAX: f64 = 12.0;
 /// Weight of one exchange in the means over exchanges.
 const EXCHANGE_WEIGHT: f64 = 1.0 / 32.0;
-/// Least number of recent frames at a rate for it to count as known.
+/// Minimum number of recent frames at a rate for it to count as known.
 const RATE_FRAMES_MIN: f64 = 16.0;
 /// Width of the length classes in bytes, in which frames are counted.
 const CLASS_BYTES: u32 = 256;

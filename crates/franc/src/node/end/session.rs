@@ -45,7 +45,7 @@ const STALLED_PULSES: u32 = 3;
 const STALLED_LATE: u64 = 10;
 const STALLED_LATE_MAX: Duration = Duration::from_secs(6);
 
-/// Least number of blocks for which packets wait for their order: many short
+/// Minimum number of blocks for which packets wait for their order: many short
 /// packets of a few blocks take more memory than their bytes.
 const ORDERED_MIN: u8 = 32;
 

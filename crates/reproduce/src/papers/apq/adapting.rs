@@ -25,7 +25,7 @@ const FALL_S: f64 = 30.0;
 const RISE_S: f64 = 50.0;
 /// Time after a change in which the call is watched, in s.
 const CALL_S: f64 = 5.0;
-/// Time after the fall from which the queue should have adapted, in s.
+/// Time after the fall within which the queue should have adapted, in s.
 const LATER_S: f64 = 10.0;
 /// Time after a change in which TCP is watched, in s.
 const TCP_S: f64 = 10.0;

@@ -15,9 +15,9 @@ const DEGRADED_S: (f64, f64) = (20.0, 20.0 + 26.0 * 0.311);
 const BEGIN_S: f64 = 5.0;
 /// Time before and after the scan, in s.
 const AROUND_S: f64 = 10.0;
-/// Greatest rest that counts as "largely", in percent of the value before.
+/// Largest rest that counts as "largely", in percent of the value before.
 const LARGELY: f64 = 50.0;
-/// Greatest value that counts as "low", in percent of the usual one.
+/// Largest value that counts as "low", in percent of the usual one.
 const LOW: f64 = 90.0;
 
 /// Cause of an upload's losses, if it has any.
