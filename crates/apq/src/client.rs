@@ -150,7 +150,7 @@ pub struct Client {
     phases: u32,
     /// Number of handshakes started: no nonce is used twice.
     nonces: u64,
-    /// When the server was last heard; before that, when the client started.
+    /// Time at which the server was last heard; before that, the start of the client.
     heard: Instant,
     outbox: VecDeque<Outgoing>,
     events: VecDeque<ClientEvent>,
@@ -613,7 +613,7 @@ impl Client {
         }
     }
 
-    /// When the client gives up, if it is waiting.
+    /// Returns the time at which the client gives up, if it is waiting.
     fn idle_deadline(&self) -> Option<Instant> {
         let waits = !matches!(self.state, State::Ended | State::Stopping { .. });
         waits.then(|| self.heard.saturating_add(self.config.idle_timeout))

@@ -769,7 +769,7 @@ impl Session {
         self.link.seal(message, &proofs)
     }
 
-    /// When the session ends if nothing is heard, and the reason.
+    /// Returns the time at which the session ends if nothing is heard, and the reason.
     fn expiry(&self, config: &ServerConfig) -> (Instant, Ending) {
         let silence = match self.state {
             _ if !self.confirmed => CONFIRM,

@@ -66,7 +66,7 @@ impl Default for BacklogConfig {
 pub struct Waiting {
     /// The IP packet.
     pub packet: Vec<u8>,
-    /// When it arrived.
+    /// Time at which it arrived.
     pub arrived: Instant,
     /// Bucket of its flow: packets of one flow have the same.
     pub bucket: u8,
@@ -121,7 +121,7 @@ enum Order {
         parameters: Parameters,
         flows: FlowQueues<Waiting>,
         turns: RoundRobin,
-        /// When the last packet of each bucket arrived.
+        /// Time at which the last packet of each bucket arrived.
         arrived: Vec<Option<Instant>>,
     },
 }

@@ -372,7 +372,7 @@ impl Config {
     /// Checks the configuration.
     ///
     /// # Errors
-    /// The first problem that is found.
+    /// Returns the first problem found.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.code()?;
         if self.block_symbols > BLOCK_SYMBOLS_MAX {

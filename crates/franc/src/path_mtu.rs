@@ -59,7 +59,7 @@ pub(crate) struct PathMtu {
     /// Shortest datagram that does not arrive; `max + 1` before there is one.
     failed: u16,
     probing: Option<Probing>,
-    /// When the search is repeated.
+    /// Time at which the search is repeated.
     raise_at: Instant,
     watch: Watch,
     /// Whether datagrams that were sent in this session may be too long.
@@ -141,7 +141,7 @@ impl PathMtu {
         self.probing.is_none() && self.next_size().is_none() && !self.is_narrower
     }
 
-    /// When [`PathMtu::probe`] has something to do.
+    /// Returns the time at which [`PathMtu::probe`] has something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
         match &self.probing {
             Some(probing) => Some(probing.next_at),

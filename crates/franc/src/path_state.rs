@@ -78,7 +78,7 @@ struct Flight {
     bytes: u64,
     /// Bytes sent up to and including it.
     bytes_up_to: u64,
-    /// When no new data was last waiting.
+    /// Latest time at which no new data was waiting.
     free_at: Instant,
     /// Whether its cargo was taken for lost because no report of it arrived.
     is_timed_out: bool,
@@ -114,15 +114,15 @@ pub(crate) struct PathState {
     last_timeout: Instant,
     /// Recent lateness of reports of datagrams that were already taken for lost.
     late: Duration,
-    /// When a report last covered new datagrams.
+    /// Time at which a report last covered new datagrams.
     progress_at: Instant,
-    /// When no new data was last waiting.
+    /// Latest time at which no new data was waiting.
     free_at: Instant,
     /// The numbers received from the neighbour.
     heard: Ear,
     began: Instant,
-    /// When numbers were reported that this node had not sent; `None` once it
-    /// measures anew.
+    /// Time at which numbers were reported that this node had not sent; `None` once it measures
+    /// anew.
     jumped_at: Option<Instant>,
     /// Time of the latest report to the neighbour that only old numbers arrive.
     starved_at: Instant,
@@ -206,8 +206,8 @@ impl PathState {
         }
     }
 
-    /// When the rate allows the next datagram, if that is after the last one was
-    /// sent.
+    /// Returns the time at which the rate allows the next datagram, if that is after the last one
+    /// was sent.
     pub fn pace_at(&self) -> Option<Instant> {
         let pace = self.pace.as_ref()?;
         let last = self.flights.back().map_or(Instant::ZERO, |flight| flight.sent_at);
@@ -279,7 +279,7 @@ impl PathState {
         }
     }
 
-    /// When datagrams with cargo are taken for lost.
+    /// Returns the time at which datagrams with cargo are taken for lost.
     pub fn timeout_at(&self) -> Option<Instant> {
         if self.laden == 0 {
             return None;
@@ -408,7 +408,7 @@ impl PathState {
         }
     }
 
-    /// When a report covers all datagrams received from the neighbour so far.
+    /// Returns the time at which a report covers all datagrams received from the neighbour so far.
     pub fn settles_at(&self) -> Instant {
         self.heard.settles_at()
     }
@@ -543,8 +543,8 @@ impl Ear {
         self.received
     }
 
-    /// When a report covers the highest number; that time has passed if datagrams
-    /// do not overtake each other.
+    /// Returns the time at which a report covers the highest number; that time has passed if
+    /// datagrams do not overtake each other.
     pub fn settles_at(&self) -> Instant {
         self.highest_at + self.lateness.tolerance()
     }
@@ -637,7 +637,7 @@ pub(crate) struct LossEstimate {
 impl LossEstimate {
     /// Number of datagrams over which weights halve.
     const HALF_LIFE: f64 = 256.0;
-    /// The prior: as if this many had been sent, and this share of them lost.
+    /// The prior: this number of datagrams sent, with this share of them lost.
     const PRIOR: (f64, f64) = (4.0, 0.05);
     /// Upper bound: a path that loses more is not usable.
     const MAX: f64 = 0.95;

@@ -268,7 +268,7 @@ pub struct LinkReport {
     pub highest: u32,
     /// Count of datagrams received.
     pub received: u32,
-    /// When the highest was received, in microseconds of the receiver's clock,
+    /// Time at which the highest number was received, in microseconds of the receiver's clock,
     /// modulo 2^32.
     pub heard_at_us: u32,
     /// Time from then until the report, in units of 4 us, at most 65 535.

@@ -66,9 +66,9 @@ pub struct FlowPlan {
     pub from: Ipv4Addr,
     /// Address of the recipient.
     pub to: Ipv4Addr,
-    /// When the flow begins.
+    /// Time at which the flow begins.
     pub start: Instant,
-    /// When the flow ends; the end of the run at the latest.
+    /// Time at which the flow ends; the end of the run at the latest.
     pub stop: Instant,
     /// Priority on the air.
     pub access_category: AccessCategory,

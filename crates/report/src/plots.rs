@@ -429,8 +429,8 @@ fn sum(points: &[Point]) -> f64 {
     points.iter().map(|(_, value)| value).sum()
 }
 
-/// The means of several runs' readings, at each time. A node without a reading did not transmit
-/// in that interval, which counts; of other quantities the runs count that have them.
+/// The means of several runs' readings, at each time. A node without a reading did not transmit in
+/// that interval, which counts as zero. For other quantities, only runs with a reading count.
 pub fn mean_series(runs: &[Vec<SeriesReading>]) -> Vec<SeriesReading> {
     type Sums = [(f64, u32); QUANTITIES_READ];
     let mut all: BTreeMap<(&SeriesOf, u64), Sums> = BTreeMap::new();

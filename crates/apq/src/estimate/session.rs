@@ -139,9 +139,9 @@ pub fn empty_delay(timeline: &Timeline, windows: Windows) -> Option<f64> {
 /// around them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Refusal {
-    /// When the last packet before the gap was sent.
+    /// Time at which the last packet before the gap was sent.
     pub entered: f64,
-    /// When the first packet after the gap arrived.
+    /// Time at which the first packet after the gap arrived.
     pub noticed: f64,
     /// Number of missing packets.
     pub packets: u32,
@@ -163,9 +163,9 @@ pub fn refusals(timeline: &Timeline, window: Window) -> Vec<Refusal> {
 /// Number of packets in the queue and in transmission, as a function of time.
 #[derive(Clone, Debug)]
 pub struct Occupancy {
-    /// When the packets that arrived were sent, sorted.
+    /// Times at which the packets that arrived were sent, sorted.
     entered: Vec<f64>,
-    /// When they left the queue, on the same time axis, sorted.
+    /// Times at which they left the queue, on the same time axis, sorted.
     left: Vec<f64>,
 }
 

@@ -431,8 +431,8 @@ impl Absences {
         }
     }
 
-    /// Handles a frame without data of or to the station, or a beacon of its access point, after
-    /// all earlier frames. `budget` is the number of frames that may still be kept.
+    /// Handles a frame without data from or to the station, or a beacon of its access point. Frames
+    /// come in order of time. `budget` is the number of frames that may still be kept.
     pub fn handle_bare(&mut self, frame: BareFrame, budget: &mut u32) {
         match &mut self.state {
             State::Here => self.recent.push(frame),

@@ -10,7 +10,7 @@ use crate::analysis::Analysis;
 use crate::document::length_ns;
 use std::collections::BTreeMap;
 
-/// Minimum share of the busy time of a slow station for a finding.
+/// Minimum share of the busy time, used by a slow station, for a finding.
 const MOST: f64 = 0.5;
 /// Ratio of a station's throughput to that of the others below which the station is slow.
 const SLOWER: f64 = 0.4;

@@ -54,7 +54,7 @@ struct Direction {
     /// Losses from here to the destination, and from the source to it.
     losses_there: [LossEstimate; 2],
     next_number: u32,
-    /// When the next report to the source is due.
+    /// Time at which the next report to the source is due.
     ack_at: Option<Instant>,
 }
 

@@ -46,7 +46,7 @@ impl Heard {
 struct Announced {
     hello: Hello,
     at: Instant,
-    /// When it was last forwarded.
+    /// Time at which it was last forwarded.
     passed: Instant,
 }
 
@@ -189,7 +189,7 @@ impl Sessions {
         all.max_by_key(|announced| announced.at).map(|announced| announced.hello)
     }
 
-    /// When the neighbours are called next.
+    /// Returns the time at which the neighbours are called next.
     pub fn call_at(&self) -> Instant {
         self.call_at
     }

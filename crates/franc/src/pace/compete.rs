@@ -32,8 +32,8 @@ pub(super) struct Compete {
     segments: f64,
     /// Window before the last reduction, in segments.
     segments_max: f64,
-    /// When the window was last reduced, and after how many seconds it is that
-    /// large again.
+    /// Time at which the window was last reduced, and after how many seconds it is that large
+    /// again.
     epoch: Instant,
     k_s: f64,
     /// The window that Reno would have, in segments.

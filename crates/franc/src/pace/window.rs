@@ -27,7 +27,7 @@ pub(super) struct Window {
     queue_sum_us: f64,
     queue_min_us: f64,
     least: Option<Delay>,
-    /// When no data was last waiting.
+    /// Latest time at which no data was waiting.
     free_at: Instant,
 }
 

@@ -43,7 +43,7 @@ pub(super) struct Overhearing {
     socket: MonitorSocket,
     inbox: Inbox,
     monitor: Monitor,
-    /// When the interface was seen to be down; `None` while it is up.
+    /// Time at which the interface was seen to be down; `None` while it is up.
     down_check_at: Option<Instant>,
     /// The counts at `judge_at` less [`DEAF_AFTER`].
     before: MonitorCounts,
@@ -143,7 +143,7 @@ impl Overhearing {
         Ok(self.deaf.take())
     }
 
-    /// When [`take_deaf`](Self::take_deaf) is to be called again.
+    /// Returns the time at which [`take_deaf`](Self::take_deaf) is to be called again.
     pub fn next_check(&self) -> Option<Instant> {
         self.down_check_at
     }

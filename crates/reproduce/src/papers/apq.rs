@@ -69,7 +69,7 @@ const FULL: u16 = 1500;
 /// The other length, in bytes.
 const HALF: u16 = 750;
 
-/// The run with one session instead of 30, and every packet of it kept.
+/// Returns the run with one session instead of 30, and with all packets kept.
 fn one_session(run: Run) -> Run {
     run.set("flow.apq.apq.sessions=1").watching_phases()
 }

@@ -111,13 +111,13 @@ pub(super) struct Session {
     pub(super) acknowledge: Acknowledge,
     /// Identifies this end's memory of blocks.
     pub(super) state: u16,
-    /// When something last arrived that only the other end could send; initially
-    /// the start.
+    /// Time at which something last arrived that only the other end could send; initially the
+    /// start.
     pub(super) heard_at: Instant,
     /// Whether packets were waiting when the last one was sent.
     pub(super) is_saturated: bool,
-    /// When the last symbol was packed, and until when a few packets wait to share
-    /// the next one.
+    /// Time at which the last symbol was packed, and until when a few packets wait to share the
+    /// next one.
     packed_at: Instant,
     pub(super) held_until: Option<Instant>,
     /// There was nothing to send; that may change at this instant, or with the next
@@ -138,8 +138,8 @@ struct Pulses {
     /// Largest number of symbols reported as arrived, and as received.
     arrived: u64,
     received: u64,
-    /// When the reports last increased, or nothing was outstanding; and the number
-    /// of pulses since then that report no progress.
+    /// Time at which the reports last increased, or nothing was outstanding; and the number of
+    /// pulses since then that report no progress.
     progress_at: Instant,
     since: u32,
 }
@@ -301,7 +301,7 @@ impl Session {
 
     // ---- pulses ----
 
-    /// When the next pulse is due.
+    /// Returns the time at which the next pulse is due.
     pub(super) fn pulse_at(&self) -> Instant {
         self.pulses.next_at
     }
@@ -333,9 +333,8 @@ impl Session {
         self.emit_pulse(shared, now, via, usize::from(bytes).saturating_sub(wire::CONTROL_BYTES));
     }
 
-    /// When a probe is due. If the other end took long to answer, no probe is sent
-    /// before the time of answers is known: airtime is scarce then, and probes are
-    /// long.
+    /// Returns the time at which a probe is due. If the other end took long to answer, no probe is
+    /// sent before the time of answers is known: airtime is scarce then, and probes are long.
     pub(super) fn probe_at(&self) -> Option<Instant> {
         if self.path.round_trip().is_none() && self.path.lateness() > PROBED_AT_ONCE {
             return None;
@@ -560,7 +559,7 @@ impl Session {
         if self.is_saturated { ACK_INTERVAL_SATURATED } else { ACK_INTERVAL }
     }
 
-    /// When an acknowledgement is sent alone, unless a symbol takes it along
+    /// Returns the time at which an acknowledgement is sent alone, unless a symbol takes it along
     /// before.
     pub(super) fn ack_at(&self) -> Option<Instant> {
         let Acknowledge::Stream { due: Some(due), .. } = self.acknowledge else { return None };
@@ -771,7 +770,7 @@ impl Session {
         }
     }
 
-    /// When the rate allows the next datagram, if there may be one.
+    /// Returns the time at which the rate allows the next datagram, if there may be one.
     pub(super) fn pace_at(&self, backlog: &Backlog) -> Option<Instant> {
         if let Some(until) = self.idle_until {
             return (until < Instant::MAX).then_some(until);
