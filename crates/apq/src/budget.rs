@@ -19,7 +19,7 @@ use lasthop_units::{Duration, Instant, TokenBucket};
 const BURST: Duration = Duration::from_millis(10);
 /// Smallest depth of a bucket in bits: one packet with Ethernet's longest payload.
 const BURST_BITS_MIN: u64 = 8 * 1_500;
-/// Most addresses with a bucket that is not full. A bucket is full again after
+/// Largest number of addresses with a bucket that is not full. A bucket is full again after
 /// [`BURST`], and then equal to a new one.
 const ADDRESSES_MAX: usize = 1_024;
 /// Number of classes of unproven addresses.

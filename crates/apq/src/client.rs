@@ -30,8 +30,7 @@ use zeroize::{Zeroize, Zeroizing};
 const RETRY_FIRST: Duration = Duration::from_millis(200);
 /// Upper bound of that delay.
 const RETRY_MAX: Duration = Duration::from_secs(1);
-/// Time that a server that is being started needs until it listens, also on a busy
-/// host.
+/// Time from the start of a server until it listens, also on a busy host.
 const STARTING: Duration = Duration::from_secs(3);
 /// Number of `Stop` messages to a server that does not answer.
 const STOP_TRIES: u32 = 4;
@@ -151,7 +150,7 @@ pub struct Client {
     phases: u32,
     /// Number of handshakes started: no nonce is used twice.
     nonces: u64,
-    /// When the server was last heard; before that, when the client started.
+    /// Time at which the server was last heard; before that, the start of the client.
     heard: Instant,
     outbox: VecDeque<Outgoing>,
     events: VecDeque<ClientEvent>,
@@ -270,7 +269,7 @@ impl Client {
         self.limits
     }
 
-    /// Takes a datagram.
+    /// Handles a datagram.
     pub fn handle_datagram(&mut self, now: Instant, received: Received<'_>) {
         if received.from != self.config.server {
             return;
@@ -614,7 +613,7 @@ impl Client {
         }
     }
 
-    /// When the client gives up, if it is waiting.
+    /// Returns the time at which the client gives up, if it is waiting.
     fn idle_deadline(&self) -> Option<Instant> {
         let waits = !matches!(self.state, State::Ended | State::Stopping { .. });
         waits.then(|| self.heard.saturating_add(self.config.idle_timeout))
@@ -672,7 +671,7 @@ impl Fetching {
         chunks > 0
     }
 
-    /// Takes a chunk.
+    /// Handles a chunk.
     fn take(&mut self, index: u32, samples: Vec<Sample>) {
         let place = index.wrapping_sub(self.first);
         let before = self.samples.len() + place as usize * CHUNK_SAMPLES;

@@ -98,7 +98,7 @@ pub struct Received<'a> {
     pub socket: SocketId,
     /// The address from which it came.
     pub from: SocketAddr,
-    /// When it arrived, not later than now: the kernel's timestamp if there is one.
+    /// Time at which it arrived, not later than now: the kernel's timestamp if there is one.
     pub at: Instant,
     /// The UDP payload; it may be truncated after [`HEAD_BYTES_MAX`].
     pub payload: &'a [u8],

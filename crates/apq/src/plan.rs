@@ -53,7 +53,7 @@ pub struct StreamPlan {
     pub packet_bytes: u16,
     /// Time between packets, above zero.
     pub interval: Duration,
-    /// When the first packet is sent.
+    /// Time at which the first packet is sent.
     pub begin: Duration,
     /// No packet is sent at or after this time.
     pub end: Duration,
@@ -71,7 +71,7 @@ impl StreamPlan {
         bits.div_ceil(self.interval.as_nanos().max(1))
     }
 
-    /// When packet `index` is sent.
+    /// Returns the time at which packet `index` is sent.
     pub fn departure(&self, index: u64) -> Duration {
         self.begin + self.interval * index
     }
@@ -86,7 +86,7 @@ pub struct PhasePlan {
     pub streams: Vec<StreamPlan>,
 }
 
-/// Most streams in a phase.
+/// Largest number of streams in a phase.
 pub const STREAMS_MAX: usize = 32;
 
 impl PhasePlan {

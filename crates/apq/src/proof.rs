@@ -40,7 +40,7 @@ const VALIDITY_MS: u32 = 10_000;
 /// A value that a server sends to a socket, and its client shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Proof {
-    /// When it was made, in ms of the session; 0 if there is none.
+    /// Time at which it was made, in ms of the session; 0 if there is none.
     pub at_ms: u32,
     /// The value that cannot be guessed.
     pub value: u64,
@@ -56,13 +56,13 @@ pub(crate) struct Ledger {
     /// Only values newer than this count.
     floor_ms: u32,
     is_proven: bool,
-    /// When the first packet was sent after the newest proof.
+    /// Time at which the first packet was sent after the newest proof.
     since: Option<Instant>,
-    /// When the last packet was sent, and how many were since the newest proof.
+    /// Time at which the last packet was sent, and how many were since the newest proof.
     latest: Instant,
     packets: u32,
     restarts: u32,
-    /// When a newer value was last shown, and how old it was then.
+    /// Time at which a newer value was last shown, and how old it was then.
     accepted: Instant,
     age: Duration,
 }
@@ -92,7 +92,7 @@ impl Ledger {
         self.offered
     }
 
-    /// Takes a `proof` that the client shows to have received at `to`.
+    /// Handles a `proof`, which shows that the client receives datagrams at `to`.
     pub fn accept(
         &mut self,
         key: &Key,
@@ -115,7 +115,7 @@ impl Ledger {
         }
     }
 
-    /// When a newer value was last shown.
+    /// Returns the time at which a newer value was last shown.
     pub fn accepted(&self) -> Instant {
         self.accepted
     }
@@ -152,8 +152,8 @@ impl Ledger {
         }
     }
 
-    /// Since when there is no newer proof, if many packets were sent, the last of
-    /// them at `begin` or later.
+    /// Returns the time since which no newer proof has arrived, if many packets were sent, the last
+    /// of them at `begin` or later.
     pub fn stalled(&self, begin: Instant) -> Option<Instant> {
         self.since.filter(|_| self.packets >= UNPROVEN_PACKETS && self.latest >= begin)
     }

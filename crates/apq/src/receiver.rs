@@ -57,7 +57,7 @@ impl Receiver {
         Self { samples: Vec::new(), seen, duplicates: 0, latest: now }
     }
 
-    /// Takes a packet that arrived.
+    /// Handles a packet that arrived.
     pub fn handle(&mut self, now: Instant, sample: Sample) {
         match self.seen[sample.kind.index()].take(sample.sequence) {
             Some(true) => {
@@ -69,7 +69,7 @@ impl Receiver {
         }
     }
 
-    /// When the phase ends if no packet arrives before; `finished` is when the
+    /// Returns the time at which the phase ends if no packet arrives before; `finished` is when the
     /// sender reported to be done.
     pub fn quiet_at(&self, finished: Instant) -> Instant {
         (self.latest.max(finished) + QUIET).min(finished + QUIET_MAX)

@@ -52,7 +52,7 @@ struct Cursor {
     index: u64,
     /// Sequence number of the next packet.
     sequence: u32,
-    /// When the next packet is sent.
+    /// Time at which the next packet is sent.
     at: Instant,
 }
 
@@ -84,7 +84,7 @@ impl Sender {
         self.start
     }
 
-    /// When the next packet is due; `None` once all were sent.
+    /// Returns the time at which the next packet is due; `None` once all were sent.
     pub fn next(&self) -> Option<Instant> {
         let next = self.cursors.iter().filter(|cursor| cursor.stream < self.plan.streams.len());
         next.map(|cursor| cursor.at).min()

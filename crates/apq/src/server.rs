@@ -40,16 +40,16 @@ const SILENCE: Duration = Duration::from_secs(30);
 const ALIVE_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval of reports that a phase is finished.
 const RETRY: Duration = Duration::from_millis(200);
-/// Most sessions that were not used yet: the oldest is closed for a new one. Unused sessions do not
-/// count for [`ServerConfig::sessions_max`].
+/// Largest number of sessions that were not used yet: the oldest is closed for a new one. Unused
+/// sessions do not count for [`ServerConfig::sessions_max`].
 const UNCONFIRMED_MAX: usize = 64;
-/// Most events that wait for a driver; further events are discarded.
+/// Largest number of events that wait for a driver; further events are discarded.
 const EVENTS_MAX: usize = 1_024;
 /// Events about refused clients: rate per second, and burst.
 const REFUSED_TOLD: (u64, u64) = (1, 10);
 /// Events about peers with another version: one per this many seconds.
 const VERSIONS_INTERVAL_S: u64 = 10;
-/// Most datagrams that wait to be sent. A message that does not fit is dropped, and
+/// Largest number of datagrams that wait to be sent. A message that does not fit is dropped, and
 /// the client repeats its request; packets of flows wait.
 const OUTBOX_MAX: usize = 4_096;
 /// Longest time for which a packet of a flow waits for the [`Budget`] before it is
@@ -65,20 +65,20 @@ pub struct ServerConfig {
     pub secret: [u8; 32],
     /// The clock that stamps packets.
     pub clock: HostClock,
-    /// Most sessions at a time. Half of them, rounded up, may be of one address:
-    /// one of IPv4, or 64 bits of IPv6.
+    /// Largest number of sessions at a time. Half of them, rounded up, may be of one address: one
+    /// of IPv4, or 64 bits of IPv6.
     pub sessions_max: usize,
-    /// Most bits sent in any second to a session or to an address, IP headers
+    /// Largest number of bits sent in any second to a session or to an address, IP headers
     /// included. May be exceeded by 1 %, or by a packet of 1500 bytes.
     pub rate_max_bps: u64,
     /// The same for all clients together.
     pub rate_total_max_bps: u64,
     /// Longest duration of a session.
     pub duration_max: Duration,
-    /// Most packets in a phase.
+    /// Largest number of packets in a phase.
     pub phase_packets_max: u32,
-    /// Most packets in the uplink phases of all sessions together: they are stored,
-    /// 24 bytes each.
+    /// Largest number of packets in the uplink phases of all sessions together: they are stored, 24
+    /// bytes each.
     pub samples_max: u64,
 }
 
@@ -238,7 +238,7 @@ impl Server {
         }
     }
 
-    /// Takes a datagram.
+    /// Handles a datagram.
     pub fn handle_datagram(&mut self, now: Instant, received: Received<'_>) {
         let from = received.from;
         match wire::parse(received.payload) {
@@ -737,7 +737,7 @@ impl Session {
         u32::try_from(ms + 1).unwrap_or(u32::MAX)
     }
 
-    /// Takes the proofs that the client shows.
+    /// Handles the proofs that the client shows.
     fn accept(&mut self, now: Instant, proofs: &Proofs) {
         let now_ms = self.time_ms(now);
         let sockets = [Some(self.control), self.bulk];
@@ -769,7 +769,7 @@ impl Session {
         self.link.seal(message, &proofs)
     }
 
-    /// When the session ends if nothing is heard, and the reason.
+    /// Returns the time at which the session ends if nothing is heard, and the reason.
     fn expiry(&self, config: &ServerConfig) -> (Instant, Ending) {
         let silence = match self.state {
             _ if !self.confirmed => CONFIRM,

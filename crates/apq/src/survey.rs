@@ -63,7 +63,7 @@ pub struct ExactConfig {
 /// The parameters of the fast method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FastConfig {
-    /// Most time for one direction, for all packet lengths together.
+    /// Longest time for one direction, for all packet lengths together.
     pub duration_max: Duration,
     /// Sufficient half width of the confidence interval, relative to the mean.
     pub precision: f64,
@@ -101,7 +101,7 @@ pub struct Phase {
 pub struct Progress {
     /// Duration of the phases that are done.
     pub done: Duration,
-    /// Most time that is still needed, without the pauses between phases.
+    /// Longest time that is still needed, without the pauses between phases.
     pub left_max: Duration,
 }
 
@@ -212,7 +212,7 @@ const SPARSE_PPS_MAX: f64 = 50.0;
 /// Upper bound of all times.
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// Least time for one direction: the search of the fast method needs this.
+/// Shortest time for one direction: the search of the fast method needs this.
 const FAST_DURATION_MIN: Duration = Duration::from_secs(5);
 
 fn check_rate(name: &'static str, value: f64) -> Result<(), ConfigError> {
@@ -261,7 +261,7 @@ impl Survey {
         self.step = self.next_from(0);
     }
 
-    /// Takes the record of the current phase. A record of something else makes the
+    /// Handles the record of the current phase. A record of something else makes the
     /// result wrong, and has no other effect.
     pub fn handle_record(&mut self, record: &PhaseRecord) {
         if let Some((index, step)) = self.step.take() {

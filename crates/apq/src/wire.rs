@@ -35,7 +35,7 @@ pub const MAGIC: [u8; 4] = *b"lapq";
 pub const VERSION: u8 = 2;
 /// Length of a `Hello` and of an `Open` in bytes: more than any answer to them.
 pub const HELLO_BYTES: usize = 200;
-/// Most samples in a chunk.
+/// Largest number of samples in a chunk.
 pub const CHUNK_SAMPLES: usize = 55;
 /// Length of the content of a probe in bytes.
 pub const PROBE_BYTES: usize = 6 + 8 + 4 + 4 + 8 + 12;
@@ -166,7 +166,7 @@ pub struct Limits {
     pub rate_max_bps: u64,
     /// Longest duration of a session.
     pub duration_max: Duration,
-    /// Most packets in a phase.
+    /// Largest number of packets in a phase.
     pub phase_packets_max: u32,
 }
 

@@ -5,7 +5,7 @@
 use core::fmt::Debug;
 use lasthop_units::{Duration, Instant, Machine};
 
-/// Most wake-ups that a machine may request for the instant that was just handled.
+/// Largest number of wake-ups that a machine may request for the instant that was just handled.
 const WAKEUPS_AT_ONE_INSTANT_MAX: usize = 1_000;
 
 /// A machine under test, with its clock, which never goes back.

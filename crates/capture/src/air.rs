@@ -169,13 +169,13 @@ pub struct Heard {
     channels: u64,
 }
 
-/// Most links that are followed.
+/// Largest number of links followed.
 const LINKS_MAX: usize = 16_384;
-/// Most absences of all stations that are kept.
+/// Largest number of absences kept for all stations together.
 const ABSENCES_ALL_MAX: usize = 2 * stations::STATIONS_MAX;
 /// Longest time from a frame to its answer, in ns. A host stamps packets late, and unevenly.
 const ANSWER_NS: u64 = 2_000_000;
-/// Greatest difference of levels of two consecutive frames of one station, in dB.
+/// Largest difference of levels of two consecutive frames of one station, in dB.
 const LEVELS_ALIKE_DB: u8 = 6;
 
 impl Default for Air {

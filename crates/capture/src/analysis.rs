@@ -129,9 +129,9 @@ pub struct Malformed {
     pub message: String,
 }
 
-/// Most errors in the list.
+/// Largest number of errors in the list.
 pub const ERRORS_MAX: usize = 1_000;
-/// Most listed packets that were cut when they were captured.
+/// Largest number of listed packets that were cut when they were captured.
 const CUT_LISTED_MAX: u64 = 10;
 /// Time without frames after which a link or a flow is idle, in ns. It exceeds the time after which
 /// any MAC, and nearly every TCP, retransmits. Idle links and flows use less memory.
@@ -141,7 +141,7 @@ pub(crate) const LOOK_EVERY: u32 = 1_000;
 /// Longest MPDU for time on the air, in bytes. The longest of 802.11 has 11 454 bytes (9.2.4.8),
 /// but a file may claim any length.
 const MPDU_BYTES_MAX: u32 = 1 << 16;
-/// Least number of packets between two searches for idle links and flows.
+/// Minimum number of packets between two searches for idle links and flows.
 const REST_PACKETS: u64 = 1_000;
 
 impl Analysis {
@@ -320,8 +320,8 @@ impl Analysis {
         self.journal.as_mut()?.poll()
     }
 
-    /// Calls `look` with the analysis of another interface in the place of the main one. Returns
-    /// `None` if there is no such interface.
+    /// Calls `look` with the analysis of another interface instead of the main one. Returns `None`
+    /// if there is no such interface.
     pub fn with_interface<T>(
         &mut self,
         interface: u32,

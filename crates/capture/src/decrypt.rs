@@ -25,11 +25,11 @@ use lasthop_wifi::wire::elements::{Cipher, Elements};
 use lasthop_wifi::wire::{Error, Kind, eapol, llc};
 use std::collections::BTreeMap;
 
-/// Most pairs of access point and station whose handshakes are followed.
+/// Largest number of pairs of access point and station whose handshakes are followed.
 pub const PAIRS_MAX: usize = 16_384;
-/// Most networks whose names are remembered.
+/// Largest number of networks whose names are remembered.
 pub const NETWORKS_MAX: usize = 65_536;
-/// Most names of one network, and most group keys with one number, that are remembered.
+/// Largest number of remembered names of one network, and of remembered group keys with one number.
 const NAMES_MAX: usize = 4;
 const GROUP_KEYS_MAX: usize = 4;
 

@@ -62,7 +62,7 @@ impl Extent {
     pub const LATEST: Self = Self { absences: 512, seconds: 1_800 };
 }
 
-/// Most findings of one kind in a list: the worst.
+/// Largest number of findings of one kind in a list; the worst ones remain.
 pub const OF_KIND_MAX: usize = 50;
 
 /// Returns the findings, worst first, with at most [`OF_KIND_MAX`] of each kind.

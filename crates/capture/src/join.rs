@@ -46,11 +46,11 @@ pub struct Survey {
     interfaces: BTreeMap<u32, Samples>,
 }
 
-/// Most interfaces of a file that are places.
+/// Largest number of interfaces of a file that are places.
 const INTERFACES_MAX: usize = 8;
 
 impl Survey {
-    /// Takes the new events of an analysis that is [watched](Analysis::watch).
+    /// Handles the new events of an analysis that is [watched](Analysis::watch).
     pub fn take(&mut self, analysis: &mut Analysis) {
         while let Some(event) = analysis.poll_event() {
             let Event::Seen(sighting) = event else { continue };
@@ -156,7 +156,7 @@ struct Chain {
 /// Longest time from an attempt to its acknowledgement, which may require a request, in ns. Later,
 /// another MPDU that was not captured may have its number.
 const ANSWERED_NS: i64 = 500_000_000;
-/// Most packets that are kept, over all flows.
+/// Largest number of packets kept, over all flows.
 const RECORDS_MAX: usize = 3 << 17;
 /// Number of events after which all flows are checked.
 const SWEEP_EVENTS: u64 = 1 << 16;

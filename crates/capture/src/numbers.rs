@@ -12,7 +12,7 @@ pub struct Numbers<T> {
     pages: Vec<Option<Box<[T; PAGE]>>>,
 }
 
-/// Most values in a list that is searched from its start.
+/// Largest number of values in a list that is searched from its start.
 const FEW: usize = 24;
 /// Numbers of a page.
 const PAGE: usize = 64;

@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Most seconds of a series that are kept: four hours of seconds with values.
+/// Largest number of seconds kept for a series: four hours of seconds with values.
 pub const SECONDS_MAX: usize = 4 * 3_600;
 
 /// Values by second in ascending order: the latest `MAX` seconds with values.
@@ -126,7 +126,7 @@ pub struct Busy {
     pub seconds_ns: Seconds<u64>,
     /// Time on the air of all seconds, in ns.
     pub sum_ns: u64,
-    /// Greatest value of all seconds except the latest one, in ns.
+    /// Largest value of all seconds except the latest one, in ns.
     busiest_ns: u64,
 }
 

@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 
-/// Most flows that are followed. A new flow takes the place of an idle one; otherwise its packets
-/// are only counted.
+/// Largest number of flows followed. A new flow takes the place of an idle one; otherwise its
+/// packets are only counted.
 pub const FLOWS_MAX: usize = 4_096;
 
 /// All flows of an interface.
@@ -54,7 +54,7 @@ pub struct Flow {
     pub directions: [Direction; 2],
 }
 
-/// Carrier of a packet, which relates its loss to the air.
+/// Frame that carried a packet, to find the cause of a loss on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carrier {
     /// Whether the MAC only retransmits an earlier frame. Such packets are counted and not

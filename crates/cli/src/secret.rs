@@ -29,7 +29,7 @@ const ROOT: u32 = 0;
 /// Reads the key in the file at `path`.
 ///
 /// # Errors
-/// As [`read_secret`].
+/// The errors of [`read_secret`].
 #[cfg(feature = "lab")]
 pub fn read(path: &Path) -> Result<[u8; 32], Failure> {
     let advice = format!("head -c 32 /dev/urandom | base64 > {}", path.display());

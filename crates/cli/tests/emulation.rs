@@ -393,7 +393,7 @@ fn a_queue_is_measured_from_outside() {
     let long = measure(&["--packet-size", "1501"]);
     let errors = text(&long.stderr);
     assert_eq!(long.status.code(), Some(2), "{errors}");
-    assert!(errors.contains("packets of 1501 bytes do not fit: the way to 10."), "{errors}");
+    assert!(errors.contains("packets of 1501 bytes do not fit: the path to 10."), "{errors}");
     assert!(errors.contains("takes up to 1500; use shorter ones: --packet-size 1500,750"));
 
     let measured = measure(&["--packet-size", "1500", "--no-discipline", "--json"]);

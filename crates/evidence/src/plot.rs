@@ -58,7 +58,7 @@ pub struct Axis {
     /// Ends of the axis; data beyond them extend it. `None`: from zero to the greatest value, or
     /// from the least x if all are far from zero. [`ends`] returns the result.
     pub range: Option<(f64, f64)>,
-    /// Names in place of numbers, at 0, 1, 2 ..
+    /// Names instead of numbers, at 0, 1, 2 ..
     pub names: Vec<String>,
 }
 
@@ -156,7 +156,7 @@ impl Axis {
         Self { range: Some((from, to)), ..self }
     }
 
-    /// Sets names in place of numbers, at 0, 1, 2 ..
+    /// Sets names instead of numbers, at 0, 1, 2 ..
     #[must_use]
     pub fn names<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Self {
         Self { names: names.into_iter().map(Into::into).collect(), ..self }

@@ -34,9 +34,9 @@ const QUANTUM_BYTES: i64 = 300;
 /// The limits and targets of a backlog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BacklogConfig {
-    /// Most packets over all flows.
+    /// Largest number of packets over all flows.
     pub packets_max: u32,
-    /// Most bytes over all flows.
+    /// Largest number of bytes over all flows.
     pub bytes_max: u32,
     /// Acceptable standing delay; more if answers are late
     /// ([`Backlog::set_latency`]). `None`: a single first-in-first-out queue that
@@ -66,7 +66,7 @@ impl Default for BacklogConfig {
 pub struct Waiting {
     /// The IP packet.
     pub packet: Vec<u8>,
-    /// When it arrived.
+    /// Time at which it arrived.
     pub arrived: Instant,
     /// Bucket of its flow: packets of one flow have the same.
     pub bucket: u8,
@@ -121,7 +121,7 @@ enum Order {
         parameters: Parameters,
         flows: FlowQueues<Waiting>,
         turns: RoundRobin,
-        /// When the last packet of each bucket arrived.
+        /// Time at which the last packet of each bucket arrived.
         arrived: Vec<Option<Instant>>,
     },
 }
@@ -189,7 +189,7 @@ impl Backlog {
         }
     }
 
-    /// Takes a packet; drops one if the backlog is full.
+    /// Queues a packet; drops one if the backlog is full.
     pub fn push(&mut self, now: Instant, packet: Vec<u8>) {
         let hash = flow_hash(self.flow_keys, &packet);
         let bucket = bucket_of(hash as u32, (hash >> 32) as u32, BUCKETS) as u8;

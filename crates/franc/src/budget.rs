@@ -236,7 +236,8 @@ mod tests {
         data.lines().skip(1).map(row).collect()
     }
 
-    /// Source and helper with the source alone, both from the published programs' output.
+    /// Compares source and helper with the source alone, both in the output of the published
+    /// programs.
     #[test]
     fn savings_are_those_of_the_published_budgets() {
         for Row { losses, values, .. } in rows() {

@@ -152,7 +152,7 @@ pub enum Mode {
     /// lasthop's: several blocks in flight, uncoded symbols first, combinations
     /// according to the measured loss and the destination's rank.
     Stream {
-        /// Most blocks in flight, 1 to 255.
+        /// Largest number of blocks in flight, 1 to 255.
         blocks_max: u8,
         /// Parameters of pacing, which keeps the queues of the path short
         /// ([`PaceConfig`]); `None` if the interface itself limits the rate.
@@ -295,7 +295,7 @@ pub const INNER_MTU_MIN: usize = 68;
 /// Symbols are not shortened below this for a path with a smaller MTU.
 const SYMBOL_BYTES_MIN: u16 = 128;
 
-/// Most symbols per block.
+/// Largest number of symbols per block.
 pub const BLOCK_SYMBOLS_MAX: u16 = 1024;
 
 impl Config {
@@ -342,7 +342,7 @@ impl Config {
         u16::try_from(fits).unwrap_or(u16::MAX)
     }
 
-    /// Most bytes of a datagram in addition to its symbol.
+    /// Largest length of a datagram without its symbol, in bytes.
     fn around_symbol(&self) -> usize {
         let recoded = match self.role {
             Role::End { peer, via, helpers } => helpers > 0 || peer != via,
@@ -372,7 +372,7 @@ impl Config {
     /// Checks the configuration.
     ///
     /// # Errors
-    /// The first problem that is found.
+    /// Returns the first problem found.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.code()?;
         if self.block_symbols > BLOCK_SYMBOLS_MAX {

@@ -363,8 +363,8 @@ impl Last {
 }
 
 impl Layout {
-    /// The layout of a whole packet, if it is a segment that can be short or can be
-    /// followed by a short one.
+    /// Returns the layout of a whole packet if it is a TCP segment whose headers can be shortened,
+    /// or can serve to shorten those of the next segment.
     fn of(packet: &[u8]) -> Option<Self> {
         if !symbol::is_ip(packet) {
             return None;

@@ -26,8 +26,8 @@ use zeroize::Zeroize;
 /// Length of a seal in bytes.
 pub(crate) const SEAL_BYTES: usize = 16;
 
-/// Most epochs for which keys are derived ahead: a window of 255 blocks with new
-/// keys every 16.
+/// Largest number of epochs for which keys are derived ahead: a window of 255 blocks with new keys
+/// every 16.
 const EPOCHS_AHEAD_MAX: usize = 17;
 
 /// The key that is used if there is no shared key.

@@ -133,11 +133,11 @@ pub enum Reason {
 /// Shortest interval of reports about problems.
 const COMPLAINT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Most events that wait for the driver.
+/// Largest number of events that wait for the driver.
 const EVENTS_MAX: usize = 64;
 
-/// Most datagrams that precede all others and wait for the interface. Each is
-/// repeated if it is not answered.
+/// Largest number of datagrams that precede all others and wait for the interface. Each is repeated
+/// if it is not answered.
 const URGENT_MAX: usize = 32;
 
 /// A node of a coded link.
@@ -284,7 +284,7 @@ impl Node {
         Ok(Self { shared, part })
     }
 
-    /// Takes an IP packet from the tunnel. The packet may be dropped at once or later if the link
+    /// Handles an IP packet from the tunnel. The packet may be dropped at once or later if the link
     /// carries less than is offered. Nodes between the ends have no tunnel.
     pub fn handle_packet(&mut self, now: Instant, packet: &[u8]) {
         match &mut self.part {
@@ -293,7 +293,7 @@ impl Node {
         }
     }
 
-    /// Takes a datagram that came from `from`, whatever its recipient. Returns the
+    /// Handles a datagram that came from `from`, whatever its recipient. Returns the
     /// neighbour that sent it, if it is authentic and new.
     pub fn handle_datagram(
         &mut self,
@@ -351,7 +351,7 @@ impl Node {
         heard
     }
 
-    /// Takes a HELLO or a CALL.
+    /// Handles a HELLO or a CALL.
     fn handle_sessionless(
         &mut self,
         now: Instant,
@@ -573,8 +573,8 @@ struct Question {
     is_new: bool,
 }
 
-/// The earliest of several wake-ups. A wake-up that allows a datagram is reported
-/// only once: whether and when the driver polls then is up to it.
+/// The earliest of several wake-ups. A wake-up that allows a datagram is reported only once; the
+/// driver then decides when it polls.
 fn earliest(
     told: Instant,
     wishes: impl IntoIterator<Item = Option<(Instant, Reason)>>,

@@ -75,7 +75,7 @@ impl Order {
         }
     }
 
-    /// Takes a packet, whole or short; drops it if it was received before.
+    /// Handles a packet, whole or short; drops it if it was received before.
     pub fn push(&mut self, bucket: u8, number: u16, record: &[u8]) {
         let next = self.next[usize::from(bucket)];
         let ahead = number.wrapping_sub(next);
@@ -122,7 +122,7 @@ impl Order {
         }
     }
 
-    /// Takes the next piece of a packet, and delivers the packet once it is
+    /// Handles the next piece of a packet, and delivers the packet once it is
     /// complete.
     fn join(&mut self, bucket: u8, number: u16, piece: &Piece<'_>) {
         let begun = self.begun.remove(&bucket).filter(|(next, _)| *next == number);

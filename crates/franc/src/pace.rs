@@ -123,13 +123,13 @@ pub(crate) struct Pace {
     /// above the target.
     since_calm: u32,
     standing: u32,
-    /// When the rate was last changed.
+    /// Time at which the rate was last changed.
     changed_at: Instant,
     /// Number of windows without a queue.
     empty: u32,
     /// The window with which the link competed before the queue seemed its own.
     competed: Option<Compete>,
-    /// When a queue turned out to be none.
+    /// Time at which a queue turned out to be none.
     phantom_at: Option<Instant>,
     next_at: Instant,
 }
@@ -168,9 +168,9 @@ struct Drain {
 /// A report about the latest datagram received.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heard {
-    /// When it was sent.
+    /// Time at which it was sent.
     pub sent_at: Instant,
-    /// When it was received, in microseconds of the receiver's clock.
+    /// Time at which it was received, in microseconds of the receiver's clock.
     pub heard_at_us: u32,
     /// Length of the datagram in bytes.
     pub bytes: u64,
@@ -179,7 +179,7 @@ pub(crate) struct Heard {
     /// Number of the datagram, and the count of numbers received up to it.
     pub number: u32,
     pub received: u32,
-    /// When no data was last waiting, at the time of its transmission.
+    /// Latest time at which no data was waiting, as of its transmission.
     pub free_at: Instant,
     /// The smoothed and the least round-trip time.
     pub round_trip: Duration,
@@ -253,7 +253,7 @@ impl Pace {
         matches!(self.phase, Phase::Drain(_))
     }
 
-    /// When the next datagram may be sent.
+    /// Returns the time at which the next datagram may be sent.
     pub fn next_at(&self) -> Instant {
         self.next_at
     }
@@ -280,7 +280,7 @@ impl Pace {
         (target + 2.0 * self.delays.spread_us()).min(TARGET_MAX_US.max(target))
     }
 
-    /// Takes a report about a datagram.
+    /// Handles a report about a datagram.
     pub fn heard(&mut self, now: Instant, heard: Heard) {
         let delay = self.delays.delay(&heard);
         let queue_us = self.delays.queue_us(&delay, self.capacity);

@@ -5,9 +5,9 @@
 //! it, and if all are shorter than many that were sent, the path has become
 //! narrower. Lengths are in bytes.
 //!
-//! Differences from the RFC: the first size is confirmed by the datagrams sent with
-//! it; a path that carries less than [`BASE`] is searched below it, too; the search
-//! is repeated after a minute.
+//! Differences from the RFC: the first size is confirmed by the datagrams sent with it; on a path
+//! that carries less than [`BASE`], the search continues below it; the search is repeated after a
+//! minute.
 
 use crate::wire;
 use alloc::vec::Vec;
@@ -35,7 +35,7 @@ const ANSWER_BEYOND: Duration = Duration::from_millis(100);
 /// Time in which the datagrams sent are compared with those reported, until as long
 /// after an answer.
 const WATCH: Duration = Duration::from_millis(600);
-/// Least number of pulses for that comparison.
+/// Minimum number of pulses for that comparison.
 const WATCH_PULSES: u32 = 4;
 /// Time after which a receiver forgets a reported length: once to twice this.
 const LATELY: Duration = Duration::from_millis(300);
@@ -59,7 +59,7 @@ pub(crate) struct PathMtu {
     /// Shortest datagram that does not arrive; `max + 1` before there is one.
     failed: u16,
     probing: Option<Probing>,
-    /// When the search is repeated.
+    /// Time at which the search is repeated.
     raise_at: Instant,
     watch: Watch,
     /// Whether datagrams that were sent in this session may be too long.
@@ -141,7 +141,7 @@ impl PathMtu {
         self.probing.is_none() && self.next_size().is_none() && !self.is_narrower
     }
 
-    /// When [`PathMtu::probe`] has something to do.
+    /// Returns the time at which [`PathMtu::probe`] has something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
         match &self.probing {
             Some(probing) => Some(probing.next_at),

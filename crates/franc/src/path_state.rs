@@ -38,10 +38,9 @@ const CAUTION: (f64, f64) = (1.0, 3.0);
 /// in Linux).
 const GATHER_SHARE: u64 = 12;
 
-/// With more datagrams in flight than this, there are many acknowledgements. If
-/// round-trip times vary by more than the wait, an answer is more likely late than
-/// lost: at most this many are taken for lost at first, and the answer to their
-/// retransmissions covers all.
+/// With more datagrams in flight than this, acknowledgements are frequent. If round-trip times vary
+/// by more than the wait, an answer is more likely late than lost: at first, at most this many
+/// datagrams count as lost, and the answer to their retransmissions covers all others.
 const FLOWING: usize = 8;
 
 /// After this many round trips without idle time, the path is considered
@@ -79,7 +78,7 @@ struct Flight {
     bytes: u64,
     /// Bytes sent up to and including it.
     bytes_up_to: u64,
-    /// When no new data was last waiting.
+    /// Latest time at which no new data was waiting.
     free_at: Instant,
     /// Whether its cargo was taken for lost because no report of it arrived.
     is_timed_out: bool,
@@ -115,15 +114,15 @@ pub(crate) struct PathState {
     last_timeout: Instant,
     /// Recent lateness of reports of datagrams that were already taken for lost.
     late: Duration,
-    /// When a report last covered new datagrams.
+    /// Time at which a report last covered new datagrams.
     progress_at: Instant,
-    /// When no new data was last waiting.
+    /// Latest time at which no new data was waiting.
     free_at: Instant,
     /// The numbers received from the neighbour.
     heard: Ear,
     began: Instant,
-    /// When numbers were reported that this node had not sent; `None` once it
-    /// measures anew.
+    /// Time at which numbers were reported that this node had not sent; `None` once it measures
+    /// anew.
     jumped_at: Option<Instant>,
     /// Time of the latest report to the neighbour that only old numbers arrive.
     starved_at: Instant,
@@ -207,8 +206,8 @@ impl PathState {
         }
     }
 
-    /// When the rate allows the next datagram, if that is after the last one was
-    /// sent.
+    /// Returns the time at which the rate allows the next datagram, if that is after the last one
+    /// was sent.
     pub fn pace_at(&self) -> Option<Instant> {
         let pace = self.pace.as_ref()?;
         let last = self.flights.back().map_or(Instant::ZERO, |flight| flight.sent_at);
@@ -217,7 +216,7 @@ impl PathState {
         (is_open && pace.next_at() > last).then_some(pace.next_at())
     }
 
-    /// Takes the neighbour's report about this node's datagrams; `landed` receives
+    /// Handles the neighbour's report about this node's datagrams; `landed` receives
     /// the cargo of each that is no longer in flight.
     pub fn handle_report(
         &mut self,
@@ -280,7 +279,7 @@ impl PathState {
         }
     }
 
-    /// When datagrams with cargo are taken for lost.
+    /// Returns the time at which datagrams with cargo are taken for lost.
     pub fn timeout_at(&self) -> Option<Instant> {
         if self.laden == 0 {
             return None;
@@ -352,9 +351,9 @@ impl PathState {
         (round_trip / CAUTION_ROUND_TRIP.as_secs_f64()).clamp(CAUTION.0, CAUTION.1)
     }
 
-    /// Time that symbols wait for others that the next combination covers, too
-    /// ([`crate::sender::Outlook::gather`]): a small part of the round trip that the combination
-    /// saves.
+    /// Returns the time for which symbols wait for others, so that the next combination covers them
+    /// all ([`crate::sender::Outlook::gather`]): a small part of the round trip that the
+    /// combination saves.
     pub fn gather(&self) -> Duration {
         self.round_trip.least() / GATHER_SHARE
     }
@@ -377,7 +376,7 @@ impl PathState {
         self.late = late;
     }
 
-    /// Time that answers need, late ones included.
+    /// Returns the time within which answers arrive, late ones included.
     pub fn lateness(&self) -> Duration {
         self.round_trip.smoothed() + self.late
     }
@@ -399,7 +398,7 @@ impl PathState {
         self.pace.as_ref().map_or(0, |pace| (pace.rate(now) * 8.0) as u64)
     }
 
-    /// Takes a number received from the neighbour.
+    /// Handles a number received from the neighbour.
     pub fn hear(&mut self, now: Instant, number: u32) -> Hearing {
         let expected = self.heard.window.highest().saturating_add(1);
         match self.heard.take(now, number) {
@@ -409,7 +408,7 @@ impl PathState {
         }
     }
 
-    /// When a report covers all datagrams received from the neighbour so far.
+    /// Returns the time at which a report covers all datagrams received from the neighbour so far.
     pub fn settles_at(&self) -> Instant {
         self.heard.settles_at()
     }
@@ -544,8 +543,8 @@ impl Ear {
         self.received
     }
 
-    /// When a report covers the highest number; that time has passed if datagrams
-    /// do not overtake each other.
+    /// Returns the time at which a report covers the highest number; that time has passed if
+    /// datagrams do not overtake each other.
     pub fn settles_at(&self) -> Instant {
         self.highest_at + self.lateness.tolerance()
     }
@@ -638,7 +637,7 @@ pub(crate) struct LossEstimate {
 impl LossEstimate {
     /// Number of datagrams over which weights halve.
     const HALF_LIFE: f64 = 256.0;
-    /// The prior: as if this many had been sent, and this share of them lost.
+    /// The prior: this number of datagrams sent, with this share of them lost.
     const PRIOR: (f64, f64) = (4.0, 0.05);
     /// Upper bound: a path that loses more is not usable.
     const MAX: f64 = 0.95;

@@ -75,8 +75,8 @@ pub(crate) enum Verdict {
 }
 
 impl Receiver {
-    /// A receiver of at most `blocks_max` blocks at once. One that `recodes` follows
-    /// its sender to any block; an end learns of blocks given up from sealed pulses
+    /// Returns a receiver of at most `blocks_max` blocks at once. If it `recodes`, it follows its
+    /// sender to any block; an end learns from sealed pulses which blocks were given up
     /// ([`Receiver::give_up_below`]).
     pub fn new(code: Code, blocks_max: usize, recodes: bool) -> Self {
         Self {
@@ -94,7 +94,7 @@ impl Receiver {
         }
     }
 
-    /// Takes an ENC. `known` gets block, index and bytes of each symbol that it
+    /// Handles an ENC. `known` gets block, index and bytes of each symbol that it
     /// made known, and returns whether the other end sealed that symbol.
     pub fn handle_enc(
         &mut self,

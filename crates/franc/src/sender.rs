@@ -11,11 +11,10 @@
 //! wait, and not at all while so many wait that each needless combination delays a
 //! symbol.
 //!
-//! A combination does nothing for symbols sent after it. So the deficit is
-//! estimated for the whole block, and for the symbols after the end of each
-//! combination once that is a fraction of a round trip old: the next combination
-//! then covers others that follow soon, too. At a recoder the symbols are those
-//! that it knows so far, in any order, and its combinations cover everything that
+//! A combination does nothing for symbols sent after it. So the deficit is estimated for the whole
+//! block, and for the symbols after the end of each combination once that is a fraction of a round
+//! trip old: the next combination then also covers others that follow soon. At a recoder the
+//! symbols are those that it knows so far, in any order, and its combinations cover everything that
 //! it received. Leaves out pacing (`hop`, `pace`).
 
 use crate::coded::{Coded, CodedVector};
@@ -55,7 +54,7 @@ pub(crate) struct Sender {
     /// the transmission of a symbol until it and all before it are acknowledged.
     frontier: (u32, usize),
     latency: Option<Duration>,
-    /// When symbols are old enough for a combination.
+    /// Time at which symbols are old enough for a combination.
     mend_at: Option<Instant>,
     /// Counters of the sender.
     pub counts: Counts,
@@ -110,9 +109,9 @@ struct Symbol {
     planned: u8,
     /// Number of times that it was sent uncoded.
     times: u8,
-    /// When it was first sent.
+    /// Time at which it was first sent.
     sent_at: Instant,
-    /// When the last one in flight was received or lost.
+    /// Time at which the last one in flight was received or lost.
     landed: Instant,
     /// Number of combinations that end with it: in flight, and no longer in flight.
     coded_under_way: u16,
@@ -137,7 +136,7 @@ struct Block {
     has_gone: bool,
     /// Number of its symbols in `fresh`.
     fresh: u16,
-    /// When its last symbol was sent; helpers start late in a block.
+    /// Time at which its last symbol was sent; helpers start late in a block.
     filled: Option<Instant>,
 }
 
@@ -205,7 +204,7 @@ impl Sender {
         }
     }
 
-    /// Takes a symbol for the place of [`Sender::room`]. It is sent `copies` times, with time in
+    /// Accepts a symbol for the place of [`Sender::room`]. It is sent `copies` times, with time in
     /// between, because losses come in bursts.
     pub fn push(&mut self, now: Instant, symbol: &[u8], copies: u8) {
         let Some((block, index)) = self.room() else { return };
@@ -264,7 +263,7 @@ impl Sender {
         block.checked_sub(self.first).is_none_or(|at| (at as usize) < self.blocks_max)
     }
 
-    /// Takes a combination that the recoder received. Its block starts if it can be stored.
+    /// Handles a combination that the recoder received. Its block starts if it can be stored.
     pub fn overhear(&mut self, enc: &Enc<'_>, payload: &[u8]) -> Result<Received, PacketError> {
         let Some(at) = enc.block.checked_sub(self.first) else { return Ok(Received::Redundant) };
         if at as usize >= self.blocks_max {
@@ -351,7 +350,7 @@ impl Sender {
         core::mem::take(&mut self.restarted)
     }
 
-    /// Takes the receiver's acknowledgement from the datagram `number`. An acknowledgement holds
+    /// Handles the receiver's acknowledgement from the datagram `number`. An acknowledgement holds
     /// the receiver's present state and replaces earlier ones, which may have been forged.
     pub fn handle_ack(&mut self, now: Instant, number: u32, ack: &Ack) {
         for block in self.blocks.iter_mut().take(ack.done.saturating_sub(self.first) as usize) {
@@ -540,7 +539,7 @@ impl Sender {
         self.mend(now, outlook, true, older, Self::is_due)
     }
 
-    /// When helpers will have had time to repair a lost symbol; never without
+    /// Returns the time at which helpers will have had time to repair a lost symbol; never without
     /// helpers.
     pub fn helpers_done_at(&self, now: Instant, outlook: &Outlook) -> Instant {
         if outlook.unhelped >= 1.0 {
@@ -553,7 +552,7 @@ impl Sender {
         ends.filter(|&end| end > now).min().unwrap_or(Instant::MAX)
     }
 
-    /// When symbols will be old enough for another combination.
+    /// Returns the time at which symbols will be old enough for another combination.
     pub fn mend_at(&self) -> Option<Instant> {
         self.mend_at
     }
@@ -563,7 +562,7 @@ impl Sender {
         self.mend_at.take_if(|at| *at <= now).is_some()
     }
 
-    /// When the next copy of a symbol is due, if there is one.
+    /// Returns the time at which the next copy of a symbol is due, if there is one.
     pub fn copies_at(&self) -> Option<Instant> {
         self.copies.front().map(|&(.., at)| at)
     }
@@ -686,8 +685,8 @@ impl Block {
         }
     }
 
-    /// When helpers have had time to repair a lost symbol. `goes_on`: whether a
-    /// block that is not full continues.
+    /// Returns the time at which helpers have had time to repair a lost symbol. `goes_on`: whether
+    /// a block that is not full continues.
     fn helped_until(&self, symbol: &Symbol, outlook: &Outlook, goes_on: bool) -> Instant {
         match self.filled {
             Some(filled) => symbol.landed.max(filled) + outlook.helper_timeout,
@@ -711,9 +710,9 @@ impl Block {
         Some(if mending == 0 { first } else { lost.last().unwrap_or(first) })
     }
 
-    /// When the deficit is `is_due`: of the whole block now; of the symbols after
-    /// the end of a combination, which it does not cover, once the oldest of them
-    /// is old enough.
+    /// Returns the time at which the deficit is `is_due`: of the whole block now; of the symbols
+    /// after the end of a combination, which it does not cover, once the oldest of them is old
+    /// enough.
     fn lacks(
         &self,
         now: Instant,

@@ -67,16 +67,16 @@ pub const PROOF_BYTES: usize = 16;
 /// the seal of 16 bytes; and before a single packet its flow and number.
 pub const SYMBOL_OVERHEAD_BYTES: usize = 2 + 16 + 3;
 
-/// Most block reports in an ACK.
+/// Largest number of block reports in an ACK.
 pub const BLOCK_REPORTS_MAX: usize = 127;
-/// The flag beside their number: there are blocks above them, too.
+/// The flag next to their number: there are further blocks above them.
 const MORE_BLOCKS: u8 = 0x80;
 /// The bits of a report that hold the rank: up to 1 024 symbols. The others hold the
 /// restarts.
 const RANK_BITS: u32 = 11;
 /// Restarts of a block are counted modulo this.
 pub const RESTARTS: u8 = 1 << (u16::BITS - RANK_BITS);
-/// Most link reports in an ACK.
+/// Largest number of link reports in an ACK.
 pub const LINK_REPORTS_MAX: usize = 8;
 
 /// The version of the protocol.
@@ -268,7 +268,7 @@ pub struct LinkReport {
     pub highest: u32,
     /// Count of datagrams received.
     pub received: u32,
-    /// When the highest was received, in microseconds of the receiver's clock,
+    /// Time at which the highest number was received, in microseconds of the receiver's clock,
     /// modulo 2^32.
     pub heard_at_us: u32,
     /// Time from then until the report, in units of 4 us, at most 65 535.
@@ -320,7 +320,7 @@ pub struct Hello {
     pub echo: [u8; KEY_BYTES],
     /// Increases with each HELLO of the origin with this key.
     pub count: u32,
-    /// Most blocks that the origin has in flight.
+    /// Largest number of blocks that the origin has in flight.
     pub blocks_max: u8,
     /// Digest of the parameters of the code, which both ends must share.
     pub digest: u32,

@@ -338,9 +338,9 @@ impl Flows {
         }
     }
 
-    /// Reports the end of a packet to [`Packet::EVERYWHERE`] of a flow to the group, for the flow
-    /// that ends at `node`: it arrived there, or was lost on the air. A packet that was given up
-    /// for another reason is lost to all of them.
+    /// Reports the end of a packet that was sent to the group ([`Packet::EVERYWHERE`]), for the
+    /// flow that ends at `node`: the packet arrived there, or was lost on the air. If the packet
+    /// was given up for another reason, it is lost for all flows to the group.
     pub fn ended_in_group<S: Sink>(
         &self,
         (at, node): (Instant, NodeId),

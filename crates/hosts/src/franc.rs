@@ -103,7 +103,7 @@ enum Ordered {
 struct Order {
     /// Numbers of those inside, in the order in which they entered.
     numbers: VecDeque<u32>,
-    /// Identification of the next packet; Linux counts within a connection, too.
+    /// Identification of the next packet; like Linux, it counts within a connection.
     next_identification: u16,
 }
 
@@ -237,7 +237,7 @@ impl Francs {
         self.act(number, index, now, &mut outside);
     }
 
-    /// Takes a packet of a flow that is diverted at `node`, an end of a link.
+    /// Handles a packet of a flow that is diverted at `node`, an end of a link.
     pub fn diverted<S: Sink>(
         &mut self,
         now: Instant,

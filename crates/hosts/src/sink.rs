@@ -38,7 +38,7 @@ pub struct ProgramFlow {
     pub ports: Option<[u16; 2]>,
 }
 
-/// Flows of real programs that a driver saw and gave no number.
+/// Flows of real programs without a number: the driver saw them after it had used all numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProgramsLeftOut {
     /// Number of flows, as far as they could be distinguished.

@@ -165,7 +165,7 @@ impl Tcp {
         self.segments.end(packet.tag);
     }
 
-    /// Handles packets that left the node of an end.
+    /// Notes that packets of one end have left its node.
     #[inline]
     pub fn released<S: Sink>(&mut self, released: Released, net: &mut Port<'_, S>) {
         let now = net.network.now();

@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Time from the question to the instant of the change: for the computation and the message to the
 /// loop.
 const LEAD: Duration = Duration::from_millis(20);
-/// Least part of that time that must remain when the loop gets the message; otherwise a longer lead
-/// is tried.
+/// Minimum part of that time which must remain when the loop gets the message; otherwise a longer
+/// lead is tried.
 const LEAD_LEFT: Duration = Duration::from_millis(2);
 /// The longest lead; a scenario that takes longer is changed late.
 const LEAD_MAX: Duration = Duration::from_secs(5);
@@ -216,10 +216,10 @@ impl Control {
     }
 }
 
-/// Question for the knobs of all nodes, in place of keys and values.
+/// Question for the knobs of all nodes, instead of keys and values.
 pub const ALL: &str = "*";
 
-/// Most groups whose names are listed where their knobs are not.
+/// Largest number of groups whose names are listed if their knobs are not.
 const NAMES_MAX: usize = 3;
 
 /// The knobs, a line each; without `all` those of nodes that come later are only counted.

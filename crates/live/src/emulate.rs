@@ -31,7 +31,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes of a frame beside the packet: the Ethernet header.
+/// Length of a frame without its packet, in bytes: the Ethernet header.
 const FRAME_OVERHEAD_BYTES: usize = crate::frame::HEADER_BYTES;
 /// Longest time that due work may wait to share a wake-up, as a divisor of the lateness that a
 /// scenario allows; and the longest wait.

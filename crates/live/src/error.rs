@@ -69,7 +69,7 @@ pub enum EmulateError {
         program: &'static str,
         /// Message of the program.
         reason: String,
-        /// Advice, after a text that leads to it; empty if none is known.
+        /// Advice, with the words that introduce it; empty if none is known.
         remedy: &'static str,
     },
     /// A port of the machine cannot lead to two places.

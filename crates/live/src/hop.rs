@@ -20,7 +20,7 @@ use lasthop_units::{Duration, Instant, MacAddr};
 use lasthop_wifi::stats::Levels;
 use std::collections::VecDeque;
 
-/// Most deliveries that wait while the machines catch up.
+/// Largest number of deliveries that wait while the machines catch up.
 const WRITE_BATCH: usize = 64;
 /// The longest that the rest of an A-MPDU is on the air after one of its packets was
 /// delivered, whose bytes its event still needs (aPPDUMaxTime; IEEE 802.11-2020, table 19-25).
@@ -261,7 +261,7 @@ impl<'a, S: Sink> Hop<'a, S> {
         self.drain();
     }
 
-    /// Takes the outputs of the machines.
+    /// Handles the outputs of the machines.
     fn drain(&mut self) {
         while let Some(output) = self.hosts.poll_output() {
             match output {

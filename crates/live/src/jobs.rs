@@ -212,7 +212,8 @@ impl JobState {
     }
 }
 
-/// Most lines of a program's output that an error repeats, and most characters of each.
+/// Largest number of lines that an error repeats from a program's output, and of characters in each
+/// line.
 const LINES_MAX: usize = 10;
 const LINE_CHARS_MAX: usize = 200;
 

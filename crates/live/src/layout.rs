@@ -53,7 +53,7 @@ impl Layout {
         layout
     }
 
-    /// Returns the files of `/etc` that programs see in place of the system's. Names of hosts are
+    /// Returns the files of `/etc` that programs see instead of the system's. Names of hosts are
     /// looked up in `/etc/hosts` only, unless there is a name server.
     pub fn files(&self, ways: &Ways) -> Vec<(&'static str, String)> {
         let machine = ways.machine().map(|(name, address)| format!("{address} {name}\n"));

@@ -98,7 +98,7 @@ impl Received<'_> {
     }
 }
 
-/// The messages of a datagram; a cut message ends them.
+/// Iterates over the messages of a datagram, up to the first truncated one.
 pub fn messages(datagram: &[u8]) -> impl Iterator<Item = Received<'_>> {
     let mut rest = datagram;
     core::iter::from_fn(move || {

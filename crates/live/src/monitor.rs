@@ -128,7 +128,7 @@ impl Monitor {
     }
 }
 
-/// Reason why nothing, or nothing more, of a frame is read.
+/// Reason why a frame is not read, or not read further.
 enum Unread {
     BadFcs,
     Protected,

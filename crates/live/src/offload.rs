@@ -23,7 +23,7 @@ pub use segment::segment;
 
 /// Length of the header in bytes.
 pub const HEADER_BYTES: usize = 10;
-/// Most bytes of the packet after it (the length of IPv4 has 16 bits, RFC 791).
+/// Largest length of the packet after it, in bytes (the length of IPv4 has 16 bits, RFC 791).
 pub const PACKET_BYTES_MAX: usize = 65_535;
 
 /// Flag of an incomplete checksum, `VIRTIO_NET_HDR_F_NEEDS_CSUM`.

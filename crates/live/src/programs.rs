@@ -7,9 +7,9 @@ use lasthop_hosts::{ProgramFlow, ProgramsLeftOut};
 use lasthop_packet::{FlowId, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most flows that get a number.
+/// Largest number of flows that get a number.
 pub const FLOWS_KEPT: usize = 256;
-/// Most other flows that are counted; packets of further ones still are.
+/// Largest number of other flows counted. Of further flows, only the packets are counted.
 const OTHERS_COUNTED: usize = 65_536;
 
 /// The flows seen so far.

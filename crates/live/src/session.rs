@@ -23,9 +23,9 @@ use std::ops::ControlFlow;
 
 /// Interval of the calls of `on_tick`.
 pub const TICK: Duration = Duration::from_millis(100);
-/// Time that programs may take to end after SIGTERM.
+/// Time limit for programs to end after SIGTERM.
 const GRACE: Duration = Duration::from_millis(500);
-/// Time that the command may take to end after a signal that was passed on to it.
+/// Time limit for the command to end after a signal was passed on to it.
 const COMMAND_GRACE: Duration = Duration::from_secs(5);
 
 /// Events that wake the loop, beside time and signals.
@@ -77,7 +77,7 @@ pub struct Session<'a, S: Sink> {
     pub unnamed: VecDeque<Begun>,
     /// Whether a question to the supervisor is open.
     pub is_asked: bool,
-    /// Time that due work may wait to share a wake-up ([`EventLoop::moderate`]).
+    /// Longest time for which due work waits to share a wake-up ([`EventLoop::moderate`]).
     pub rest_max: Duration,
 }
 

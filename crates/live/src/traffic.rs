@@ -34,7 +34,7 @@ use std::thread::JoinHandle;
 /// Flow `n` uses the port (the identifier, for ICMP) `FIRST_PORT + n`. Below
 /// Linux's ephemeral ports, above those of usual servers.
 pub const FIRST_PORT: u16 = 20_000;
-/// Most flows of a scenario: the number of ports for them.
+/// Largest number of flows of a scenario: the number of ports for them.
 pub const FLOWS_MAX: usize = 12_000;
 
 /// Events that wake the thread, beside time.
@@ -66,9 +66,9 @@ pub struct FlowPlan {
     pub from: Ipv4Addr,
     /// Address of the recipient.
     pub to: Ipv4Addr,
-    /// When the flow begins.
+    /// Time at which the flow begins.
     pub start: Instant,
-    /// When the flow ends; the end of the run at the latest.
+    /// Time at which the flow ends; the end of the run at the latest.
     pub stop: Instant,
     /// Priority on the air.
     pub access_category: AccessCategory,

@@ -122,7 +122,7 @@ pub struct Cable {
     booked_bytes: u64,
     loss: LossProcess,
     stream: Stream,
-    /// Time that packets waited for the transmitter since [`Cable::clear_stats`].
+    /// Sum of the times for which packets waited for the transmitter, since [`Cable::clear_stats`].
     waited: Duration,
     /// Packets on the way to the far end with their arrival, in order of arrival. The first
     /// `arrived` of them have arrived.
@@ -171,7 +171,7 @@ impl Cable {
         }
     }
 
-    /// Takes a packet at the near end; [`Packet::arrived`] becomes `now`. With
+    /// Accepts a packet at the near end; [`Packet::arrived`] becomes `now`. With
     /// `is_watched` the cable wakes up when the packet leaves the queue.
     ///
     /// A packet that a drop-tail queue accepts is transmitted after everything before

@@ -12,7 +12,7 @@ use lasthop_units::{Duration, Instant};
 /// Length of an IPv4 header without options (RFC 791, section 3.1).
 pub const IPV4_HEADER_BYTES: u16 = 20;
 
-/// Least MTU of a link (RFC 791, section 3.2): a header with all options, and eight
+/// Minimum MTU of a link (RFC 791, section 3.2): a header with all options, and eight
 /// bytes of payload.
 pub const MTU_BYTES_MIN: u16 = 68;
 
@@ -104,7 +104,7 @@ struct Incomplete {
 }
 
 impl Reassembly {
-    /// Takes a part of packet number `id`; each part arrives at most once. A part that
+    /// Handles a part of packet number `id`; each part arrives at most once. A part that
     /// arrives after its packet has expired starts a packet that is never completed, as
     /// in IP.
     pub fn handle_part(&mut self, now: Instant, id: u64, part: &Packet) -> Reassembled {

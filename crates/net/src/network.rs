@@ -135,7 +135,8 @@ pub struct WireStats {
     pub queue_drops: u64,
     /// Number of packets lost after transmission.
     pub lost: u64,
-    /// Time that transmitted packets waited for the transmitter, added up; zero without a rate.
+    /// Sum of the times for which transmitted packets waited for the transmitter; zero without a
+    /// rate.
     pub waited: Duration,
 }
 

@@ -359,7 +359,7 @@ impl Queue {
         }
     }
 
-    /// Takes a packet for `peer`, and sets [`Packet::arrived`] to `now`.
+    /// Queues a packet for `peer`, and sets [`Packet::arrived`] to `now`.
     ///
     /// Packets that exceed the limit (this one or others) are appended to
     /// `dropped`, to be reported as
@@ -376,7 +376,8 @@ impl Queue {
         self.enqueue_copy(now, peer, &packet, held_below, dropped);
     }
 
-    /// Does the same for a copy of `packet`, which queues with a shorter form of it need not make.
+    /// Does the same for a copy of `packet`. Queues that store a shorter form of packets make no
+    /// copy.
     #[inline]
     pub fn enqueue_copy(
         &mut self,
@@ -395,7 +396,7 @@ impl Queue {
         }
     }
 
-    /// Takes copies of `packet`, with tags that count up from its tag, as [`Queue::enqueue_copy`]
+    /// Queues copies of `packet`, with tags that count up from its tag, as [`Queue::enqueue_copy`]
     /// does: up to `count`, while they are accepted. Calls `taken` for each. Returns their number;
     /// `packet` is then the next one.
     #[inline]

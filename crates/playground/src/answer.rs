@@ -9,7 +9,7 @@ use lasthop_units::{Duration, Instant};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Most points of a distribution.
+/// Largest number of points of a distribution.
 const QUANTILES: u32 = 100;
 
 /// The results of a run.

@@ -12,7 +12,7 @@ use lasthop_units::{Duration, Instant, Seed};
 /// Longest run, in seconds of the scenario's time.
 pub const DURATION_S_MAX: f64 = 86_400.0;
 
-/// Most readings, one for each flow and node in each interval of the series.
+/// Largest number of readings, one for each flow and node in each interval of the series.
 const READINGS_MAX: f64 = 2e6;
 
 /// A begun run, not yet finished.
@@ -88,7 +88,7 @@ impl Job {
 /// Makes the whole run of a request.
 ///
 /// # Errors
-/// As [`Job::new`].
+/// The errors of [`Job::new`].
 pub fn run(request: &Request) -> Result<Answer, String> {
     let mut job = Job::new(request)?;
     while job.advance(DURATION_S_MAX) {}

@@ -16,13 +16,13 @@ use lasthop_wifi::phy::{Rate, Standard};
 use serde::Serialize;
 use toml_edit::{DocumentMut, Item, TableLike};
 
-/// Most nodes with Wi-Fi, as the file has them, that get knobs.
+/// Largest number of Wi-Fi nodes with knobs, where a node with a `count` is one node.
 pub const NODES_MAX: usize = 4;
-/// Most wires that get knobs.
+/// Largest number of wires that get knobs.
 pub const WIRES_MAX: usize = 2;
-/// Most links that get knobs.
+/// Largest number of links that get knobs.
 pub const LINKS_MAX: usize = 2;
-/// Most stations with one name.
+/// Largest number of stations with one name.
 const COUNT_MAX: u32 = 50;
 /// Longest distance in metres.
 const DISTANCE_M_MAX: f64 = 100.0;
@@ -56,9 +56,9 @@ pub struct Knob {
 pub enum Control {
     /// A number between two others.
     Range {
-        /// Least value, in `unit`.
+        /// Minimum value, in `unit`.
         min: f64,
-        /// Greatest value, in `unit`.
+        /// Largest value, in `unit`.
         max: f64,
         /// The distance between two values.
         step: f64,

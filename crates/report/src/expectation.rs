@@ -12,7 +12,7 @@ use lasthop_trace::{ColumnKind, DocumentColumn, DocumentSchema, RunDocument};
 use serde_json::Value;
 use std::fmt;
 
-/// Most quantities that a message lists.
+/// Largest number of quantities that a message lists.
 const LISTED_MAX: usize = 12;
 
 /// An expected value of a run.

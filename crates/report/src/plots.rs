@@ -7,18 +7,18 @@ use lasthop_evidence::plot::{Axis, Look, Panel, Point, Series};
 use lasthop_trace::{DelayPartsSummary, Delays, Histogram, RunDocument, SeriesOf, SeriesReading};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most series in a panel: as many as there are colours.
+/// Largest number of series in a panel: as many as there are colours.
 const SERIES_MAX: usize = 6;
-/// Most points of a series.
+/// Largest number of points of a series.
 const POINTS_MAX: usize = 300;
-/// Most flows whose delay is shown in parts.
+/// Largest number of flows whose delay is shown in parts.
 const FLOWS_MAX: usize = 12;
-/// Most points of a distribution, and most of an area.
+/// Largest number of points of a distribution, and of an area.
 const QUANTILES_MAX: usize = 100;
 const AREA_POINTS_MAX: usize = 120;
-/// Most flows whose delay is shown in parts over time.
+/// Largest number of flows whose delay is shown in parts over time.
 const STACKS_MAX: usize = 4;
-/// Most panels of a quantity where several series are beside each other.
+/// Largest number of panels of a quantity where several series are next to each other.
 const PANELS_MAX: usize = 4;
 /// The name of the time without transmissions.
 const IDLE: &str = "idle";
@@ -429,8 +429,8 @@ fn sum(points: &[Point]) -> f64 {
     points.iter().map(|(_, value)| value).sum()
 }
 
-/// The means of several runs' readings, at each time. A node without a reading did not transmit
-/// in that interval, which counts; of other quantities the runs count that have them.
+/// The means of several runs' readings, at each time. A node without a reading did not transmit in
+/// that interval, which counts as zero. For other quantities, only runs with a reading count.
 pub fn mean_series(runs: &[Vec<SeriesReading>]) -> Vec<SeriesReading> {
     type Sums = [(f64, u32); QUANTITIES_READ];
     let mut all: BTreeMap<(&SeriesOf, u64), Sums> = BTreeMap::new();

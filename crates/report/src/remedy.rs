@@ -12,12 +12,12 @@ use lasthop_scenario::{Scenario, parse, written_changes};
 use std::collections::BTreeMap;
 use std::slice;
 
-/// Most nodes beyond the reach of `[node_defaults]` that get the key themselves: each requires
-/// another reading of the scenario.
+/// Largest number of nodes beyond the reach of `[node_defaults]` that get the key themselves: each
+/// requires another reading of the scenario.
 const OWN_KEYS_MAX: usize = 32;
 
-/// Most changes during a run that get arguments of a remedy: each requires other readings of the
-/// scenario.
+/// Largest number of changes during a run that get arguments of a remedy: each requires other
+/// readings of the scenario.
 const CHANGES_MAX: usize = 16;
 
 /// Changes of a node, and those in their place where a scenario has them already.

@@ -201,7 +201,7 @@ pub enum Statement {
 /// Statement for a quantity that the paper leaves open.
 pub const LEFT_OPEN: Statement = Statement::Text("left open");
 
-/// Least share of each of two ranges that has to be in the other for them to agree.
+/// Minimum share of each of two ranges that has to be in the other for them to agree.
 /// Ranges that only touch, a point in a wide range, and a wide range around a narrow
 /// one do not agree.
 pub const SHARED_MIN: f64 = 0.5;
@@ -239,7 +239,7 @@ pub struct Quantity {
     pub paper: Statement,
     /// Our value.
     pub ours: Ours,
-    /// Least and greatest value that agree with the paper. If ours is a range: the
+    /// Smallest and largest value that agree with the paper. If ours is a range: the
     /// range of the paper, or the number of its example at both ends.
     pub band: (f64, f64),
     /// The reason if it fails, where it is known.

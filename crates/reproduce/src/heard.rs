@@ -36,7 +36,7 @@ impl RunData {
         absences.map_or(&[], |absences| absences.so_far())
     }
 
-    /// When a station is away; `None` if it never is.
+    /// Returns the schedule of a station's absences; `None` if it is never away.
     pub fn schedule(&self, node: &str) -> Option<Schedule> {
         Schedule::of(&self.capture().air, self.heard(node), usize::MAX)
     }

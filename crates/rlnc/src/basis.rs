@@ -116,7 +116,7 @@ impl Basis {
         &self.rows
     }
 
-    /// Takes a vector. Returns the column that becomes a pivot, or `None` if the
+    /// Adds a vector. Returns the column that becomes a pivot, or `None` if the
     /// vector is redundant.
     pub fn insert(&mut self, vector: Vector<'_>) -> Option<usize> {
         if self.rank == self.columns {
@@ -139,7 +139,7 @@ impl Basis {
         Some(pivot)
     }
 
-    /// Takes the symbol of `column`, received uncoded.
+    /// Handles the symbol of `column`, received uncoded.
     pub fn take(&mut self, column: usize) -> Taken {
         match self.states[column] {
             Column::Given => return Taken::Known,

@@ -36,7 +36,7 @@ impl Code {
         }
     }
 
-    /// Most bytes that the symbols of a block and their coefficients may take.
+    /// Largest number of bytes that the symbols of a block and their coefficients may take.
     pub const BYTES_MAX: usize = 1 << 28;
 
     /// The field of coefficients and symbols.

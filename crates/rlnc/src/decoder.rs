@@ -75,7 +75,7 @@ impl Decoder {
         self.unresolved = 0;
     }
 
-    /// Takes a packet. Packets may be lost, reordered and repeated.
+    /// Handles a packet. Packets may be lost, reordered and repeated.
     ///
     /// # Errors
     ///

@@ -55,7 +55,7 @@ impl Encoder {
         self.code
     }
 
-    /// Takes the next source symbol; shorter data is padded with zeros. Returns its
+    /// Adds the next source symbol; shorter data is padded with zeros. Returns its
     /// number in the block.
     ///
     /// # Errors

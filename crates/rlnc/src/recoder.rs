@@ -65,7 +65,7 @@ impl Recoder {
         self.basis.rank()
     }
 
-    /// Takes a packet: coded, recoded, or a source symbol.
+    /// Handles a packet: coded, recoded, or a source symbol.
     ///
     /// # Errors
     ///

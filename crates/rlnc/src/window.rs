@@ -53,7 +53,7 @@ impl Encoder {
         (self.first, self.end)
     }
 
-    /// Takes the next symbol; shorter data is padded with zeros. Returns its
+    /// Adds the next symbol; shorter data is padded with zeros. Returns its
     /// number.
     ///
     /// # Errors
@@ -173,7 +173,7 @@ impl Decoder {
         (self.first, self.first.saturating_add(self.code.symbols() as u64))
     }
 
-    /// Takes a packet. If the packet has newer symbols, the window slides forward,
+    /// Handles a packet. If the packet has newer symbols, the window slides forward,
     /// and the symbols that leave it are given up.
     ///
     /// # Errors

@@ -69,7 +69,7 @@ pub fn names(scenario: &Scenario) -> Names {
     }
 }
 
-/// Returns the quantities to measure in a run with the duration of the scenario.
+/// Returns the settings of a recorder for a run as long as the scenario.
 pub fn recording(scenario: &Scenario) -> Recording {
     Recording {
         warmup: scenario.warmup,

@@ -32,8 +32,8 @@ use lasthop_wifi::mac::adaptive_mtu::AdaptiveMtuConfig;
 use mtu::NodeMtu;
 use std::collections::BTreeMap;
 
-/// Most nodes, so that a [`NodeId`] and a packet's addresses can hold them. Each pair of nodes with
-/// a radio has separate links of some 22 bytes.
+/// Largest number of nodes, so that a [`NodeId`] and a packet's addresses can hold them. Each pair
+/// of nodes with a radio has separate links of some 22 bytes.
 pub(crate) const NODES_MAX: usize = 1_024;
 
 /// Shortest interval of the series: shorter than most frame exchanges. A run of a second then has a

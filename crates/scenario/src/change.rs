@@ -21,10 +21,11 @@ use lasthop_wifi::cell::{Adjustment, CellConfig, OperatingMode, StationConfig};
 use lasthop_wifi::mac::rate::RateControlConfig;
 use std::sync::Arc;
 
-/// Most keys that all changes of a scenario set; the scenario is assembled anew for each.
+/// Largest number of keys that all changes of a scenario set; the scenario is assembled anew for
+/// each.
 pub(crate) const KEYS_MAX: usize = 10_000;
 
-/// Most pairs of radios that are compared; each key compares all of them.
+/// Largest number of pairs of radios compared; each key compares all of them.
 const PAIRS_MAX: usize = 20_000_000;
 
 /// Keys that may change while a scenario runs.

@@ -21,7 +21,7 @@ const PAPER_SYMBOL_BYTES: u16 = 1_450;
 const PAPER_OVERSHOOT: f64 = 0.05;
 /// Blocks in flight in stream mode.
 const STREAM_BLOCKS: u8 = 128;
-/// Least size of a backlog, for a packet of any length.
+/// Minimum size of a backlog, for a packet of any length.
 const BACKLOG_BYTES_MIN: u32 = 65_536;
 
 tables! {

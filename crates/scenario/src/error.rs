@@ -60,14 +60,14 @@ impl Problems {
         }
     }
 
-    /// As [`Problems::push`], for messages that take time to make: beyond the limit none is made.
+    /// Like [`Problems::push`], for messages that take time to make: beyond the limit none is made.
     pub fn push_made(&mut self, place: &Place, message: &dyn Fn() -> String) {
         if self.found.len() < Self::MAX {
             self.push(place, message());
         }
     }
 
-    /// As [`Problems::push`], for a key that its table cannot have, whatever its value: the node,
+    /// Like [`Problems::push`], for a key that its table cannot have, whatever its value: the node,
     /// flow or queue is of another kind.
     pub fn push_unfit(&mut self, place: &Place, message: impl Into<String>) {
         if place.origin != Origin::Absent {
@@ -119,7 +119,7 @@ impl Problems {
         .unwrap_or_else(|| key.into())
     }
 
-    /// Most problems that are reported.
+    /// Largest number of problems reported.
     const MAX: usize = 100;
 
     pub fn len(&self) -> usize {

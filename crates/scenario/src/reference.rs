@@ -225,7 +225,7 @@ mod tests {
         }
     }
 
-    /// Returns the table of `all` whose keys `table` has too, beside others.
+    /// Returns the table of `all` whose keys are all in `table`, which has further keys.
     fn part_of<'a>(
         all: &'a [TableReference],
         table: &TableReference,

@@ -511,7 +511,7 @@ macro_rules! form {
 }
 pub(crate) use form;
 
-/// Returns the key whose value may stand in place of the table.
+/// Returns the key whose value may replace the table.
 fn plain_key<T: Table>(generator: &mut SchemaGenerator) -> Option<Key> {
     let mut keys = Keys::default();
     T::describe(generator, &mut keys);

@@ -203,7 +203,7 @@ impl Pending {
         taken
     }
 
-    /// Takes a result; `false` if it is known already, or was not requested.
+    /// Records a result; `false` if it is known already, or was not requested.
     ///
     /// # Errors
     /// If the result is not that of the named run, or the folder does not accept it.

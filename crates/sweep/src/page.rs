@@ -12,15 +12,15 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-/// Most combinations of a page.
+/// Largest number of combinations on a page.
 const COMBINATIONS_MAX: usize = 20_000;
-/// Most means of a page, as far as a browser opens it at once.
+/// Largest number of means on a page, so that a browser opens the page at once.
 const MEANS_MAX: usize = 300_000;
-/// Most values of a key that are compared with each other.
+/// Largest number of values compared for a key.
 const COMPARED_MAX: usize = 50;
-/// Most values in a sentence.
+/// Largest number of values in a sentence.
 const TEXTS_MAX: usize = 6;
-/// Most flows with separate quantities.
+/// Largest number of flows with separate quantities.
 const FLOWS_MAX: usize = 6;
 
 /// Results of a sweep's runs, by quantity and combination.

@@ -14,9 +14,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// Most combinations of values.
+/// Largest number of combinations of values.
 pub const COMBINATIONS_MAX: usize = 1_000_000;
-/// Most runs of a sweep.
+/// Largest number of runs of a sweep.
 pub const RUNS_MAX: usize = 10_000_000;
 
 /// Requests that replace the scenario's `[sweep]`.
@@ -383,7 +383,7 @@ impl Plan {
 }
 
 impl Impossible {
-    /// Most problems that are listed.
+    /// Largest number of problems listed.
     const FAULTS_MAX: usize = 50;
 }
 

@@ -434,7 +434,7 @@ impl Store {
         self.append_line(record.values.clone(), record.run, has_failed, line)
     }
 
-    /// As [`append`](Self::append), with a line that another process wrote, and the record in it.
+    /// Like [`append`](Self::append), with a line that another process wrote, and the record in it.
     ///
     /// # Errors
     /// The same errors as [`append`](Self::append).

@@ -40,7 +40,7 @@ const TIDY: [(&str, &[(&str, &str)]); 7] = [
 /// Tables that are written even without rows.
 const ALWAYS: usize = 3;
 
-/// Most columns that `runs` has for single flows.
+/// Largest number of columns that `runs` has for single flows.
 const FLOW_COLUMNS_MAX: usize = 1_000;
 
 /// Returns the columns of a flow.

@@ -15,7 +15,7 @@ use crate::value::{Value, split_number};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Most values of one key.
+/// Largest number of values of one key.
 pub const VALUES_MAX: usize = 100_000;
 
 /// A key and its values, in the form of `--set`.

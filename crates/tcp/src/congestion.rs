@@ -64,8 +64,8 @@ impl Window {
         self.fraction %= count;
     }
 
-    /// Whether the sender is in slow start by the rule of Linux 3: at the
-    /// threshold, too.
+    /// Whether the sender is in slow start by the rule of Linux 3, which includes a window equal to
+    /// the threshold.
     fn may_start_slowly(&self) -> bool {
         self.size <= self.threshold
     }

@@ -129,7 +129,7 @@ impl Recorder {
     /// memory](Self::with_tables).
     ///
     /// # Errors
-    /// As [`finish`](Self::finish).
+    /// The errors of [`finish`](Self::finish).
     pub fn finish_with_tables(
         mut self,
         info: &RunInfo,

@@ -57,7 +57,7 @@ impl Histogram {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// Greatest value in nanoseconds; `None` without values.
+    /// Largest value in nanoseconds; `None` without values.
     pub fn max(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max)
     }

@@ -47,8 +47,8 @@ impl OutputLock {
     /// sweep. Creates the directory.
     ///
     /// # Errors
-    /// As for [`exclusive`](Self::exclusive), except for other shared locks; an error if the
-    /// directory cannot be created.
+    /// The errors of [`exclusive`](Self::exclusive), except that other shared locks are allowed;
+    /// also an error if the directory cannot be created.
     pub fn shared(path: impl Into<PathBuf>) -> Result<Self, OutputError> {
         let path = path.into();
         if let Some(above) = Above::of(&path).filter(Above::is_taken) {

@@ -73,11 +73,11 @@ impl OutputDir {
         }
     }
 
-    /// As [`create`](Self::create), but writes files as `NAME.part` even if the file system has
+    /// Like [`create`](Self::create), but writes files as `NAME.part` even if the file system has
     /// unnamed files, and creates the directory at once.
     ///
     /// # Errors
-    /// As [`create`](Self::create).
+    /// The errors of [`create`](Self::create).
     pub fn create_named(path: impl Into<PathBuf>) -> Result<Self, OutputError> {
         let path = path.into();
         let mut directory = Self {

@@ -18,12 +18,12 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Most rows of a row group, as other libraries write them; lasthop writes 64 Ki.
+/// Largest number of rows of a row group, as other libraries write them; lasthop writes 64 Ki.
 const GROUP_ROWS_MAX: i64 = 1 << 20;
-/// Most columns of a table; lasthop's tables of a run have 31.
+/// Largest number of columns of a table; lasthop's tables of a run have 31.
 const COLUMNS_MAX: usize = 256;
-/// Most rows of a table that is read at once: 40 flows, nodes and links over four days, each
-/// second.
+/// Largest number of rows of a table that is read at once: 40 flows, nodes and links over four
+/// days, each second.
 const ROWS_MAX: u64 = 1 << 24;
 
 /// Errors of reading a table.

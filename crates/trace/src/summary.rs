@@ -68,7 +68,7 @@ impl Recorder {
     /// they were [kept](Self::keeping_intervals), else none.
     ///
     /// # Errors
-    /// As [`finish`](Self::finish).
+    /// The errors of [`finish`](Self::finish).
     pub fn finish_with_intervals(
         mut self,
         info: &RunInfo,

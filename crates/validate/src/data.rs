@@ -239,8 +239,8 @@ fn straight_lines(rows: &[PerRow]) -> Vec<PerRow> {
     all
 }
 
-/// The longer runs of a row of a file for 802.11ax, which are of that kind and have the same value
-/// in all columns with these names.
+/// Returns the longer runs that belong to a row of a file for 802.11ax: runs of that kind with the
+/// same values in all `columns`.
 pub fn longer(kind: &str, record: &Record, columns: &[&str]) -> Vec<Record> {
     let is_same = |run: &Record| columns.iter().all(|name| run.text(name) == record.text(name));
     let runs = records(AX_LONGER).into_iter();

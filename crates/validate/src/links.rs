@@ -67,7 +67,7 @@ impl Tunnel {
         }
     }
 
-    /// Whether packets pass through a program of others.
+    /// Whether packets pass through another project's program.
     pub const fn is_peer(self) -> bool {
         matches!(self, Self::Kcptun | Self::KcptunTuned)
     }
@@ -125,8 +125,8 @@ pub enum Load {
     Tcp(&'static str),
     /// A ping every 50 ms only.
     Sparse,
-    /// UDP at 200 Mb/s for 10 s over a wire of 1 Gb/s and 1 ms, with each daemon on a
-    /// CPU core of its own.
+    /// UDP at 200 Mb/s for 10 s over a wire of 1 Gb/s and 1 ms, with each daemon on a separate CPU
+    /// core.
     Flood,
 }
 

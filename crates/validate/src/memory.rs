@@ -2,8 +2,8 @@
 //! The figure does not depend on the machine and its load, but on the compiler and its library,
 //! whose version is kept with it.
 //!
-//! A workload of `lasthop_fixtures` runs in a separate process, which also reads the scenario.
-//! The figure leaves out files of results and the program.
+//! A workload of `lasthop_fixtures` runs in a separate process, which also reads the scenario. The
+//! run writes no result files, and the size of the program itself does not count.
 
 use crate::data::Record;
 use crate::instructions::compiler;

@@ -15,10 +15,10 @@ use lasthop_units::{Duration, Instant};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 
-/// Least goodput for a load of 1 Gb/s, in Mb/s of IP packets: of wires alone most of the 987
+/// Minimum goodput for a load of 1 Gb/s, in Mb/s of IP packets: of wires alone most of the 987
 /// that 1 Gb/s carries.
 const GIGABIT_MBPS_MIN: f64 = 950.0;
-/// Most CPU time of the process for traffic over the cell, in percent of a core.
+/// Largest CPU time of the process for traffic over the cell, in percent of a core.
 const CELL_CPU_MAX: f64 = 40.0;
 
 /// The emulated hop.

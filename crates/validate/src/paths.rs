@@ -114,9 +114,9 @@ pub struct Room {
 /// The path of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
-    /// Over wires, of which one is the bottleneck.
+    /// Wires, one of which is the bottleneck.
     Line(Line),
-    /// Through a Wi-Fi cell, which is the bottleneck.
+    /// A Wi-Fi cell, which is the bottleneck.
     Room(Room),
 }
 

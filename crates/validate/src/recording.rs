@@ -114,7 +114,7 @@ impl Runner<'_> {
     /// Times `runs` batches on one thread and on two, in turns.
     ///
     /// # Errors
-    /// As [`record`](Self::record).
+    /// The errors of [`record`](Self::record).
     pub fn batch(&self, workload: &'static str, runs: u32) -> io::Result<Batch> {
         let (number, seconds) = BATCH;
         let on = |threads: usize| -> io::Result<Vec<String>> {

@@ -85,8 +85,8 @@ pub struct Setting {
     pub retry_limit: u8,
     /// Whether the access point sends beacons, every 102.4 ms.
     pub beacons: bool,
-    /// Most stations in a PPDU of the access point, and how they acknowledge, as the scenario
-    /// file has it; `None` for one at a time.
+    /// Largest number of stations in a PPDU of the access point, and how they acknowledge, as the
+    /// scenario file has it; `None` for one at a time.
     pub ofdma: Option<(u8, &'static str)>,
     /// Uplink OFDMA, where there is OFDMA: the access point's key `uplink`, as the scenario file
     /// has it.

@@ -77,12 +77,12 @@ const OVERHEARD_BYTES: u32 = 500;
 /// cases within this margin; the errors of the factors are far smaller.
 const MARGIN: f64 = 1e-9;
 
-/// Least power, as a share of the receiver's noise, that counts as interference: 20 dB below the
+/// Minimum power, as a share of the receiver's noise, that counts as interference: 20 dB below the
 /// noise, which costs a signal 0.04 dB of SINR. Sets out of reach of each other therefore have
 /// nothing in common, not even random numbers.
 const FLOOR: f64 = 0.01;
 
-/// Least number of overlapping PPDUs from which PPDUs share the sum of their interferers. The value
+/// Minimum number of overlapping PPDUs at which PPDUs share the sum of their interferers. The value
 /// matters for hundreds of stations; among 50 to 200, three and six make no difference.
 const CROWD: u32 = 6;
 
@@ -241,11 +241,11 @@ pub(crate) struct Air {
     powers_mw: Vec<f64>,
     /// Stations that sense each transmitter, itself excluded.
     listeners: Vec<Vec<StationId>>,
-    /// Least SNR at the listeners of each transmitter.
+    /// Minimum SNR at the listeners of each transmitter.
     weakest: Vec<Db>,
     /// SNR from which a rate is overheard, for the rates asked for so far.
     overhear_snr: Vec<(Rate, Threshold)>,
-    /// Least noise, in mW, over the links into each station.
+    /// Lowest noise, in mW, over the links into each station.
     noise_mw: Vec<f64>,
     carrier_sense_mw: f64,
     /// Interference, or all power that arrives, at each station in mW; kept to save allocations.

@@ -57,9 +57,9 @@ pub struct Capabilities {
     /// Largest window of a Block Ack agreement in MPDUs: 0 without agreements, 64 in 802.11n and
     /// ac, 256 in 802.11ax, 1 024 in 802.11be.
     pub block_ack_window_max: u16,
-    /// Time that the station needs for the last symbol of an HE PPDU, which determines the packet
-    /// extension of PPDUs to it (nominal packet padding, IEEE 802.11ax-2021, 9.4.2.248). The time
-    /// is the same at every rate: PPE thresholds are left out.
+    /// Time needed by the station for the last symbol of an HE PPDU, which determines the packet
+    /// extension of PPDUs to the station (nominal packet padding, IEEE 802.11ax-2021, 9.4.2.248).
+    /// The time is the same at every rate: PPE thresholds are left out.
     pub packet_padding: PacketPadding,
 }
 

@@ -54,16 +54,16 @@ const MANY_PACKETS: f64 = 15.0;
 /// before it is full.
 const FIRST_REFUSALS: usize = 9;
 
-/// The time at which a packet leaves is known up to its transmission, which in an
-/// aggregate includes that of others. Departures earlier by this many service times
-/// are tried, and the one that most resembles a limit is used.
+/// The time at which a packet leaves the queue is uncertain by its transmission time, which in an
+/// aggregate includes other packets. Departures earlier by this many service times are tried, and
+/// the one that most resembles a limit is used.
 const SERVICES: [f64; 5] = [1.0, 2.0, 3.0, 5.0, 8.0];
 
 /// The queue has fallen when it is below this share of its longest.
 const FALLEN: f64 = 0.5;
 
-/// When it has fallen, relative to when CoDel should have caught up with the
-/// overload; the queue then needs as long again to fall.
+/// Time at which it has fallen, relative to when CoDel should have caught up with the overload; the
+/// queue then needs as long again to fall.
 const CAUGHT_UP: (f64, f64) = (0.7, 5.0);
 
 /// CoDel's interval in RFC 8289 and in Linux, in seconds.
@@ -81,7 +81,7 @@ const INTERVAL_SPREAD: f64 = 1.6;
 /// counted from a first drop that may be an unrelated loss.
 const LAW_DROPS: (usize, usize) = (16, 200);
 
-/// Fewest refusals that are significant.
+/// Smallest number of refusals that are significant.
 const REFUSALS_MIN: usize = 12;
 
 /// CoDel tolerates a delay above its target for one interval. A delay above this
@@ -128,8 +128,8 @@ pub struct Evidence {
     pub at_bound: Option<f64>,
     /// CoDel's interval in seconds, supposing that refusals are CoDel's drops.
     pub interval: Option<f64>,
-    /// When the queue had fallen to half its longest, relative to when CoDel would
-    /// have caught up with the overload; `None` if it had not.
+    /// Time at which the queue had fallen to half its longest, relative to when CoDel would have
+    /// caught up with the overload; `None` if it had not.
     pub caught_up: Option<f64>,
     /// Time for which the queueing delay was above 50 ms before the first drop, in
     /// seconds.

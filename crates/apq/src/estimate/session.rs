@@ -15,7 +15,7 @@ use crate::plan::StreamKind;
 use crate::report::SessionReport;
 use alloc::vec::Vec;
 
-/// Fewest refusals from which the limit is computed.
+/// Smallest number of refusals from which the limit is computed.
 const REFUSALS_MIN: usize = 8;
 
 /// Occupancies before refusals count as equal within this, in packets and relative:
@@ -31,7 +31,8 @@ const ENTRY_QUANTILE: f64 = 0.97;
 /// indicate a refusal.
 const UNSENT_MAX: f64 = 0.005;
 
-/// Most packets that leave together, with one pause overlooked: the Block Ack window of 802.11ax.
+/// Largest number of packets that leave together, with one pause overlooked: the Block Ack window
+/// of 802.11ax.
 const AGGREGATE_MAX: usize = 2 * 256;
 
 /// A part of a phase, in seconds from the start of the phase.
@@ -138,9 +139,9 @@ pub fn empty_delay(timeline: &Timeline, windows: Windows) -> Option<f64> {
 /// around them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Refusal {
-    /// When the last packet before the gap was sent.
+    /// Time at which the last packet before the gap was sent.
     pub entered: f64,
-    /// When the first packet after the gap arrived.
+    /// Time at which the first packet after the gap arrived.
     pub noticed: f64,
     /// Number of missing packets.
     pub packets: u32,
@@ -162,9 +163,9 @@ pub fn refusals(timeline: &Timeline, window: Window) -> Vec<Refusal> {
 /// Number of packets in the queue and in transmission, as a function of time.
 #[derive(Clone, Debug)]
 pub struct Occupancy {
-    /// When the packets that arrived were sent, sorted.
+    /// Times at which the packets that arrived were sent, sorted.
     entered: Vec<f64>,
-    /// When they left the queue, on the same time axis, sorted.
+    /// Times at which they left the queue, on the same time axis, sorted.
     left: Vec<f64>,
 }
 

@@ -60,9 +60,9 @@ const VALLEY_MAX: f64 = 0.15;
 /// Smallest distance of the peaks relative to the queueing delay.
 const GAP_MIN: f64 = 0.15;
 
-/// Fewest packets in a part of the full window over which throughput is measured.
+/// Smallest number of packets in a part of the full window over which throughput is measured.
 const PART_PACKETS: f64 = 200.0;
-/// Fewest parts from which steadiness is computed.
+/// Smallest number of parts from which steadiness is computed.
 const PARTS_MIN: usize = 5;
 /// Length of a part in seconds: a twentieth of the window, within these bounds.
 const PART_S: (f64, f64) = (0.25, 1.0);
@@ -201,7 +201,7 @@ pub fn others_by_length(first: (f64, f64), second: (f64, f64)) -> Option<f64> {
 }
 
 /// Computes [`Symptoms::evenness`] of sorted gaps. In clumps the median is far from the mean,
-/// but in aggregates of 802.11ax, of which one in 256 gaps is a pause.
+/// except in aggregates of 802.11ax, where one gap in 256 is a pause.
 fn evenness(distances: &[f64]) -> Option<f64> {
     /// Largest difference between median and mean of gaps without clumps, relative
     /// to the mean.
@@ -217,7 +217,7 @@ fn evenness(distances: &[f64]) -> Option<f64> {
 pub fn pause(distances: &[f64]) -> Option<f64> {
     /// The quantile of the gaps that is a pause.
     const PAUSES: f64 = 1.0 - 1.0 / 280.0;
-    /// Least pause, relative to the gap between packets: a contention, a preamble and a Block Ack
+    /// Shortest pause relative to the gap between packets: a contention, a preamble and a Block Ack
     /// take longer than a packet of an aggregate. A packet that is lost makes a gap of two.
     const PAUSE_MIN: f64 = 2.5;
     /// Packets of an aggregate have no backoff between: their gaps are this far from the median at

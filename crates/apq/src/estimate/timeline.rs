@@ -32,15 +32,15 @@ pub struct Passage {
     pub kind: StreamKind,
     /// Sequence number in the flow.
     pub sequence: u32,
-    /// When it was sent, in seconds from the start of the phase.
+    /// Time at which it was sent, in seconds from the start of the phase.
     pub sent: f64,
     /// Delay less [`Timeline::delay_ns`], in seconds.
     pub delay: f64,
 }
 
 impl Passage {
-    /// When it arrived by the sender's clock, with [`Timeline::delay_ns`] counted
-    /// as zero.
+    /// Returns the time at which it arrived by the sender's clock, with [`Timeline::delay_ns`]
+    /// counted as zero.
     pub fn received(&self) -> f64 {
         self.sent + self.delay
     }
@@ -117,7 +117,7 @@ impl Timeline {
         Some(drift)
     }
 
-    /// When packets of both flows arrived, sorted; see [`Passage::received`].
+    /// Returns the times at which packets of both flows arrived, sorted; see [`Passage::received`].
     pub fn arrivals(&self) -> Vec<f64> {
         sorted(self.passages.iter().map(Passage::received))
     }

@@ -34,7 +34,7 @@ const NEXT: f64 = 1.35;
 /// Rate of the saturation flow relative to the capacity.
 const SATURATING: f64 = 1.5;
 
-/// Most trains per packet length.
+/// Largest number of trains per packet length.
 const TRAINS_MAX: usize = 14;
 
 /// Duration of a train, and of the times before and after it, in seconds.
@@ -63,7 +63,7 @@ const PLATEAU_S: (f64, f64) = (0.4, 2.0);
 const EMPTY_PACKETS: f64 = 16.0;
 const EMPTY_S: (f64, f64) = (0.35, 0.8);
 
-/// Fewest and most bursts per packet length.
+/// Smallest and largest number of bursts per packet length.
 const BURSTS: (u32, u32) = (3, 12);
 
 /// Number of bursts for a queue with controlled delay: they measure its throughput.
@@ -72,7 +72,7 @@ const BURSTS_MANAGED: u32 = 2;
 /// Half width of a confidence interval in packets that is always sufficient.
 const ENOUGH_PACKETS: f64 = 1.0;
 
-/// Time that hosts need per phase in addition to its plan, in seconds.
+/// Time needed by hosts for each phase in addition to its plan, in seconds.
 const PAUSE_S: f64 = 0.5;
 
 /// Share of the allowed time that is planned for.

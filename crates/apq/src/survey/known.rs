@@ -1,7 +1,6 @@
-//! The results so far in one direction. The methods select the next step from them,
-//! and the report is computed from them (`telling`). Rates are in packets per
-//! second, times in seconds unless they are durations. Leaves out the estimates
-//! themselves ([`crate::estimate`]).
+//! The results so far in one direction. The methods select the next step from them, and the report
+//! is computed from them (`telling`). Rates are in packets per second, times in seconds unless they
+//! are durations. The estimates themselves are in [`crate::estimate`].
 
 use super::step::Step;
 use crate::estimate::{
@@ -23,7 +22,7 @@ const QUEUE_MORE: f64 = 2.0;
 /// Longest wait for a queue to become empty, in seconds.
 pub(super) const SETTLE_MAX_S: f64 = 5.0;
 
-/// Most phases of steady overload: a second one if the first filled no queue.
+/// Largest number of phases of steady overload: a second one if the first filled no queue.
 pub(super) const STEADY_TRIES: u32 = 2;
 
 /// A train was too fast if it was received at less than this share of its rate.
@@ -178,7 +177,7 @@ impl Direct {
         known.chain(first).map(other).reduce(f64::max).unwrap_or(QUEUE_PACKETS)
     }
 
-    /// Takes the record of `step`.
+    /// Handles the record of `step`.
     pub(super) fn absorb(&mut self, step: &Step, record: &PhaseRecord) {
         let plan = step.plan();
         self.measured += plan.duration();

@@ -37,7 +37,7 @@ pub(super) struct Link {
     pub(super) backoff_slots: u32,
     pub(super) slot: Duration,
     pub(super) rate_bps: f64,
-    /// Most packets per transmission.
+    /// Largest number of packets per transmission.
     pub(super) aggregate: usize,
 }
 
@@ -82,7 +82,7 @@ pub(super) struct Bed {
     pub(super) others_pps: f64,
     /// From this second of each phase on, the link is slower by this factor.
     pub(super) slows: Option<(f64, f64)>,
-    /// Most packets per second that the sender can send.
+    /// Largest number of packets per second that the sender can send.
     pub(super) sender_max_pps: f64,
     pub(super) stream: Stream,
     now: Instant,

@@ -269,7 +269,8 @@ fn a_late_driver_stays_within_the_rate() {
     target.assert_rate(rate, |_| true);
 }
 
-/// The sessions of one address share its rate, all sessions that of the server.
+/// The sessions of one address share the rate of that address, and all sessions share the rate of
+/// the server.
 #[test]
 fn sessions_share_the_rates() {
     let (rate, total) = (10 * MBPS, 15 * MBPS);

@@ -147,15 +147,15 @@ pub struct Totals {
     pub unanswered: u64,
 }
 
-/// Most absences of a station that are kept; beyond it the earlier half is dropped. A station that
-/// dozes between two beacons has some ten thousand absences an hour.
+/// Largest number of absences kept for a station; beyond it the earlier half is dropped. A station
+/// that dozes between two beacons has some ten thousand absences an hour.
 const ABSENCES_MAX: usize = 4_096;
 /// Longest time from traffic to an absence that interrupts it. No driver saves power so soon after
 /// traffic.
 const INTERRUPTS_NS: u64 = 5_000_000;
 /// Longest time from a beacon to the return of a station that it has woken.
 const WOKEN_NS: u64 = 10_000_000;
-/// Most sequence numbers of one absence. A larger step is another counter.
+/// Largest number of sequence numbers of one absence. A larger step is another counter.
 const HIDDEN_MAX: u16 = 256;
 /// Sequence numbers that may be passed over outside of absences without any meaning.
 const FEW_PASSED: u64 = 16;
@@ -431,8 +431,8 @@ impl Absences {
         }
     }
 
-    /// Handles a frame without data of or to the station, or a beacon of its access point, after
-    /// all earlier frames. `budget` is the number of frames that may still be kept.
+    /// Handles a frame without data from or to the station, or a beacon of its access point. Frames
+    /// come in order of time. `budget` is the number of frames that may still be kept.
     pub fn handle_bare(&mut self, frame: BareFrame, budget: &mut u32) {
         match &mut self.state {
             State::Here => self.recent.push(frame),

@@ -41,15 +41,15 @@ pub struct BareFrame {
     pub rate: Option<Rate>,
 }
 
-/// Most frames that are kept of one absence: half of them are its first, half its last.
+/// Largest number of frames kept for one absence: half of them are its first, half its last.
 pub const FRAMES_MAX: usize = 64;
-/// Most frames that are kept of all absences of a capture.
+/// Largest number of frames kept for all absences of a capture together.
 pub const BUDGET: u32 = 200_000;
 /// Time before an absence in which a frame may belong to it, in ns: RTS and CTS before its Null
 /// frame.
 const AHEAD_NS: u64 = 1_000_000;
-/// Time after the last frame that takes an absence back in which another one or its RTS may follow,
-/// in ns.
+/// Time after the frame that ends an absence within which another such frame, or its RTS, may
+/// follow, in ns.
 const AFTER_NS: u64 = 5_000_000;
 /// Frames that are remembered outside of absences.
 const RECENT_MAX: usize = 4;
@@ -117,7 +117,8 @@ impl Recent {
     }
 }
 
-/// Appends a frame to those of an absence, which lasts until `to_ns` so far, if it belongs to it.
+/// Appends a frame to those of an absence whose end so far is `to_ns`, if the frame belongs to the
+/// absence.
 pub(super) fn keep(frames: &mut Vec<BareFrame>, frame: BareFrame, to_ns: u64, budget: &mut u32) {
     if frame.from_ns.saturating_sub(to_ns) > AFTER_NS {
         return;

@@ -71,7 +71,7 @@ pub enum Protection {
 const ERP: u8 = 42;
 /// ERP element, bit 1 (Use_Protection).
 const USE_PROTECTION: u8 = 2;
-/// Greatest difference of the clocks of one radio, given the unevenness of host times, in us.
+/// Largest difference of the clocks of one radio, given the unevenness of host times, in us.
 const CLOCKS_ALIKE_US: u128 = 5_000;
 /// Microseconds of a time unit.
 const TIME_UNIT_US: u64 = 1_024;

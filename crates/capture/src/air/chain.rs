@@ -85,8 +85,8 @@ const WINDOW_MAX: u16 = 1_024;
 /// Bits of a word of `rested`.
 const BITS: usize = u64::BITS as usize;
 
-/// Most consecutive numbers that a monitor may miss. After more, the sender has restarted its
-/// numbers, or the monitor was on another channel.
+/// Largest number of consecutive numbers that a monitor may miss. After more, the sender has
+/// restarted its numbers, or the monitor was on another channel.
 const SKIPPED_MAX: u16 = 256;
 
 impl Chains {

@@ -22,7 +22,7 @@ pub struct Channels {
 pub struct Channel {
     /// Captured frames on the channel.
     pub frames: u64,
-    /// Time that the receiver spent on the channel, in ns.
+    /// Time spent by the receiver on the channel, in ns.
     pub time_ns: u64,
     /// Time on the air of these frames.
     pub airtime: Duration,
@@ -30,7 +30,7 @@ pub struct Channel {
     index: u32,
 }
 
-/// Most channels: a mask has 64 bits.
+/// Largest number of channels: a mask has 64 bits.
 const CHANNELS_MAX: usize = 64;
 /// Shortest stay of a driver on a channel, in ns. Shorter stays are of several radios in one file.
 const STAY_NS: u64 = 20_000_000;

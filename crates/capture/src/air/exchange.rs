@@ -46,7 +46,7 @@ pub struct Link {
     spare: Vec<SeqNo12>,
 }
 
-/// Least share of captured MPDUs from which the missed ones are assumed to be similar.
+/// Minimum share of captured MPDUs from which the missed ones are assumed to be similar.
 pub const CAPTURED_MIN: f64 = 0.5;
 /// Longest bitmap of a Block Ack in octets (1 024 MPDUs).
 const BITMAP_OCTETS: usize = 128;

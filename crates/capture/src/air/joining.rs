@@ -58,7 +58,7 @@ pub struct Removals {
     pub disassociations: u64,
     /// Frames without the Retry bit.
     pub seen: Seen,
-    /// Most frames without the Retry bit in one second.
+    /// Largest number of frames without the Retry bit in one second.
     pub most_a_second: u64,
     /// Number of frames by reason code; `None` if it is encrypted.
     pub reasons: BTreeMap<Option<u16>, u64>,
@@ -77,9 +77,9 @@ pub struct Removed {
     latest_ns: u64,
 }
 
-/// Most networks, pairs and stations that are followed.
+/// Largest number of networks, pairs and stations followed.
 const FOLLOWED_MAX: usize = 4_096;
-/// Most reasons and stations of a network.
+/// Largest number of reasons and stations of a network.
 const REASONS_MAX: usize = 64;
 const STATIONS_MAX: usize = 256;
 /// Time between two frames above which they are two removals.

@@ -120,7 +120,7 @@ struct Open {
     tsft_us: Option<u64>,
 }
 
-/// Least time between a frame and its answer, in ns (aSIFSTime at 2.4 GHz).
+/// Shortest time between a frame and its answer, in ns (aSIFSTime at 2.4 GHz).
 const SIFS_NS: u64 = 10_000;
 /// Unevenness with which a host reads packets from its receiver, in ns. It is shorter than a Block
 /// Ack, a backoff and a preamble together.

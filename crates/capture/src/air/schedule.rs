@@ -90,8 +90,8 @@ const SHARING_NS: u64 = 1_500_000_000;
 /// or two beacon intervals.
 const COEXISTENCE_NS: u64 = 300_000_000;
 const LENT_NS: u64 = 100_000_000;
-/// Most absences of one scan: 14 channels at 2.4 GHz, 28 at 5 GHz, and the 15 preferred ones of 6
-/// GHz, some of them twice.
+/// Largest number of absences of one scan: 14 channels at 2.4 GHz, 28 at 5 GHz, and the 15
+/// preferred ones of 6 GHz, some of them twice.
 const SCAN_MAX: u64 = 80;
 /// Absences of a rhythm without start and end from which it is not part of a scan.
 const ENDLESS_MIN: u64 = 20;

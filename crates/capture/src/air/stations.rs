@@ -15,7 +15,7 @@ impl StationId {
     }
 }
 
-/// Most stations that are followed: devices that look for networks change their address often.
+/// Largest number of stations followed: devices that look for networks change their address often.
 /// Frames of other stations are only counted.
 pub const STATIONS_MAX: usize = 65_536;
 

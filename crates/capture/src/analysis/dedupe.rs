@@ -30,7 +30,7 @@ struct Seen {
 
 /// Longest time over which the MAC retransmits an MPDU, in ns.
 pub(crate) const REPEATS_NS: u64 = 4_000_000_000;
-/// Most sequence number spaces in which MSDUs are compared.
+/// Largest number of sequence number spaces in which MSDUs are compared.
 const SPACES_MAX: usize = 1 << 20;
 
 impl Dedupe {

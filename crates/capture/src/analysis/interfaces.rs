@@ -15,7 +15,7 @@ use crate::link::LinkType;
 use crate::transport::Flows;
 use std::collections::BTreeMap;
 
-/// Most interfaces that are analysed besides the main one. Packets of others are counted.
+/// Largest number of interfaces analysed besides the main one. Packets of others are counted.
 pub const OTHERS_MAX: usize = 63;
 
 /// Counts of an interface.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// Most PMKs that are computed: each takes some milliseconds, and SSIDs come from the air.
+/// Largest number of PMKs computed: each takes some milliseconds, and SSIDs come from the air.
 pub const PMKS_MAX: usize = 1_024;
 
 /// Longest SSID, in octets.

@@ -14,14 +14,15 @@ use lasthop_units::MacAddr;
 use lasthop_wifi::wire::eapol::{Kdes, Key};
 use lasthop_wifi::wire::elements::{Cipher, KeyManagement, Rsn};
 
-/// Most nonces of each side that are remembered.
+/// Largest number of nonces remembered for each side.
 const NONCES_MAX: usize = 3;
-/// Most messages that are remembered until a key fits them, and their greatest length in octets.
+/// Largest number of messages remembered until a key fits them, and their largest length in octets.
 const PENDING_MAX: usize = 3;
 const PENDING_LEN_MAX: usize = 1_024;
-/// Most pairwise keys that are remembered: the newest, and keys of frames that were sent before it.
+/// Largest number of pairwise keys remembered: the newest, and keys of frames that were sent before
+/// it.
 const SESSIONS_MAX: usize = 3;
-/// Greatest difference of the replay counters of message 2 and its message 3.
+/// Largest difference of the replay counters of message 2 and its message 3.
 const RETRANSMISSIONS_MAX: u64 = 4;
 
 /// An access point and a station.

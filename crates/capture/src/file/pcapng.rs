@@ -19,7 +19,7 @@ pub(super) struct Reader {
 #[derive(Clone, Copy)]
 struct Interface {
     link: LinkType,
-    /// Most captured bytes of a packet; 0 means no limit.
+    /// Largest captured length of a packet, in bytes; 0 means no limit.
     snap_length: u32,
     resolution: Resolution,
     /// Seconds to add to packet times.

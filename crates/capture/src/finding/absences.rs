@@ -15,13 +15,13 @@ use std::ops::Range;
 
 /// Absences of an oscillation are shorter than this, in ns: too short for a scan or a rest.
 const OSCILLATION_NS: u64 = 10_000_000;
-/// Changes per second from which they are a finding.
+/// Minimum number of changes per second for a finding.
 const OSCILLATIONS_MIN: f64 = 5.0;
-/// Share of time from which a dozing station is a finding.
+/// Minimum share of time in which a station dozes for a finding.
 const DOZING_MIN: f64 = 0.05;
-/// Share of the usual throughput from which it does not count as reduced: seconds vary as much.
+/// Minimum share of the usual throughput that does not count as reduced: seconds vary as much.
 const UNHURT: f64 = 0.9;
-/// Data frames to an absent station from which they are a finding.
+/// Minimum number of data frames to an absent station for a finding.
 const IN_VAIN_MIN: u64 = 20;
 
 pub(super) fn find(analysis: &Analysis, heard: &Heard, extent: Extent, found: &mut Vec<Finding>) {

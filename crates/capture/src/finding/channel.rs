@@ -10,26 +10,26 @@ use crate::analysis::Analysis;
 use crate::document::length_ns;
 use std::collections::BTreeMap;
 
-/// Share of the busy time from which a slow station is a finding.
+/// Minimum share of the busy time, used by a slow station, for a finding.
 const MOST: f64 = 0.5;
-/// Ratio of its throughput to that of the others below which it is slow.
+/// Ratio of a station's throughput to that of the others below which the station is slow.
 const SLOWER: f64 = 0.4;
-/// Share of the time on the air from which protection is a finding.
+/// Minimum share of the time on the air spent on protection for a finding.
 const PROTECTION_MIN: f64 = 0.02;
-/// Overlaps during frames from which stations may be hidden.
+/// Minimum number of overlaps during frames for stations to be hidden.
 const HIDDEN_MIN: u64 = 20;
-/// Share of data PPDUs that overlap with others from which it is a finding, and the least number of
-/// data PPDUs.
+/// Minimum share of data PPDUs that overlap with others, and minimum number of data PPDUs, for a
+/// finding.
 const COLLISIONS_MIN: f64 = 0.1;
 const PPDUS_MIN: u64 = 500;
-/// Share of missing beacons from which it is a finding.
+/// Minimum share of missing beacons for a finding.
 const BEACONS_MIN: f64 = 0.1;
 /// Level below which a receiver misses beacons because the access point is far away, in dBm. It is
 /// some 10 dB above the sensitivity for the slowest rates, as a margin for fading and noise.
 const NEAR_DBM: f64 = -74.0;
-/// Greatest difference of the mean levels of networks of one radio, in dB.
+/// Largest difference of the mean levels of networks of one radio, in dB.
 const LEVELS_ALIKE_DB: f64 = 5.0;
-/// Most networks that are named.
+/// Largest number of networks named.
 const NAMED_MAX: usize = 4;
 
 pub(super) fn find(analysis: &Analysis, heard: &Heard, found: &mut Vec<Finding>) {

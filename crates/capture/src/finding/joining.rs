@@ -11,21 +11,21 @@ use crate::analysis::Analysis;
 use crate::rate::{Format, Rate};
 use lasthop_units::MacAddr;
 
-/// Removals per second from which they are a flood. An access point that restarts or steers its
+/// Minimum number of removals per second in a flood. An access point that restarts or steers its
 /// stations needs one or two for each.
 const FLOOD_A_SECOND: u64 = 10;
-/// Least number of removals in a flood.
+/// Minimum number of removals in a flood.
 const FLOOD_MIN: u64 = 30;
-/// Removals of one station from which they are a finding.
+/// Minimum number of removals of one station for a finding.
 const REMOVED_MIN: u64 = 3;
 /// Mean level of a near and of a far station, in dBm. Most products require -82 to -77 dBm for
 /// their lowest rates of 802.11n in 20 MHz (IEEE 802.11-2020, table 19-23), and 10 dB more for
 /// medium rates.
 const NEAR_DBM: f64 = -60.0;
 const FAR_DBM: f64 = -75.0;
-/// Least number of frames for a mean level.
+/// Minimum number of frames for a mean level.
 const FRAMES_MIN: u64 = 100;
-/// Share of MPDUs at low rates from which a signal is weak.
+/// Minimum share of MPDUs at low rates for a signal to be weak.
 const LOW_MIN: f64 = 0.5;
 
 pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {

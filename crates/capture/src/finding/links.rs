@@ -10,25 +10,25 @@ use crate::air::stations::StationId;
 use crate::analysis::Analysis;
 use crate::rate::Format;
 
-/// Share of retries from which they are a finding.
+/// Minimum share of retries for a finding.
 const RETRIES_MIN: f64 = 0.2;
-/// Least number of retries: one frame without an answer causes as many.
+/// Minimum number of retries: one frame without an answer causes as many.
 const RETRIES_COUNT_MIN: u64 = 20;
 /// Share of answered frames at the slowest rate up to which a station counts as absent.
 const ANSWERED_MAX: f64 = 0.02;
-/// Least number of MPDUs for a mean size of A-MPDUs.
+/// Minimum number of MPDUs for a mean size of A-MPDUs.
 const MPDUS_MIN: u64 = 500;
 /// Mean number of MPDUs in an A-MPDU below which aggregation is low.
 const FEW: f64 = 4.0;
-/// PHY rate from which aggregation matters, in kb/s.
+/// Minimum PHY rate at which aggregation matters, in kb/s.
 const FAST_KBPS: u32 = 50_000;
-/// Share of the time on the air from which a link is busy.
+/// Minimum share of the time on the air of a busy link.
 const BUSY: f64 = 0.3;
-/// Share of missed MPDUs from which it is a finding.
+/// Minimum share of missed MPDUs for a finding.
 const MISSES_MIN: f64 = 0.1;
-/// Most links that are named.
+/// Largest number of links named.
 const NAMED_MAX: usize = 3;
-/// Least number of data PPDUs of a station that overlap with others.
+/// Minimum number of data PPDUs of a station that overlap with others.
 const OVERLAPPED_MIN: u64 = 10;
 
 pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {

@@ -5,13 +5,14 @@ use super::{Finding, Kind, at, ms, percent};
 use crate::analysis::Analysis;
 use crate::transport::{self, Direction, FlowKey};
 
-/// Least number of segments for a finding.
+/// Minimum number of segments for a finding.
 const SEGMENTS_MIN: u64 = 200;
-/// Mean time to an acknowledgement, above the least one, from which it is bufferbloat, in ns.
+/// Minimum excess of the mean time to an acknowledgement over the shortest one for bufferbloat, in
+/// ns.
 const WAITS_NS: u64 = 50_000_000;
-/// Least ratio of the mean to the least time.
+/// Minimum ratio of the mean to the shortest time.
 const WAITS_TIMES: u64 = 3;
-/// Share of retransmitted segments from which it is a finding.
+/// Minimum share of retransmitted segments for a finding.
 const LOSSES_MIN: f64 = 0.005;
 
 pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {

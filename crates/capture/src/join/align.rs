@@ -1,11 +1,11 @@
 //! Alignment of two places: the direction of packets between them, and the difference of their
 //! clocks ([`Line`]).
 //!
-//! The direction follows from flows with packets both ways: of two packets in opposite directions
-//! soon after each other, the one with the greater difference of clocks goes to the other place.
-//! Flows with one direction take it from an end that another flow has placed, or from the time to
-//! live, which a router between the two places has lowered. Without evidence the direction is
-//! unknown.
+//! The direction follows from flows with packets both ways: when two packets with opposite
+//! directions follow each other closely, the one with the greater difference of clocks travels to
+//! the other place. Flows with one direction take it from an end that another flow has placed, or
+//! from the time to live, which a router between the two places has lowered. Without evidence the
+//! direction is unknown.
 
 use super::line::{Differences, Line, LineError, PACKETS_MIN};
 use super::sample::{Pair, Samples};

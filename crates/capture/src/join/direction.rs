@@ -30,7 +30,7 @@ const MARGIN_NS: i64 = 1_000_000_000;
 const AMPDU_NS_MAX: i64 = 5_484_000;
 /// Longest time from an acknowledgement to a segment that it causes, in ns.
 const CAUSED_NS: i64 = 1_000_000;
-/// Most acknowledgements that are remembered.
+/// Largest number of acknowledgements remembered.
 const ACKNOWLEDGED_MAX: usize = 1 << 16;
 
 /// One direction of a flow.
@@ -43,7 +43,7 @@ pub(super) struct Direction {
     acknowledged: VecDeque<(i64, u64)>,
     /// Time of the latest segment of the other direction at the sender without payload.
     acknowledgement_ns: Option<i64>,
-    /// Least time from a segment to its acknowledgement.
+    /// Shortest time from a segment to its acknowledgement.
     round_trip_ns: Option<i64>,
     /// Latest departure at each place that is known to have arrived.
     reached_ns: [Option<i64>; 4],

@@ -44,9 +44,9 @@ pub(super) struct Air {
 
 pub(super) type Key = (u64, u64);
 
-/// Most records that are checked around a range.
+/// Largest number of records checked around a range.
 const OVERLAPPING_MAX: usize = 4_096;
-/// Most copies of a byte that are kept.
+/// Largest number of copies kept for a byte.
 const COPIES_MAX: usize = 64;
 
 /// Observations at one place.

@@ -9,10 +9,10 @@
 //!
 //! The drift is the median of slopes (Theil and Sen) of the least differences in windows of time,
 //! for each direction separately. The direction with the steadier least delay has more weight. A
-//! queue that never empties makes the least differences of its own direction vary, and not those of
-//! the other.
+//! queue that never empties makes the least differences vary in its direction, but not in the
+//! other.
 
-/// Most windows of time.
+/// Largest number of windows of time.
 const WINDOWS_MAX: usize = 64;
 /// Mean number of packets in a window.
 const WINDOW_PACKETS: usize = 8;
@@ -20,7 +20,7 @@ const WINDOW_PACKETS: usize = 8;
 const DRIFT_MAX: f64 = 300e-6;
 /// Relative drift that is assumed if it is unknown.
 const DRIFT_UNKNOWN: f64 = 100e-6;
-/// Least spread of the least differences that is assumed, in ns: most files have times in whole
+/// Smallest spread of the least differences that is assumed, in ns: most files have times in whole
 /// microseconds.
 const SPREAD_MIN_NS: f64 = 1_000.0;
 /// Best accuracy of times on the air, in ns. Padding may make an MPDU end a symbol (4 us) earlier
@@ -29,7 +29,8 @@ const SPREAD_MIN_NS: f64 = 1_000.0;
 const TIMES_NS: f64 = 8_000.0;
 /// Longest delay of the stamps of hosts, in ns. A larger contradiction is another clock.
 const LATE_NS_MAX: f64 = 50e6;
-/// Share of packets that may contradict the line, as retransmissions are confused.
+/// Share of packets that may contradict the line, because retransmissions can be confused with each
+/// other.
 const OUTLIERS_MAX: f64 = 0.01;
 
 /// Times of the same packets at P, and their differences at Q, in ns: packets from P to Q, and from
@@ -73,14 +74,14 @@ pub enum LineError {
          are not simultaneous"
     )]
     NoLine {
-        /// Least number of packets that contradict the best line.
+        /// Minimum number of packets that contradict the best line.
         contradict: usize,
         /// Number of packets in common.
         packets: usize,
     },
 }
 
-/// Least number of packets in common for any result.
+/// Minimum number of packets in common for any result.
 pub(super) const PACKETS_MIN: usize = 4;
 
 impl Line {
@@ -182,7 +183,7 @@ impl Line {
     }
 }
 
-/// Least differences of one direction by windows of time.
+/// Smallest differences of one direction by windows of time.
 #[derive(Clone, Copy, Debug)]
 struct Envelope {
     slope: f64,

@@ -9,9 +9,9 @@ use super::sample::Samples;
 use crate::transport::FlowKey;
 use std::collections::BTreeMap;
 
-/// Least number of packets that show that two flows with different addresses are one.
+/// Minimum number of packets that show that two flows with different addresses are one.
 const VOTES_MIN: u32 = 3;
-/// Least ratio of this number to that of any other flow.
+/// Minimum ratio of this number to that of any other flow.
 const VOTES_TIMES: u32 = 10;
 /// Bound of a clock with one known direction, for the choice between alignments.
 const ONE_SIDED_NS: u64 = 1 << 50;

@@ -7,7 +7,7 @@ use super::sighting::Sighting;
 use crate::transport::{FLOWS_MAX, FlowKey};
 use std::collections::BTreeMap;
 
-/// Most packets that are kept of a capture.
+/// Largest number of packets kept for a capture.
 pub(super) const SAMPLES_MAX: usize = 1 << 17;
 
 /// Longest time between equal packets on a wire that are one packet captured twice (interface

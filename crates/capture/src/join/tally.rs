@@ -147,7 +147,7 @@ pub struct Tally {
 pub const ATTEMPTS: usize = 16;
 /// Number of [`Fate`]s.
 pub const FATES: usize = 7;
-/// Most segments in the list of slowest ones.
+/// Largest number of segments in the list of slowest ones.
 pub const SLOWEST_MAX: usize = 20;
 
 impl Tally {

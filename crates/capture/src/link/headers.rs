@@ -17,7 +17,7 @@ pub struct Headers {
     rate: Option<(RateKey, Option<Rate>)>,
 }
 
-/// Most combinations of fields that are remembered.
+/// Largest number of combinations of fields remembered.
 const KNOWN: usize = 4;
 
 /// Version, padding, length and presence word.

@@ -36,7 +36,7 @@ type Subject = (Kind, Option<String>, Option<u64>, usize);
 
 /// Time for which a finding is new.
 const NEW: Duration = Duration::from_secs(10);
-/// Most findings that are remembered. Beyond it, old ones may become new again.
+/// Largest number of findings remembered. Beyond it, old ones may become new again.
 const SEEN_MAX: usize = 10_000;
 
 impl News {

@@ -99,11 +99,11 @@ pub enum Fate {
     Unknown,
 }
 
-/// Most seconds that are kept of a flow, as there may be thousands of flows.
+/// Largest number of seconds kept for a flow, as there may be thousands of flows.
 const FLOW_SECONDS_MAX: usize = 3_600;
 /// Time after which a segment is no longer awaited, in ns.
 const GIVEN_UP_NS: u64 = 300_000_000_000;
-/// Most segments that are remembered.
+/// Largest number of segments remembered.
 const RECENT_MAX: usize = 8_192;
 const SYN: u8 = 2;
 const FIN: u8 = 1;

@@ -30,7 +30,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time;
 
-/// Least duration of work for which a progress bar is shown.
+/// Shortest duration of work for which a progress bar is shown.
 pub const QUIET: Duration = Duration::from_secs(2);
 /// Largest number of packets and MPDUs that trials of remedies send together: they need a second or
 /// two, for which a user waits.

@@ -22,7 +22,7 @@ const WEAK_DBM: i32 = -77;
 /// Share of the highest rate of the same mode, width and streams below which a rate is low: MCS 2
 /// of 802.11n has 0.3 of MCS 7.
 const LOW_SHARE: f64 = 0.31;
-/// Retries for each packet from which they need a large part of the airtime.
+/// Minimum number of retries for each packet at which they take a large part of the airtime.
 const RETRIES_SHARE: f64 = 0.2;
 /// Share of packets given up from which TCP suffers.
 const FAILED_SHARE: f64 = 0.01;

@@ -6,9 +6,9 @@ use super::layout::Frame;
 use super::{Axis, Mark, Panel, Series};
 use std::fmt::Write;
 
-/// Most columns of a panel.
+/// Largest number of columns of a panel.
 const COLUMNS_MAX: usize = 60;
-/// Most intervals of a panel with rectangles; with more intervals none has one.
+/// Largest number of intervals of a panel with rectangles; with more intervals none has one.
 const INTERVALS_MAX: usize = 400;
 /// Height of the rectangle of an interval in pixels.
 const INTERVAL_HEIGHT: f64 = 20.0;

@@ -95,7 +95,7 @@ const MARKER_EVERY: f64 = 120.0;
 const MARKER_SHIFT: f64 = 17.0;
 /// Height of a row of names below an axis.
 const NAME_ROW: f64 = style::TICK_SIZE * 1.25;
-/// Most rows of names below an axis.
+/// Largest number of rows of names below an axis.
 const NAME_ROWS_MAX: usize = 4;
 
 /// The places of the data of a panel.

@@ -216,8 +216,8 @@ proptest! {
         prop_assert_eq!(pushed, popped + backlog.drops());
     }
 
-    /// Whatever bytes they are: packets are hashed and marked without a panic, and a mark
-    /// changes at most the mark and the checksum.
+    /// Packets of any bytes are hashed and marked without a panic, and a mark changes at most the
+    /// mark and the checksum.
     #[test]
     fn any_bytes_are_a_packet(mut packet in prop::collection::vec(any::<u8>(), 0..120), first: u8) {
         if let Some(byte) = packet.first_mut() {

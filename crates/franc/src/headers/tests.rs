@@ -238,7 +238,7 @@ fn bytes_of_a_sequence_number_cannot_be_searched_one_by_one() {
     assert_eq!(guesses, [4, 52, 52, 52, 52]);
 }
 
-/// Fields of a flow that an attacker guesses wrong, and the errors.
+/// Errors in the fields of a flow that an attacker has to guess.
 fn wrong_guess() -> impl Strategy<Value = (u32, u32, [u16; 2])> {
     // Single bits and bytes as well as all.
     let word = || prop_oneof![Just(0u32), (0..32u32).prop_map(|bit| 1 << bit), any::<u32>()];

@@ -32,9 +32,9 @@ const CLASSES: usize = 16;
 const NEW_PER_S: [u64; 2] = [100, 200];
 /// Answers per second to messages received before or without a count.
 const OLD_PER_S: [u64; 2] = [5, 20];
-/// Most neighbours whose addresses are known: two, and helpers.
+/// Largest number of neighbours whose addresses are known: two, and helpers.
 const KNOWN_MAX: usize = 4;
-/// Most lives and keys whose counts are remembered: those of as many recordings.
+/// Largest number of lives and keys whose counts are remembered: those of as many recordings.
 const COUNTS_MAX: usize = 1_024;
 
 /// A value that must be returned from the address to which it was sent.

@@ -51,9 +51,9 @@ pub(super) struct End {
     handshake: Handshake,
     /// Number of HELLOs sent.
     count: u32,
-    /// When the next HELLO is sent, if one is.
+    /// Time at which the next HELLO is sent, if one is.
     hello_at: Instant,
-    /// When a HELLO of the candidate was last sent.
+    /// Time at which a HELLO of the candidate was last sent.
     answered: Instant,
     backlog: Backlog,
     /// The session that packets use: both ends have sent something in it.
@@ -500,14 +500,14 @@ impl End {
         Some(transmit)
     }
 
-    /// When the next HELLO is sent: to request a session, or until the other end
-    /// has it, too.
+    /// Returns the time at which the next HELLO is sent: to request a session, or until the other
+    /// end has it as well.
     fn hello_due(&self) -> Option<Instant> {
         let is_asked_for = self.current.is_none() || self.is_renewing || self.candidate.is_some();
         is_asked_for.then_some(self.hello_at)
     }
 
-    /// When the candidate is dropped.
+    /// Returns the time at which the candidate is dropped.
     fn candidate_ends(&self) -> Option<Instant> {
         self.candidate.as_ref().map(|&(_, ends)| ends)
     }
@@ -605,7 +605,7 @@ impl End {
     }
 }
 
-/// Most blocks in flight.
+/// Largest number of blocks in flight.
 fn blocks_max(mode: &Mode) -> u8 {
     match mode {
         Mode::Stream { blocks_max, .. } => *blocks_max,

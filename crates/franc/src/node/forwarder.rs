@@ -11,7 +11,7 @@ use crate::stats::Stats;
 use crate::wire::{Body, Header, Hello, NodeId};
 use lasthop_units::Instant;
 
-/// Most datagrams that wait for the interface; others are dropped.
+/// Largest number of datagrams that wait for the interface; others are dropped.
 const QUEUE_MAX: usize = 256;
 
 #[derive(Clone, Debug, PartialEq)]

@@ -25,7 +25,7 @@ use lasthop_units::{Duration, Instant};
 pub(super) struct Handshake {
     /// Our key pair, not yet used for a session.
     ours: Ephemeral,
-    /// When its public key was first sent.
+    /// Time at which its public key was first sent.
     said: Option<Instant>,
     /// The other end's last key: returning it saves a question, but it may be
     /// outdated.

@@ -24,7 +24,7 @@ const ACK_INTERVAL: Duration = Duration::from_millis(50);
 /// of the hop key claimed.
 const USELESS_MAX: u32 = 128;
 
-/// Least share of the airtime that the helper of a stream must save to send: it contends for the
+/// Minimum share of the airtime that the helper of a stream must save to send: it contends for the
 /// channel like the source, and its combinations may be redundant.
 const SAVING_MIN: f64 = 0.1;
 
@@ -54,7 +54,7 @@ struct Direction {
     /// Losses from here to the destination, and from the source to it.
     losses_there: [LossEstimate; 2],
     next_number: u32,
-    /// When the next report to the source is due.
+    /// Time at which the next report to the source is due.
     ack_at: Option<Instant>,
 }
 
@@ -143,7 +143,7 @@ impl Helper {
         }
     }
 
-    /// Takes a combination of the source of direction `way`.
+    /// Handles a combination of the source of direction `way`.
     fn handle_enc(&mut self, shared: &mut Shared, now: Instant, direction: usize, enc: &Enc<'_>) {
         // The paper's helper sends no reports: configured losses make them unnecessary.
         let is_paper = matches!(shared.config.mode, Mode::Paper { .. });
@@ -176,7 +176,7 @@ impl Helper {
         }
     }
 
-    /// Takes an acknowledgement of the destination of direction `way`, with its
+    /// Handles an acknowledgement of the destination of direction `way`, with its
     /// link reports.
     fn handle_ack(&mut self, me: NodeId, now: Instant, direction: usize, ack: &Ack) {
         let source = self.between[direction];

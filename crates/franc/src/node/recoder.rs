@@ -299,7 +299,7 @@ impl Recoder {
     }
 }
 
-/// Takes an acknowledgement of the node at `side`.
+/// Handles an acknowledgement of the node at `side`.
 fn handle_ack(
     shared: &mut Shared,
     side: &mut Side,
@@ -330,7 +330,7 @@ fn handle_ack(
     }
 }
 
-/// Takes a combination from `side`, for the node at `other`.
+/// Handles a combination from `side`, for the node at `other`.
 fn handle_enc(shared: &mut Shared, side: &mut Side, other: &mut Side, now: Instant, enc: &Enc<'_>) {
     let Side { receiver, .. } = side;
     let sender = &mut other.sender;

@@ -46,7 +46,7 @@ impl Heard {
 struct Announced {
     hello: Hello,
     at: Instant,
-    /// When it was last forwarded.
+    /// Time at which it was last forwarded.
     passed: Instant,
 }
 
@@ -118,8 +118,8 @@ impl Sessions {
         followed.cloned()
     }
 
-    /// Takes a HELLO. A neighbour that proves nothing is called instead, in the
-    /// name of `as_sender`.
+    /// Handles a HELLO. If it proves nothing, calls the neighbour back instead, in the name of
+    /// `as_sender`.
     pub fn handle_hello(
         &mut self,
         shared: &mut Shared,
@@ -136,7 +136,7 @@ impl Sessions {
         Some(self.hear(shared, now, side, hello))
     }
 
-    /// Takes a HELLO of the neighbour at `side` that proved its origin.
+    /// Handles a HELLO of the neighbour at `side`, whose origin is proved.
     fn hear(&mut self, shared: &mut Shared, now: Instant, side: usize, hello: &Hello) -> News {
         let before = self.announced[side];
         let is_same = |before: &Announced| {
@@ -189,7 +189,7 @@ impl Sessions {
         all.max_by_key(|announced| announced.at).map(|announced| announced.hello)
     }
 
-    /// When the neighbours are called next.
+    /// Returns the time at which the neighbours are called next.
     pub fn call_at(&self) -> Instant {
         self.call_at
     }

@@ -32,8 +32,8 @@ pub(super) struct Compete {
     segments: f64,
     /// Window before the last reduction, in segments.
     segments_max: f64,
-    /// When the window was last reduced, and after how many seconds it is that
-    /// large again.
+    /// Time at which the window was last reduced, and after how many seconds it is that large
+    /// again.
     epoch: Instant,
     k_s: f64,
     /// The window that Reno would have, in segments.
@@ -73,7 +73,7 @@ impl Compete {
         (self.segments * SEGMENT_BYTES) as u64
     }
 
-    /// When to test whether the others are still there.
+    /// Returns the instant of the next test for competing traffic.
     pub fn test_at(&self) -> Instant {
         self.test_at
     }
@@ -90,7 +90,7 @@ impl Compete {
         self.looked_at = now;
     }
 
-    /// Takes the result of a window of datagrams; the share `loss` is lost in any
+    /// Handles the result of a window of datagrams; the share `loss` is lost in any
     /// case.
     pub fn handle_window(
         &mut self,

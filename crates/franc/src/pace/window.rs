@@ -6,9 +6,9 @@
 use super::{Delay, Heard};
 use lasthop_units::{Duration, Instant};
 
-/// Fewest reports in a window for which their least delay is significant.
+/// Smallest number of reports in a window for which their least delay is significant.
 const SAMPLES_MIN: u32 = 4;
-/// Most datagrams between two reports.
+/// Largest number of datagrams between two reports.
 const GAP_MAX: u32 = 8_192;
 /// Longest window, as a multiple of the requested length.
 const LONGER_MAX: u64 = 4;
@@ -27,7 +27,7 @@ pub(super) struct Window {
     queue_sum_us: f64,
     queue_min_us: f64,
     least: Option<Delay>,
-    /// When no data was last waiting.
+    /// Latest time at which no data was waiting.
     free_at: Instant,
 }
 

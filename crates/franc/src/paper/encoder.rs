@@ -84,7 +84,7 @@ pub struct Encoder {
     events: VecDeque<Event>,
 }
 
-/// Most events that wait; further events are discarded.
+/// Largest number of events that wait; further events are discarded.
 const EVENTS_MAX: usize = 64;
 
 impl Encoder {
@@ -120,7 +120,7 @@ impl Encoder {
         self.block
     }
 
-    /// Takes the next symbol.
+    /// Adds the next symbol.
     ///
     /// # Errors
     /// If the block is full or the symbol is too long.
@@ -148,7 +148,7 @@ impl Encoder {
         Some(coded)
     }
 
-    /// Takes an acknowledgement.
+    /// Handles an acknowledgement.
     pub fn handle_ack(&mut self, _now: Instant, ack: &Ack) {
         let report = ack.blocks.iter().find(|report| report.block == self.block);
         let rank = report.map(|report| usize::from(report.rank));

@@ -34,7 +34,7 @@ pub struct HelperParameters {
     /// Standard deviations of losses that the budget allows for ([`Plan::margin`]),
     /// as for the source.
     pub margin: Option<f64>,
-    /// Most blocks that it stores, at least 1; in the paper 1.
+    /// Largest number of blocks that it stores, at least 1; in the paper 1.
     pub blocks_max: u8,
     /// Whether budgets are computed, and end, as in the paper.
     pub published: bool,
@@ -101,7 +101,7 @@ impl Helper {
         helper
     }
 
-    /// Takes a packet that the source sent. `None` if it is of no use: of a block
+    /// Handles a packet that the source sent. `None` if it is of no use: of a block
     /// that is done, or not of this code.
     pub fn handle_enc(&mut self, _now: Instant, enc: &Enc<'_>) -> Option<Received> {
         self.forget_below(enc.oldest);
@@ -120,7 +120,7 @@ impl Helper {
         Some(received)
     }
 
-    /// Takes an acknowledgement of the destination.
+    /// Handles an acknowledgement of the destination.
     pub fn handle_ack(&mut self, _now: Instant, ack: &Ack) {
         self.forget_below(ack.done);
         let symbols = self.code.symbols();

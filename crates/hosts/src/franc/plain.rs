@@ -34,7 +34,7 @@ impl Plain {
         }
     }
 
-    /// Takes a packet that enters the link here, to forward it to the node with index
+    /// Handles a packet that enters the link here, to forward it to the node with index
     /// `next`.
     pub fn handle_packet(&mut self, next: usize, packet: Vec<u8>) {
         self.stats.packets_in += 1;
@@ -42,7 +42,7 @@ impl Plain {
         self.send(next, packet);
     }
 
-    /// Takes a frame from the node with index `from`, to forward it to `next`; `None`
+    /// Handles a frame from the node with index `from`, to forward it to `next`; `None`
     /// if the link ends here.
     pub fn handle_frame(&mut self, from: usize, next: Option<usize>, packet: Vec<u8>) {
         let (loss, stream) = &mut self.loss_from[from];

@@ -20,7 +20,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::ControlFlow;
 use zeroize::Zeroize;
 
-/// Least interval of reports of datagrams lost in this host.
+/// Shortest interval of reports of datagrams lost in this host.
 const COMPLAINT_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The address of a server and its limits.
@@ -30,19 +30,19 @@ pub struct ServeOptions {
     pub bind: Bind,
     /// The key that clients must have; `None`: every client may measure.
     pub key: Option<[u8; 32]>,
-    /// Most sessions at a time, of which one address may have half (rounded up).
+    /// Largest number of sessions at a time. One address may have half of them (rounded up).
     pub sessions_max: usize,
-    /// Most bits that are sent in any second to a session or to an address, IP
-    /// headers included.
+    /// Largest number of bits that are sent in any second to a session or to an address, IP headers
+    /// included.
     pub rate_max_bps: u64,
-    /// Most bits that are sent in any second to all clients together.
+    /// Largest number of bits that are sent in any second to all clients together.
     pub rate_total_max_bps: u64,
     /// The longest that a session may last.
     pub duration_max: Duration,
-    /// Most packets of a phase.
+    /// Largest number of packets of a phase.
     pub phase_packets_max: u32,
-    /// Most packets of the uplink phases of all sessions together; each takes 24 bytes of
-    /// memory.
+    /// Largest number of packets of the uplink phases of all sessions together; each takes 24 bytes
+    /// of memory.
     pub samples_max: u64,
 }
 

@@ -41,7 +41,7 @@ pub(super) enum Source {
     Guest(usize),
 }
 
-/// Most bytes of one read of a TUN device.
+/// Largest number of bytes in one read from a TUN device.
 const READ_BYTES_MAX: usize = offload::HEADER_BYTES + offload::PACKET_BYTES_MAX;
 /// Interval at which an overdue machine is called while the link is full.
 const FULL_RETRY: Duration = Duration::from_millis(1);

@@ -9,9 +9,9 @@ use lasthop_units::{Duration, Instant};
 use std::io;
 use std::os::fd::AsFd;
 
-/// Most clients at a time.
+/// Largest number of clients at a time.
 const GUESTS_MAX: usize = 8;
-/// Most bytes of a request; a longer one gets no answer.
+/// Largest length of a request, in bytes; a longer one gets no answer.
 const REQUEST_BYTES_MAX: usize = 4_096;
 /// Longest time from the connection to the end of the request.
 const PATIENCE: Duration = Duration::from_secs(2);

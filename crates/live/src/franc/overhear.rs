@@ -16,8 +16,8 @@ use lasthop_units::{Duration, Instant, MacAddr};
 use nix::errno::Errno;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Most bytes of a captured frame: the longest MPDU (11 454 in VHT and HE, IEEE 802.11-2020,
-/// table 9-25) and a generous radiotap header.
+/// Largest length of a captured frame, in bytes: the longest MPDU (11 454 in VHT and HE, IEEE
+/// 802.11-2020, table 9-25) and a generous radiotap header.
 const FRAME_BYTES_MAX: usize = 11_454 + 546;
 /// Batches of frames that a turn receives, each of one system call.
 const BATCHES_MAX: usize = 4;
@@ -43,7 +43,7 @@ pub(super) struct Overhearing {
     socket: MonitorSocket,
     inbox: Inbox,
     monitor: Monitor,
-    /// When the interface was seen to be down; `None` while it is up.
+    /// Time at which the interface was seen to be down; `None` while it is up.
     down_check_at: Option<Instant>,
     /// The counts at `judge_at` less [`DEAF_AFTER`].
     before: MonitorCounts,
@@ -143,7 +143,7 @@ impl Overhearing {
         Ok(self.deaf.take())
     }
 
-    /// When [`take_deaf`](Self::take_deaf) is to be called again.
+    /// Returns the time at which [`take_deaf`](Self::take_deaf) is to be called again.
     pub fn next_check(&self) -> Option<Instant> {
         self.down_check_at
     }

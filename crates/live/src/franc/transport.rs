@@ -317,7 +317,7 @@ impl NodeLink {
         self.overhearing.as_mut()
     }
 
-    /// When [`Overhearing::take_deaf`] is to be called again.
+    /// Returns the time at which [`Overhearing::take_deaf`] is to be called again.
     pub fn next_check(&self) -> Option<Instant> {
         self.overhearing.as_ref().and_then(Overhearing::next_check)
     }

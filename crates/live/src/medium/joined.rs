@@ -397,8 +397,9 @@ impl Joined {
         }
     }
 
-    /// Declines a Block Ack agreement that a kernel asks another for, where radios have their own:
-    /// at once, without sending the request. Unanswered, it would hold the TID for a second.
+    /// Declines at once a Block Ack agreement that one kernel requests from another, without
+    /// sending the request, because the radios have their own agreements. An unanswered request
+    /// would hold the TID for a second.
     fn decline(&mut self, from: StationId, sent: &Sent<'_>, answer: Vec<u8>) {
         let mut tries = NO_TRIES;
         tries[0] = Try { count: 1, ..sent.tries[0] };

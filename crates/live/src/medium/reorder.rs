@@ -33,7 +33,7 @@ impl<T> Reorder<T> {
         self.entries.push_back((tag, Entry::Awaited));
     }
 
-    /// Takes a received frame. Returns whether it came for the first time; [`Reorder::pop_ready`]
+    /// Handles a received frame. Returns whether it came for the first time; [`Reorder::pop_ready`]
     /// passes it on.
     pub fn receive(&mut self, tag: u64, frame: T) -> bool {
         let known = self.entries.iter_mut().find(|(known, _)| *known == tag);

@@ -12,7 +12,7 @@ use super::*;
 use lasthop_packet::ip::checksum::{fold, pseudo_header, sum};
 use lasthop_packet::ip::ipv4::set_checksum;
 
-/// Most flows whose segments are collected at a time.
+/// Largest number of flows whose segments are collected at a time.
 const FLOWS_MAX: usize = 8;
 
 /// The kinds of segments that the kernel takes merged.
@@ -61,7 +61,7 @@ impl Coalescer {
         Self { kinds, open: Vec::new(), spare: Vec::new() }
     }
 
-    /// Takes an IP packet. Packets that cannot wait any longer go to `write`: a header with a
+    /// Handles an IP packet. Packets that cannot wait any longer go to `write`: a header with a
     /// packet, and the number of its segments.
     pub fn push(&mut self, packet: &[u8], write: &mut dyn FnMut(&[u8], usize)) {
         let layout = Layout::of(packet).filter(|layout| match layout.is_tcp {

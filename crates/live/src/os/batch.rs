@@ -10,13 +10,15 @@ use nix::errno::Errno;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Most datagrams of one system call, and of one message (`UDP_MAX_SEGMENTS` of older kernels).
+/// Largest number of datagrams of one system call, and of one message (`UDP_MAX_SEGMENTS` of older
+/// kernels).
 pub const BATCH: usize = 64;
-/// Most messages that one system call receives if they have several datagrams, and the length
-/// of the longest in bytes.
+/// Largest number of messages that one system call receives if they have several datagrams, and
+/// their largest length in bytes.
 const MERGED_BATCH: usize = 16;
 const MERGED_BYTES: usize = 1 << 16;
-/// Most bytes of a message that is cut: with its headers it must fit into an IP packet.
+/// Largest length of a message that is split, in bytes: with its headers it must fit into an IP
+/// packet.
 const SEGMENTED_BYTES_MAX: usize = 65_000;
 /// `CMSG_SPACE` of an integer, in words of 8 bytes; and that of all reports that a socket can be
 /// set to add: also a `timespec` and another integer.
@@ -56,7 +58,7 @@ impl Name {
 
 /// The buffers for the datagrams of one system call.
 pub struct Inbox {
-    /// Most bytes of a datagram.
+    /// Largest length of a datagram, in bytes.
     room: usize,
     /// Buffer space of a message in bytes.
     message_bytes: usize,

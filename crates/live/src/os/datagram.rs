@@ -17,7 +17,7 @@ use std::mem::{size_of, zeroed};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// Most datagrams of one system call.
+/// Largest number of datagrams in one system call.
 pub const BATCH: usize = 64;
 /// Buffer space of a socket in each direction, in bytes: some thousand long packets.
 const BUFFER_BYTES: i32 = 16 << 20;

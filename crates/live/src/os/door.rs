@@ -33,9 +33,9 @@ const SOCKETS: &str = "/proc/net/unix";
 /// Longest question, and longest answer, in bytes.
 const QUESTION_BYTES_MAX: u64 = 64 << 10;
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
-/// Time that a client may take to send its question, and to read the answer.
+/// Time limit for a client to send its question, and to read the answer.
 const PATIENCE: std::time::Duration = std::time::Duration::from_millis(500);
-/// Time that an answer may take.
+/// Time limit for an answer.
 const ANSWER_PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
 
 /// The name of the socket of the emulation that the process `pid` runs.

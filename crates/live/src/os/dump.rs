@@ -17,7 +17,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 const PATIENCE_S: i64 = 1;
 /// Bytes of a datagram: the kernel fills up to 32 KiB in a dump.
 const DATAGRAM_BYTES: usize = 64 * 1024;
-/// Most messages of an answer; later ones are left out.
+/// Largest number of messages of an answer; later ones are left out.
 const MESSAGES_MAX: usize = 65_536;
 
 /// Protocol family that a socket asks.

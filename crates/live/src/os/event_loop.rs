@@ -31,7 +31,7 @@ pub const TURN_PACKETS: usize = 64;
 /// The number of sources that one round serves; the kernel gives the others the next round.
 const ROUND_SOURCES: usize = 64;
 
-/// Time that a loop with moderation rests after due work, in units of the time of the work. Due
+/// Rest of a loop with moderation after due work, in multiples of the time that the work took. Due
 /// work therefore takes at most a third of a core, unless the rest is limited.
 const REST: u64 = 2;
 /// The rest that a loop may owe before it takes any: a few wake-ups after a pause are not

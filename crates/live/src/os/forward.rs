@@ -31,7 +31,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use tally::Count;
 
-/// Most connections at a time.
+/// Largest number of connections at a time.
 pub const CONNECTIONS_MAX: usize = 256;
 /// Connections that wait in the backlog of a listener.
 const BACKLOG: i32 = 128;

@@ -15,8 +15,8 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// Most connections that are answered in a turn, so that a flood of them does not keep a
-/// daemon from its work.
+/// Largest number of connections that are answered in a turn, so that a flood of them does not keep
+/// a daemon from its work.
 const GUESTS_MAX: usize = 16;
 
 /// A Unix socket that listens; its file is removed when it is dropped.

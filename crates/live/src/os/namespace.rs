@@ -69,7 +69,7 @@ fn map_to_root(uid: Uid, gid: Gid) -> Result<(), OsError> {
 ///
 /// Containers often forbid a new `/proc`: programs then see the old one. Minimal systems lack
 /// `/etc/hosts`, and a missing file cannot be covered: then `/etc` gets a layer that has the files
-/// (overlayfs; without privilege since Linux 5.11). If that is refused, too, programs find names
+/// (overlayfs; without privilege since Linux 5.11). If that is also refused, programs find names
 /// only in their environment.
 pub fn prepare_mounts(files: &[(&str, String)]) -> Result<(), OsError> {
     let plain = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;

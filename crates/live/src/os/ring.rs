@@ -17,7 +17,7 @@ const RING_BYTES: usize = 16 << 20;
 const BLOCK_BYTES: usize = 1 << 16;
 /// Bytes before a frame, for the ring's header and the kernel's alignment.
 const FRAME_OVERHEAD: usize = 96;
-/// Most frames of one system call.
+/// Largest number of frames of one system call.
 const BATCH: usize = 64;
 
 /// The socket with its ring.

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// Protocols above IP, by their IANA numbers.
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-/// Most descriptors that are looked at.
+/// Largest number of descriptors examined.
 const DESCRIPTORS_MAX: usize = 20_000;
 
 /// Returns the name of the program that has a socket of `protocol` at the local `port`, as the

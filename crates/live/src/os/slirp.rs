@@ -28,10 +28,10 @@ const NETWORK: &str = "198.51.100.0/24";
 pub const NAME_SERVER: &str = "198.51.100.3";
 /// The interface that it makes in the namespace.
 pub const INTERFACE: &str = "outside";
-/// Time that it may take to start, in milliseconds.
+/// Time limit for its start, in milliseconds.
 const START_MS: u16 = 5_000;
 
-/// Why there is no way out.
+/// Reason why nodes cannot reach the outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SlirpError {
     /// The program is not installed.

@@ -55,7 +55,7 @@ pub struct Plan {
     pub sockets: Vec<Socket>,
     /// The programs that may be started in them.
     pub jobs: Vec<Job>,
-    /// The files of `/etc` that the programs see in place of the system's, by name.
+    /// The files of `/etc` that the programs see instead of the system's, by name.
     pub files: Vec<(&'static str, String)>,
     /// Ways between the nodes and the machine's own network; `None`: there are none.
     pub outside: Option<Outside>,
@@ -143,8 +143,8 @@ pub struct Job {
     pub output: Option<OwnedFd>,
     /// Whether it runs in the foreground of the terminal.
     pub foreground: bool,
-    /// Condition under which the program is ready. Readiness is reported, unless it is only a
-    /// matter of time.
+    /// Condition under which the program is ready. Readiness is reported, except for a condition
+    /// that only waits for a time.
     pub ready: Option<Ready>,
 }
 

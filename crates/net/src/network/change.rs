@@ -50,7 +50,7 @@ pub enum Change {
         to: NodeId,
         /// Mean SNR in the full width of the channel.
         snr: Db,
-        /// Probability that an MPDU is lost, in place of the error model.
+        /// Probability that an MPDU is lost; replaces the error model.
         loss: Option<Probability>,
     },
     /// Change of one direction of a wire ([`Cable::change`](crate::cable::Cable::change)).

@@ -38,7 +38,7 @@ impl DropTail {
         }
     }
 
-    /// Takes a copy of a packet if it fits; returns whether it does.
+    /// Queues a copy of a packet if it fits; returns whether it does.
     #[inline]
     pub(super) fn offer(
         &mut self,
@@ -54,7 +54,7 @@ impl DropTail {
         fits
     }
 
-    /// Takes up to `count` packets like `packet`, as [`Fifo::push_run`] does, while they fit.
+    /// Queues up to `count` packets like `packet`, as [`Fifo::push_run`] does, while they fit.
     #[inline]
     pub(super) fn offer_run(
         &mut self,

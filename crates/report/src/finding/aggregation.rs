@@ -4,20 +4,20 @@
 use super::{Finding, Kind, percent};
 use lasthop_trace::{AggregationSummary, LinkSummary, RunDocument};
 
-/// Time for each PPDU beside its own duration, in ms: AIFS (43 us) and mean backoff (67.5 us) of
-/// best effort at 5 GHz, SIFS (16 us) and a Block Ack at 24 Mb/s (32 us).
+/// Time for each PPDU in addition to its duration, in ms: AIFS (43 us) and mean backoff (67.5 us)
+/// of best effort at 5 GHz, SIFS (16 us) and a Block Ack at 24 Mb/s (32 us).
 const ACCESS_MS: f64 = 0.16;
-/// Share of the time that goes into it from which it is a finding; with the longest PPDU it
-/// is 0.03, with one of 1.5 ms a tenth.
+/// Minimum share of the time spent on this overhead for a finding. With the longest PPDU the share
+/// is 0.03, with a PPDU of 1.5 ms a tenth.
 const ACCESS_SHARE: f64 = 0.17;
-/// Packets in the sender's queue relative to those in an aggregate, from which more could
-/// have been sent together.
+/// Minimum ratio of the packets in the sender's queue to those in an aggregate for longer
+/// aggregates to be possible.
 const BACKLOG: f64 = 2.0;
-/// Length of aggregates relative to a limit, from which the limit is the reason.
+/// Minimum length of aggregates, relative to a limit, for the limit to be the reason.
 const NEAR: f64 = 0.6;
 /// Share of the airtime of data that such a link has at least: below it is the way back.
 const AIRTIME: f64 = 0.1;
-/// Fewest data PPDUs for a finding.
+/// Smallest number of data PPDUs for a finding.
 const PPDUS_MIN: u64 = 500;
 
 /// The link with short aggregates that has most PPDUs.

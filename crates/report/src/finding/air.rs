@@ -7,35 +7,34 @@ use super::{Finding, Flow, Kind, delay, ms, percent};
 use lasthop_trace::{LinkSummary, QueueKind, RunDocument};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Share of the airtime in PPDUs that overlap with another one at their receiver, from
-/// which it is a finding. Two stations that hear each other and always have something to
-/// send collide in about a tenth of their PPDUs (Bianchi's model with a least contention
-/// window of 16 gives 0.11).
+/// Minimum share of the airtime, in PPDUs that overlap with another PPDU at their receiver, for a
+/// finding. Two stations that hear each other and always have something to send collide in about a
+/// tenth of their PPDUs (Bianchi's model with a minimum contention window of 16 gives 0.11).
 const COLLIDED: f64 = 0.2;
-/// Mean wait for the channel in ms from which it is one.
+/// Mean wait for the channel, in ms, above which the wait is a finding.
 const CONTENTION_MEAN_MS: f64 = 15.0;
-/// Share of the airtime in MPDUs that fail without a collision, from which it is one:
-/// above what Minstrel-HT's probes cost on a link with an SNR for its rate.
+/// Minimum share of the airtime, in MPDUs that fail without a collision, for a finding.
+/// Minstrel-HT's probes cost less on a link whose SNR suits its rate.
 const WASTED: f64 = 0.22;
-/// Share of the MPDUs of a link that fail without a collision, from which the packets that
-/// wait for them make a finding.
+/// Minimum share of a link's MPDUs that fail without a collision for the waiting packets to make a
+/// finding.
 const FAILED: f64 = 0.22;
-/// Share of failed MPDUs from which most transmissions are retransmissions.
+/// Minimum share of failed MPDUs for most transmissions to be retransmissions.
 const MOST: f64 = 0.5;
-/// Time that the slowest 1 % wait for retransmissions from which they do, in ms.
+/// Time, in ms, that the slowest 1 % of the packets must wait for retransmissions for a finding.
 const FAILURES_SLOWEST_MS: f64 = 40.0;
-/// Share of the airtime that a slow station takes at least.
+/// Minimum share of the airtime of a slow station.
 const SLOW_AIRTIME: f64 = 0.4;
-/// That share relative to its share of the MPDUs that get across.
+/// Ratio of that share to the station's share of the delivered MPDUs.
 const SLOW_EXCESS: f64 = 1.8;
-/// Share of the MPDUs that get across, from which nothing is left for others.
+/// Share of the delivered MPDUs above which nothing is left for other stations.
 const STARVING: f64 = 0.95;
 /// Ratio of the rates of the others to that of a slow station.
 const SLOW_RATE: f64 = 2.5;
 /// Wait of the slowest 1 % in the queue of the hop, in ms, below which a slow station harms no
 /// other station.
 const SLOW_QUEUE_MS: f64 = 15.0;
-/// Fewest data PPDUs for a finding.
+/// Smallest number of data PPDUs for a finding.
 const PPDUS_MIN: u64 = 50;
 
 /// Collisions, and waiting for the channel.

@@ -7,21 +7,21 @@ use lasthop_trace::{
     AbsenceSummary, DelayPartsSummary, PowerSaveKind, QueueKind, QueueSummary, RunDocument,
 };
 
-/// Mean time in the queue from which it is too long: above the target of FQ-CoDel on the
-/// air, 20 ms.
+/// Mean time in the queue above which the queue is too long, in ms: more than the target of
+/// FQ-CoDel on the air, 20 ms.
 const QUEUE_MEAN_MS: f64 = 25.0;
-/// The same of the slowest 1 %, where the mean hides it.
+/// The same threshold for the slowest 1 %, which the mean may hide.
 const QUEUE_SLOWEST_MS: f64 = 60.0;
 /// Mean time in the queue below which the slowest 1 % are a single burst.
 const QUEUE_STANDING_MS: f64 = 5.0;
-/// Mean time in a queue, and that of the slowest 1 %, from which it is too long for calls, pings
-/// and requests that share it with a flow that fills it. In separate queues they would not wait.
+/// Mean time in a queue, and time of the slowest 1 %, above which the queue is too long for calls,
+/// pings and requests if another flow fills it, in ms. In separate queues they would not wait.
 const SHARED_MEAN_MS: f64 = 3.0;
 const SHARED_SLOWEST_MS: f64 = 30.0;
-/// Mean time in a managed queue relative to its target from which it stands longer than its
-/// discipline aims at: CoDel lets a bulk transfer's queue reach the target again and again.
+/// Mean time in a managed queue, relative to its target, above which the queue is longer than its
+/// discipline intends: CoDel lets a bulk transfer's queue reach the target repeatedly.
 const MANAGED: f64 = 2.0;
-/// Share of the packets that wait from which the driver's queue has most of them.
+/// Share of the waiting packets above which the driver's queue has most of them.
 const MOST: f64 = 0.5;
 /// Longest time that an access point holds a packet for a station that dozes (11.2.3.7), as text.
 const LONGEST_DOZE: &str = "; the access point holds a packet for up to (listen interval + beacons \
@@ -38,10 +38,10 @@ const ON_DEVICES_DRIVER: &str = "Airtime Queue Limits: Linux 5.5 or later and a 
 /// If an absence takes more than this share of the time in the queue, it is the cause of
 /// the queue: packets that arrive during an absence wait behind each other when it ends.
 const ABSENCE_SHARE: f64 = 0.1;
-/// The interval of a call, at which a station with service periods may wake up in place of
-/// seldom.
+/// The interval of a call's packets, in ms. A station with service periods may wake up at this
+/// interval instead of less often.
 const WAKE_MS: f64 = 20.0;
-/// Wait of the slowest 1 % for a station, from which it is a finding.
+/// Wait of the slowest 1 % for a station, in ms, above which the wait is a finding.
 const ABSENCE_SLOWEST_MS: f64 = 15.0;
 
 /// The queue of the Wi-Fi hop, where it makes others wait or stands longer than its

@@ -7,11 +7,11 @@ use lasthop_trace::{
 };
 use std::collections::BTreeMap;
 
-/// Share of a flow's offered rate that queues on its way drop, from which it offers more than they
-/// carry.
+/// Minimum share of a flow's offered rate, dropped by queues on its way, for the flow to offer more
+/// than they carry.
 pub(super) const EXCESS: f64 = 0.05;
-/// Mean length of an IP packet in bytes and rate in Mb/s from which a program's TCP
-/// connection counts as a bulk transfer.
+/// Minimum mean length of an IP packet, in bytes, and minimum rate, in Mb/s, for a program's TCP
+/// connection to count as a bulk transfer.
 const BULK_BYTES: f64 = 1_000.0;
 const BULK_MBPS: f64 = 1.0;
 
@@ -19,7 +19,7 @@ const BULK_MBPS: f64 = 1.0;
 /// `aql_txq_limit`), in ms.
 pub(super) const DRIVER_AIRTIME_MS: f64 = 12.0;
 
-/// Segments of which none arrives, from which a transfer is starved.
+/// Minimum number of sent segments, none of which arrives, for a transfer to be starved.
 const STARVED: u64 = 5;
 /// The parts of the delay of a flow of which nothing arrives.
 const NOTHING: DelayPartsSummary = DelayPartsSummary {

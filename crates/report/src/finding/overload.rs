@@ -5,7 +5,7 @@ use super::flow::{EXCESS, Excess, Flow, Load, Offered, full_backlog};
 use super::{Finding, Kind, delay, ms, percent, weight};
 use lasthop_trace::RunDocument;
 
-/// Mean time in the queue from which it is a finding, in ms.
+/// Mean time in the queue above which overload is a finding, in ms.
 const QUEUE_MEAN_MS: f64 = 25.0;
 /// Share of the rate that arrives, which the remedy offers so that the queue drains.
 const HEADROOM: f64 = 0.9;

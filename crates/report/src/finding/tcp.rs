@@ -10,12 +10,12 @@ const SEGMENT_BYTES: f64 = 1_448.0;
 /// twice the flight in slow start and no further (tcp_is_cwnd_limited), so that a sender
 /// that something else limits ends near two; an application that writes little has more.
 const CWND_PER_FLIGHT: [f64; 2] = [1.4, 2.8];
-/// Mean time in the queue of the hop from which the hop may be full, in ms.
+/// Mean time in the queue of the hop above which the hop may be full, in ms.
 const QUEUE_MEAN_MS: f64 = 3.0;
-/// Share of the time after the warm-up in which nodes transmit, from which the air may be.
+/// Share of the time after the warm-up, with transmissions, above which the air may be full.
 const AIRTIME: f64 = 0.5;
-/// Share of the round trip beyond the wires from which the hop may be full. Below it other traffic
-/// keeps the air busy and leaves airtime.
+/// Share of the round trip beyond the wires above which the hop may be full. Below it, other
+/// traffic keeps the air busy but leaves airtime.
 const HOP: f64 = 0.25;
 /// Weight of the finding, which costs throughput but no delay, and its weight on busy air, where
 /// other traffic uses the free airtime.

@@ -6,17 +6,19 @@ use super::{Finding, Flow, Kind, delay, ms, percent, total, weight};
 use lasthop_trace::{FlowKind, LossReason, RunDocument, WireSummary};
 use std::collections::BTreeMap;
 
-/// Share of the packets of a direction that are lost on the way, from which it is a
-/// finding. TCP's throughput falls with the root of it (Mathis et al., 1997).
+/// Minimum share of lost packets in one direction for a finding. TCP's throughput falls with the
+/// root of it (Mathis et al., 1997).
 const LOST: f64 = 0.004;
-/// Mean time in the queue before a wire from which it is too long, in ms, as in that of the hop.
+/// Mean time in the queue before a wire above which the queue is too long, in ms; the same as for
+/// the queue of the hop.
 const QUEUE_MEAN_MS: f64 = 25.0;
 /// The same where a flow that fills the queue makes others wait.
 const SHARED_MEAN_MS: f64 = 5.0;
-/// The time that the slowest 1 % spend on wires beyond the mean, from which they do, in ms.
+/// Time, in ms, by which the slowest 1 % of the packets must exceed the mean time on wires to count
+/// as late.
 const RISE_MS: f64 = 30.0;
-/// Mean time on wires from which a queue that drops packets makes it a finding, in documents that do
-/// not say how long packets wait before a wire, in ms.
+/// Mean time on wires above which a queue that drops packets is a finding, in ms, in documents
+/// without the time of packets before a wire.
 const WIRE_MEAN_MS: f64 = 60.0;
 
 /// Wires that lose packets, or hold them.

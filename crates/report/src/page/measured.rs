@@ -11,7 +11,7 @@ use lasthop_evidence::plot::{Axis, Panel, Point, Series};
 use lasthop_trace::{ApqDirection, ApqDocument, ApqMethod, ApqSample, ApqWay};
 use std::collections::BTreeMap;
 
-/// Most points of a series.
+/// Largest number of points of a series.
 const POINTS_MAX: usize = 600;
 /// Points of the packets held.
 const HELD_POINTS: usize = 300;

@@ -10,11 +10,11 @@ use lasthop_evidence::plot::{Axis, Look, Panel, Series, escaped};
 use lasthop_trace::{Estimate, FlowEstimates, RunDocument, RunSet, SeriesReading};
 use std::fmt::Write;
 
-/// Most flows that are drawn; the table has [`ROWS_MAX`].
+/// Largest number of flows drawn; the table has [`ROWS_MAX`].
 const FLOWS_MAX: usize = 12;
 /// The name of the intervals.
 const INTERVAL: &str = "95 % confidence interval of the mean";
-/// Most flows in the table.
+/// Largest number of flows in the table.
 const ROWS_MAX: usize = 200;
 
 /// The contents of the page.

@@ -11,7 +11,7 @@ use lasthop_trace::{RunDocument, RunSet, SeriesReading};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Most rows of the table.
+/// Largest number of rows of the table.
 const ROWS_MAX: usize = 400;
 
 /// One side of a comparison.

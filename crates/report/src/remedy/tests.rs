@@ -173,7 +173,7 @@ fn what_is_so_already_has_another_remedy() {
     assert_eq!(taken(&text, &["node.sta2.scan.channels=1"]), ["node.sta.scan=off"]);
 }
 
-/// Flows of a name with a `*` are set by the name that they are written with.
+/// Remedies set flows whose name has a `*` by the name in the file.
 #[test]
 fn a_flow_that_a_pattern_made_is_set() {
     let text = "[[node]]\nname = \"ap\"\nrole = \"access-point\"\n\

@@ -69,7 +69,7 @@ const FULL: u16 = 1500;
 /// The other length, in bytes.
 const HALF: u16 = 750;
 
-/// The run with one session instead of 30, and every packet of it kept.
+/// Returns the run with one session instead of 30, and with all packets kept.
 fn one_session(run: Run) -> Run {
     run.set("flow.apq.apq.sessions=1").watching_phases()
 }
@@ -210,7 +210,7 @@ const FIG4: Figure = Figure {
     },
 };
 
-/// Why more packets are found than in the paper, where that is so.
+/// Cause if more packets are found than in the paper.
 const ALWAYS_FULL: &str = "The paper says that such a queue is hard to keep full. Ours is full \
                            from the tenth second (figure 3), so the driver's 40 frames count.";
 

@@ -83,7 +83,7 @@ const ADAPTIVE_FILE: ScenarioFile = scenario_file!("jumbo/adaptive.toml");
 const PAYLOADS: [u16; 6] = [1500, 2000, 2500, 3000, 3500, 4000];
 /// Bytes of the headers of IPv4 and UDP.
 const HEADERS: u16 = 28;
-/// Least UDP payload for which jumbo frames are compared with fragments, in bytes.
+/// Smallest UDP payload for which jumbo frames are compared with fragments, in bytes.
 const CUT_FROM: u16 = 2000;
 
 /// Frames as long as the payload, or fragments of the length of Ethernet.

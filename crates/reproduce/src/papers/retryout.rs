@@ -160,9 +160,9 @@ const SLOW_MBPS: f64 = 20.0;
 const SHORT_MBPS: f64 = 50.0;
 /// Rate below which the method gives up frames, in Mb/s.
 const SCOPE_MBPS: f64 = 100.0;
-/// Least factor over the usual value that counts as "large".
+/// Minimum factor over the usual value that counts as "large".
 const LARGE: f64 = 2.0;
-/// Least factor over the value before that counts as "increases".
+/// Minimum factor over the value before that counts as "increases".
 const INCREASED: f64 = 1.1;
 /// Round-trip time with small queues or CoDel, which the paper does not call large, in
 /// ms.
@@ -247,14 +247,14 @@ const FIG6: Figure =
         },
     };
 
-/// Why round trips with small queues or CoDel differ, where they do.
+/// Cause if round trips with small queues or CoDel differ.
 const REMEDIED_DELAY: &str = "The paper's 100 packets in 200 ms are 6 Mb/s, and 600 in 700 ms are \
                               10: its laptops with a remedy were at slower positions. Ours are at \
                               the same, of 9 to 10 Mb/s.";
-/// Why the queue without a remedy is shorter, where it is.
+/// Cause if the queue without a remedy is shorter.
 const WINDOW_LOST: &str = "Where the lowest rates just hold, the laptop's retries run out a few \
                            times a minute, and each loss removes a third of the window.";
-/// Why the queue with CoDel is longer, where it is.
+/// Cause if the queue with CoDel is longer.
 const DRIVER_STAYS: &str = "CoDel drops from the queue above the driver; the driver's 123 packets \
                             stay. The number in the paper's driver is unknown.";
 

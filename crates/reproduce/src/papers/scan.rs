@@ -162,13 +162,13 @@ const UPLOADED_FREELY: &str = "upload without small queues";
 const RENO: &str = "NewReno";
 /// Name of the download from a server that has small queues, too.
 const SMALL_QUEUES: &str = "small queues at the server";
-/// Why Figure 6 fails, where it does.
+/// Cause of failures of Figure 6.
 const COLLAPSE: &str = "The window collapses as in the paper, but with round trips of \
                         milliseconds a small window fills the link. Trials with two seeds: \
                         today's TCP with 40 Nulls 64 and 65 %; Linux 3.2 with nine Nulls and \
                         losses on return 41 and 55 %, with all of the queue lost 39 and 26 %; \
                         Linux 3.13 0 and 28 %. Losses and recovery of the laptop decide.";
-/// Why Figures 8 and 10 fail, where they do.
+/// Cause of failures of Figures 8 and 10.
 const FULL: &str = "After absences that were not announced window and A-MPDUs are small for some \
                     tenths of a second; otherwise hundreds of packets wait. With all announced \
                     (null_attempts = 40) A-MPDUs are always full. The cause in the paper is \
@@ -176,15 +176,15 @@ const FULL: &str = "After absences that were not announced window and A-MPDUs ar
 /// Cause where quantities after a degraded period fail.
 const AT_ONCE: &str = "The access point's queue fills within milliseconds of the last return, and \
                        Minstrel-HT keeps its rates. The cause in the paper is unknown.";
-/// Time that a connection is given to start, in seconds.
+/// Time allowed for a connection to start, in seconds.
 const BEGIN_S: f64 = 5.0;
 /// Time that counts as just after a degraded period, in seconds.
 const AFTER_S: f64 = 10.0;
-/// Greatest rest that counts as "decrease largely", in percent of the value before.
+/// Largest rest that counts as "decrease largely", in percent of the value before.
 const LARGELY: f64 = 50.0;
 /// The words of the paper for that.
 const LESS: &str = "decrease largely";
-/// Greatest value that counts as "low", in percent of the usual one.
+/// Largest value that counts as "low", in percent of the usual one.
 const LOW: f64 = 90.0;
 /// An open end of a band.
 const OPEN: f64 = f64::INFINITY;

@@ -17,8 +17,8 @@ use lasthop_units::{Instant, Probability};
 use lasthop_wifi::cell::CellConfig;
 use std::collections::BTreeSet;
 
-/// Most nodes of a link: a helper's share of the work is tuned for two, and a link with many relays
-/// does not work.
+/// Largest number of nodes of a link: a helper's share of the work is tuned for two, and a link
+/// with many relays does not work.
 const RELAYS_MAX: usize = 16;
 const HELPERS_MAX: usize = 2;
 

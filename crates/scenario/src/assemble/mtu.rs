@@ -21,7 +21,7 @@ const MSDU_BYTES_MAX: u16 = 2_304;
 const HT_PACKET_BYTES_MAX: u16 = 7_900;
 /// The same in VHT and HE, of an MPDU of 11 454 bytes.
 const VHT_PACKET_BYTES_MAX: u16 = 11_400;
-/// Bytes of a frame on the air beside its packet: QoS data header, LLC, FCS.
+/// Length of a frame on the air without its packet, in bytes: QoS data header, LLC, FCS.
 const WIFI_OVERHEAD_BYTES: u16 = 26 + LLC_BYTES + 4;
 /// The same on a wire: Ethernet header and FCS.
 const WIRE_OVERHEAD_BYTES: u16 = 14 + 4;
@@ -170,7 +170,7 @@ fn standard_most(raw: &RawScenario, node: &Expanded<'_>) -> (u16, &'static str) 
     }
 }
 
-/// Bytes of a frame beside its packet.
+/// Length of a frame without its packet, in bytes.
 fn overhead(on_air: bool) -> u16 {
     if on_air { WIFI_OVERHEAD_BYTES } else { WIRE_OVERHEAD_BYTES }
 }

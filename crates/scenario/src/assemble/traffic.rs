@@ -14,7 +14,7 @@ use lasthop_hosts::{Endpoints, Flow, FlowKind, SourceConfig, TcpApplication};
 use lasthop_units::{Bitrate, Duration, Instant};
 use std::collections::BTreeSet;
 
-/// Most flows; a `FlowId` could hold a few more.
+/// Largest number of flows; a `FlowId` could hold a few more.
 const FLOWS_MAX: usize = 10_000;
 
 /// Returns the flows, with patterns expanded.

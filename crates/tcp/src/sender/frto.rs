@@ -129,8 +129,8 @@ impl Sender {
     }
 
     /// Reduces the window without a loss by the rule before 3.7 (tcp_enter_cwr): it shrinks by one
-    /// segment for every two acknowledgements (tcp_cwnd_down). `must_lower` is whether the slow
-    /// start threshold is lowered, too.
+    /// segment for every two acknowledgements (tcp_cwnd_down). `must_lower` states whether the slow
+    /// start threshold is also lowered.
     pub(super) fn begin_halving(&mut self, now: Instant, must_lower: bool) {
         if !matches!(self.state, State::Open | State::Disorder) {
             return;

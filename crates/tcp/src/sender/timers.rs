@@ -131,8 +131,8 @@ impl Sender {
         }
     }
 
-    /// Arms the retransmission timeout in place of another timer: measured from the
-    /// last transmission of the head (tcp_rearm_rto).
+    /// Arms the retransmission timeout instead of another timer, measured from the last
+    /// transmission of the head (tcp_rearm_rto).
     pub(super) fn resume_retransmission_timer(&mut self, now: Instant) {
         let due = |head: &Sent| (head.at + self.round_trip.timeout()).max(now + SOON);
         self.timer = self.board.head().map(due).map(|due| (due, Timer::Retransmission));

@@ -346,7 +346,7 @@ fn the_third_duplicate_acknowledgement_is_a_loss() {
 }
 
 /// tcp_fastretrans_alert of 3.13: after a partial acknowledgement in recovery the head is lost if
-/// more than three segments up to the highest sacked one are out.
+/// more than three segments up to the highest sacked one are outstanding.
 #[test]
 fn a_partial_acknowledgement_loses_the_head_of_more_than_three() {
     for recovery in [Recovery::Linux32, Recovery::Linux313] {

@@ -31,7 +31,7 @@ pub struct Pair {
     pub number: u32,
     /// Width in MHz.
     pub width_mhz: u32,
-    /// From a packet of the other set to the next in the mean, in us; 0 where it is saturated.
+    /// From a packet of the other set to the next on average, in us; 0 where it is saturated.
     pub interval_us: u32,
     /// From one access point to the other, in metres.
     pub dist_m: u32,

@@ -11,7 +11,7 @@ use std::thread;
 
 const GOODPUT_TARGET: f64 = 0.05;
 const DELAY_TARGET: f64 = 0.15;
-/// Least share of cells within their bands.
+/// Minimum share of cells within their bands.
 const SHARE_TARGET: f64 = 0.9;
 
 pub(super) fn table() -> Table {

@@ -1,8 +1,7 @@
-//! 802.11ac and 802.11ax against ns-3: one saturated station,
-//! saturated stations in contention, losses at a fixed SNR, and downlink OFDMA. Targets:
-//! goodput of one station within 1 % with as many MPDUs in a PPDU, once ns-3's PPDUs are
-//! given the durations of the standard; of several stations and of OFDMA within 5 %; losses
-//! within 3 %.
+//! 802.11ac and 802.11ax against ns-3: one saturated station, saturated stations in contention,
+//! losses at a fixed SNR, and downlink OFDMA. Targets: goodput of one station within 1 % if PPDUs
+//! have as many MPDUs as in ns-3, and ns-3's PPDUs are given the durations of the standard; goodput
+//! of several stations and of OFDMA within 5 %; losses within 3 %.
 
 use super::{Estimate, SEED, WARMUP, predicted_mbps, run_once};
 use crate::closed_forms::Counting;

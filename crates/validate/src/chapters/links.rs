@@ -8,14 +8,14 @@ use crate::links::{
 use lasthop_evidence::Verdict;
 use lasthop_evidence::table::{Row, Table};
 
-/// Least goodput of a coded link in proportion to TCP on a link without losses.
+/// Minimum goodput of a coded link in proportion to TCP on a link without losses.
 const GOODPUT_TARGET: f64 = 0.93;
 /// Largest round-trip times in the tunnel under load, in ms: median and 95th
 /// percentile.
 const PING_TARGET_MS: [f64; 2] = [35.0, 60.0];
-/// Least ratio of the goodputs with recoders and with forwarders.
+/// Minimum ratio of the goodputs with recoders and with forwarders.
 const RECODERS_TARGET: f64 = 1.5;
-/// Least goodput of a flood in Mb/s, of 200 Mb/s sent. On a busy machine iperf3 may
+/// Minimum goodput of a flood in Mb/s, of 200 Mb/s sent. On a busy machine iperf3 may
 /// send less, which is then reported as a miss.
 const FLOOD_TARGET_MBPS: f64 = 199.0;
 /// Largest additional round-trip time of a sparse packet in ms, compared with the plain

@@ -10,7 +10,7 @@ use lasthop_evidence::table::Table;
 use lasthop_units::{Db, Duration, Seed};
 use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Rate};
 
-/// Least share of the best fixed rate's goodput.
+/// Minimum share of the best fixed rate's goodput.
 const TARGET: f64 = 0.9;
 /// Largest accepted difference from the share that the kernel's algorithm achieves.
 /// That is a mean of four runs too.

@@ -6,7 +6,7 @@ use crate::tunnels::{Outcome, Store, Tunnel};
 use lasthop_evidence::Verdict;
 use lasthop_evidence::table::{Row, Table};
 
-/// Least goodput over UDP in Mb/s, with one core for the tunnel: most of 1 Gb/s.
+/// Minimum goodput over UDP in Mb/s, with one core for the tunnel: most of 1 Gb/s.
 const TARGET_MBPS: f64 = 800.0;
 
 pub(super) fn table() -> Table {

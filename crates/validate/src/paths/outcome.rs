@@ -19,20 +19,20 @@ const ETHERNET_HEADER_BYTES: u32 = 14;
 /// Payload of a TCP segment in proportion to its IP packet: IPv4, TCP with timestamps.
 const TCP_PAYLOAD: f64 = 1_448.0 / 1_500.0;
 
-/// Least goodput in proportion to what the path carries, for a tunnel alone on it.
+/// Minimum goodput in proportion to what the path carries, for a tunnel alone on it.
 const GOODPUT_TARGET: f64 = 0.90;
 /// The same for long round trips and for bursts of losses.
 const HARD_GOODPUT_TARGET: f64 = 0.85;
 /// The round-trip time above which a path is long.
 const LONG: Duration = Duration::from_millis(100);
-/// Least goodput in proportion to CUBIC without the tunnel, on paths without losses.
+/// Minimum goodput in proportion to CUBIC without the tunnel, on paths without losses.
 const PLAIN_TARGET: f64 = 0.95;
 /// Largest difference of the 95th percentiles of round-trip times, in the tunnel and on
 /// the empty path.
 const ADDED_TARGET_MS: f64 = 40.0;
 /// Range of the goodput in proportion to a fair share, beside TCP flows.
 const FAIR_TARGET: [f64; 2] = [0.5, 1.5];
-/// Least goodput of the slower of two tunnels in proportion to the faster.
+/// Minimum goodput of the slower of two tunnels in proportion to the faster.
 const TUNNELS_TARGET: f64 = 0.8;
 
 /// A new rate must be found within this number of round trips, or the time below,

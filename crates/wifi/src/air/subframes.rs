@@ -106,7 +106,7 @@ impl Subframes {
     }
 }
 
-/// Least length of an A-MPDU subframe at `rate`.
+/// Minimum length of an A-MPDU subframe at `rate`.
 pub(crate) fn spacing_bytes(rate: Rate, spacing: Duration) -> u32 {
     (rate.bitrate().as_bps() * spacing.as_nanos()).div_ceil(8_000_000_000) as u32
 }

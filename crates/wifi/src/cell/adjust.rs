@@ -148,8 +148,8 @@ impl Cell {
     }
 
     /// Changes the link from one station to another: the mean SNR of PPDUs that begin from `now`
-    /// on, and the probability that an MPDU is lost, in place of the error model, for MPDUs whose
-    /// last bit arrives after `now`.
+    /// on, and the probability that an MPDU is lost, which replaces the error model, for MPDUs
+    /// whose last bit arrives after `now`.
     ///
     /// # Errors
     /// Refuses a change with which the two would begin or cease to sense each other, and one of a

@@ -275,7 +275,7 @@ impl Cell {
         true
     }
 
-    /// Least width with which `edcaf` begins a TXOP.
+    /// Minimum width with which `edcaf` begins a TXOP.
     fn needed_width(&mut self, station: StationId, edcaf: usize, wide: Wide) -> ChannelWidth {
         if edcaf == BEACON_EDCAF {
             return ChannelWidth::Mhz20;

@@ -42,8 +42,8 @@ pub(super) enum Action {
 }
 
 impl Action {
-    /// Whether the frame is sent at any gate, and to dozing stations, too; a station drops such
-    /// frames when it leaves.
+    /// Whether the frame is sent at any gate, even to dozing stations; a station drops such frames
+    /// when it leaves.
     pub fn is_about_absence(self) -> bool {
         !matches!(
             self,

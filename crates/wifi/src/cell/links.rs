@@ -265,7 +265,7 @@ mod tests {
     }
 
     /// Links that differ only in their mean SNR are of one kind; kinds beyond the compared ones are
-    /// kept, too.
+    /// also kept.
     #[test]
     fn what_links_have_in_common_is_kept_once() {
         let link = |doppler_hz| LinkConfig {

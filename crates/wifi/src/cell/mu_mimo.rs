@@ -105,7 +105,7 @@ const RELIEF: f64 = 0.02;
 pub(super) struct Soundings {
     /// Stations in the order of their first sounding.
     known: Vec<Known>,
-    /// Least SINR at which each rate is used, for the rates asked for so far.
+    /// Minimum SINR at which each rate is used, for the rates asked for so far.
     needed: Vec<(Rate, Db)>,
 }
 

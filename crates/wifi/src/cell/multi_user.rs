@@ -120,7 +120,7 @@ pub(super) struct User {
     /// Time from the start of the PPDU to the end of its last MPDU.
     pub data_end: Duration,
     pub psdu_end: Duration,
-    /// Least length of an A-MPDU subframe, in bytes.
+    /// Minimum length of an A-MPDU subframe, in bytes.
     pub spacing_bytes: u32,
     /// Whether its turn to answer has come.
     pub asked: bool,

@@ -18,7 +18,7 @@ use crate::station::StationId;
 use alloc::vec::Vec;
 use lasthop_units::{Db, Dbm, Instant};
 
-/// Power from which a PPDU without a detected preamble makes the medium busy.
+/// Minimum power at which a PPDU without a detected preamble makes the medium busy.
 const ENERGY_DETECTION: Dbm = Dbm(-62.0);
 
 /// OBSS-PD of one station.

@@ -139,7 +139,7 @@ pub(super) struct Answer {
     pub data_end: Duration,
     /// Length of the MPDUs with their delimiters, without padding after the last one.
     pub data_bytes: u32,
-    /// Least length of an A-MPDU subframe, in bytes.
+    /// Minimum length of an A-MPDU subframe, in bytes.
     pub spacing_bytes: u32,
     /// Share of the channel: the duration divided by the number of stations.
     pub share: Duration,

@@ -27,8 +27,8 @@ const KEPT_SHARE: f64 = 0.9;
 /// an estimate, and rate control has to follow the change.
 const GAIN_MIN: f64 = 1.002;
 const LOSSY_GAIN_MIN: f64 = 1.05;
-/// Number of packets of which one has another length, and the share of lost frames from which such
-/// probes are sent.
+/// One packet in this number has another length, as a probe; and the share of lost frames above
+/// which probes are sent.
 const PROBE_PACKETS: u32 = 64;
 const PROBE_LOSS_MIN: f64 = 0.02;
 /// Weight, in frames, of the prior that frames of zero length are not lost. The prior separates b
@@ -40,7 +40,7 @@ const LOSS_MIN: f64 = 1e-3;
 const LOSS_MAX: f64 = 12.0;
 /// Weight of one exchange in the means over exchanges.
 const EXCHANGE_WEIGHT: f64 = 1.0 / 32.0;
-/// Least number of recent frames at a rate for it to count as known.
+/// Minimum number of recent frames at a rate for it to count as known.
 const RATE_FRAMES_MIN: f64 = 16.0;
 /// Width of the length classes in bytes, in which frames are counted.
 const CLASS_BYTES: u32 = 256;

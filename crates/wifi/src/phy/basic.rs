@@ -5,8 +5,8 @@
 //! than the frame it answers (an HT, VHT or HE frame counts as its non-HT reference rate). DSSS and
 //! CCK answer DSSS and CCK, OFDM answers OFDM and later PHYs. Without such a basic rate, the
 //! highest mandatory rate is used. HT responses are left out: Ack, Block Ack and CTS are non-HT.
-//! Only the response to an HE extended range PPDU is one, too, of the lowest MCS on the same tones,
-//! so that it has the same range (IEEE 802.11ax-2021, 10.6.6; the text was not seen).
+//! Only the response to an HE extended range PPDU is another such PPDU, of the lowest MCS on the
+//! same tones, so that it has the same range (IEEE 802.11ax-2021, 10.6.6; the text was not seen).
 
 use super::{Band, DsssRate, OfdmRate, Preamble, Rate, Standard};
 use alloc::vec::Vec;

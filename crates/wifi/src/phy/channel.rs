@@ -197,7 +197,7 @@ pub struct LinkConfig {
     pub noise: Dbm,
     /// Fading around the mean.
     pub fading: Fading,
-    /// Probability that an MPDU is lost, in place of the error model.
+    /// Probability that an MPDU is lost; replaces the error model.
     pub loss: Option<Probability>,
 }
 

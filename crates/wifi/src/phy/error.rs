@@ -220,8 +220,8 @@ impl Mode {
         Self(Self::CONVOLUTIONAL + mcs)
     }
 
-    /// Returns the mode with LDPC in place of the convolutional code, or the other way round, if
-    /// there is an MCS with this modulation and code rate.
+    /// Returns the mode with LDPC instead of the convolutional code, or the reverse, if there is an
+    /// MCS with this modulation and code rate.
     fn in_the_other_code(self) -> Option<Self> {
         match self.0.checked_sub(Self::CONVOLUTIONAL) {
             Some(mcs) => Some(Self::OF_MCS[mcs]),

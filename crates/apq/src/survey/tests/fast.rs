@@ -14,8 +14,8 @@ const G: Link = Link {
     aggregate: 1,
 };
 
-/// Time that hosts need between two phases in seconds: packets in flight, the
-/// record, two more round trips.
+/// Time needed by hosts between two phases, in seconds: packets in flight, the record, two more
+/// round trips.
 const PAUSE_S: f64 = 0.5;
 
 pub(super) fn config() -> SurveyConfig {

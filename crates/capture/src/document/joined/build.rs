@@ -55,7 +55,7 @@ impl JoinedSummary {
 
     /// Returns the findings about the parts of delays.
     pub(in crate::document) fn findings(&self, document: &CaptureDocument) -> Vec<Finding> {
-        /// Least number of segments for a finding.
+        /// Minimum number of segments for a finding.
         const SEGMENTS_MIN: u64 = 200;
         /// Median wait above the least wait from which it is a finding, in ms.
         const WAITS_MS: f64 = 50.0;

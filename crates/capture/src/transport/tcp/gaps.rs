@@ -40,7 +40,7 @@ pub(super) enum Late {
     SentAgain,
 }
 
-/// Most gaps of a direction that are remembered.
+/// Largest number of gaps remembered for a direction.
 const GAPS_MAX: usize = 256;
 /// Largest distance of two IP identifications of one sender that are close to each other.
 const NEAR: u16 = 0x4000;

@@ -1,4 +1,4 @@
-//! Verbs that make files installed beside the command: completions and manual pages.
+//! Verbs that make files for the installation: completions and manual pages.
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;

@@ -118,18 +118,18 @@ pub struct Capture {
     pub live: Option<String>,
     /// Show the result so far every second
     ///
-    /// On a terminal it is a view, for files, too; otherwise lines on standard error.
+    /// On a terminal it shows a view, also of files; otherwise lines on standard error.
     #[arg(long)]
     pub watch: bool,
     /// Write Parquet files and a page (capture.html) to DIR
     ///
-    /// The Parquet files have series and absences; the result itself is written, too.
+    /// The Parquet files have series and absences. The result itself is also written.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Add a capture of the same minutes from another host
     ///
-    /// Such as that of the station or of the server. Clocks are aligned, and TCP segments are
-    /// followed through all files. The option may be repeated.
+    /// For example, a capture at the station or at the server. Clocks are aligned, and TCP segments
+    /// are followed through all files. The option may be repeated.
     #[arg(long = "with", value_name = "FILE", requires = "file", conflicts_with_all = ["live", "watch"])]
     pub with: Vec<PathBuf>,
     /// JSON of apq measure or franc stats from the same minutes, shown beside the result

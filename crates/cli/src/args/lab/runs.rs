@@ -39,14 +39,14 @@ pub struct Simulate {
     /// Destination of the results.
     #[command(flatten)]
     pub output: OutputArgs,
-    /// Write events.parquet of each run, with several runs, too
+    /// Write events.parquet for each of several runs
     ///
     /// A single run always has it.
     #[arg(long, requires = "out", hide_short_help = true)]
     pub events: bool,
     /// Write the payload of packets to captures
     ///
-    /// The payload is all zero, and captures leave it out otherwise.
+    /// Without this flag, captures omit the payload, which is all zero.
     #[arg(long, requires = "pcap", hide_short_help = true)]
     pub payload: bool,
     /// Conditions of the runs.
@@ -94,7 +94,7 @@ pub struct Sweep {
     /// The results do not depend on it.
     #[arg(long, value_name = "N", hide_short_help = true, value_parser = ValueParser::new(within(1..=4_096_u32)))]
     pub threads: Option<u32>,
-    /// Make part I of N of the runs: one of N machines with the same folder
+    /// Make only part I of N of the runs, to share a sweep between N machines
     ///
     /// Makes every Nth run, beginning with the Ith.
     #[arg(long, value_name = "I/N", hide_short_help = true, value_parser = ValueParser::new(Shard::parse))]
@@ -108,7 +108,7 @@ pub struct Sweep {
     /// resumes.
     #[arg(long, value_name = "DIR", required_unless_present = "merge")]
     pub out: Option<PathBuf>,
-    /// Merge the shards in DIR into one sweep, without a run
+    /// Merge the shards in DIR into one sweep; make no runs
     #[arg(long, value_name = "DIR", exclusive = true, hide_short_help = true)]
     pub merge: Option<PathBuf>,
     /// Print only one JSON document on standard output
@@ -410,7 +410,7 @@ pub struct Medium {
 pub enum AggregationBy {
     /// The radio, as firmware does; the kernel's rate control gets the status of each MPDU
     Radio,
-    /// mac80211; its rate control then does not adapt, for hwsim reports no status to it
+    /// mac80211; its rate control then does not adapt, because hwsim reports no status to it
     Kernel,
     /// No aggregation
     None,

@@ -9,7 +9,7 @@ use lasthop_apq::{Direction, PhaseRecord, Sample, StreamKind};
 use lasthop_evidence::plot::{Axis, Panel, Point, Series};
 use std::collections::BTreeMap;
 
-/// Most points of a series in a plot.
+/// Largest number of points of a series in a plot.
 const POINTS_MAX: usize = 1_500;
 /// Number of points of throughput in a session.
 const BINS: usize = 40;

@@ -71,8 +71,8 @@ pub fn report(document: &CaptureDocument, stream: Stream) -> String {
     out
 }
 
-/// Returns the text in place of findings, which claims that there is no problem only if every
-/// search was possible.
+/// Returns the text shown if there are no findings. It claims that there is no problem only if
+/// every search was possible.
 pub(super) fn nothing(document: &CaptureDocument) -> &'static str {
     match document.unknown.is_empty() {
         true => "nothing that lasthop looks for",

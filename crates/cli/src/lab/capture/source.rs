@@ -145,7 +145,7 @@ impl Source {
     }
 }
 
-/// Opens a file. Folders open, too, but cannot be read.
+/// Opens a file. Rejects folders, which would open but cannot be read.
 ///
 /// # Errors
 /// An error if it cannot be opened, or is a folder.

@@ -14,7 +14,7 @@ use lasthop_units::Instant;
 
 /// Longest symbol of a sparse flow.
 const SPARSE_BYTES: usize = 256;
-/// Least part of a packet that is worth cutting it for.
+/// Minimum part of a packet that is worth cutting it for.
 const CUT_BYTES: usize = 64;
 
 /// Makes symbols from packets.

@@ -40,12 +40,12 @@ const YOUNG: Duration = Duration::from_secs(1);
 const STALLED: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
 /// Number of pulses in that time that must report no progress.
 const STALLED_PULSES: u32 = 3;
-/// If answers are late, symbols may take this many times as long, with an upper
-/// bound.
+/// If answers are late, this multiple of their lateness replaces a shorter [`STALLED`], up to an
+/// upper bound.
 const STALLED_LATE: u64 = 10;
 const STALLED_LATE_MAX: Duration = Duration::from_secs(6);
 
-/// Least number of blocks for which packets wait for their order: many short
+/// Minimum number of blocks for which packets wait for their order: many short
 /// packets of a few blocks take more memory than their bytes.
 const ORDERED_MIN: u8 = 32;
 
@@ -85,7 +85,7 @@ const SPARSE_LOSS: f64 = 0.01;
 const COPIES_MAX: u8 = 4;
 /// Time after which a silent helper is gone.
 const HELPER_SILENCE_MAX: Duration = Duration::from_millis(500);
-/// Most helpers on a hop.
+/// Largest number of helpers on a hop.
 const HELPERS_MAX: usize = 2;
 
 /// The state of a session.
@@ -111,13 +111,13 @@ pub(super) struct Session {
     pub(super) acknowledge: Acknowledge,
     /// Identifies this end's memory of blocks.
     pub(super) state: u16,
-    /// When something last arrived that only the other end could send; initially
-    /// the start.
+    /// Time at which something last arrived that only the other end could send; initially the
+    /// start.
     pub(super) heard_at: Instant,
     /// Whether packets were waiting when the last one was sent.
     pub(super) is_saturated: bool,
-    /// When the last symbol was packed, and until when a few packets wait to share
-    /// the next one.
+    /// Time at which the last symbol was packed, and until when a few packets wait to share the
+    /// next one.
     packed_at: Instant,
     pub(super) held_until: Option<Instant>,
     /// There was nothing to send; that may change at this instant, or with the next
@@ -135,11 +135,11 @@ struct Pulses {
     began: Instant,
     /// Number of our symbols that were taken, as of the last pulse.
     taken: u64,
-    /// Most symbols reported as arrived, and as received.
+    /// Largest number of symbols reported as arrived, and as received.
     arrived: u64,
     received: u64,
-    /// When the reports last increased, or nothing was outstanding; and the number
-    /// of pulses since then that report no progress.
+    /// Time at which the reports last increased, or nothing was outstanding; and the number of
+    /// pulses since then that report no progress.
     progress_at: Instant,
     since: u32,
 }
@@ -301,7 +301,7 @@ impl Session {
 
     // ---- pulses ----
 
-    /// When the next pulse is due.
+    /// Returns the time at which the next pulse is due.
     pub(super) fn pulse_at(&self) -> Instant {
         self.pulses.next_at
     }
@@ -333,9 +333,8 @@ impl Session {
         self.emit_pulse(shared, now, via, usize::from(bytes).saturating_sub(wire::CONTROL_BYTES));
     }
 
-    /// When a probe is due. If the other end took long to answer, no probe is sent
-    /// before the time of answers is known: airtime is scarce then, and probes are
-    /// long.
+    /// Returns the time at which a probe is due. If the other end took long to answer, no probe is
+    /// sent before the time of answers is known: airtime is scarce then, and probes are long.
     pub(super) fn probe_at(&self) -> Option<Instant> {
         if self.path.round_trip().is_none() && self.path.lateness() > PROBED_AT_ONCE {
             return None;
@@ -366,7 +365,7 @@ impl Session {
         shared.hasten(transmit);
     }
 
-    /// Takes a pulse of the other end; `false` if it is not authentic or not the
+    /// Handles a pulse of the other end; `false` if it is not authentic or not the
     /// newest.
     pub(super) fn handle_pulse(
         &mut self,
@@ -422,7 +421,7 @@ impl Session {
         since >= STALLED_PULSES && now >= progress_at + STALLED[usize::from(is_bad)].max(late)
     }
 
-    /// Takes a combination. Returns whether it yielded a symbol that the other end
+    /// Handles a combination. Returns whether it yielded a symbol that the other end
     /// sealed.
     pub(super) fn handle_enc(
         &mut self,
@@ -560,7 +559,7 @@ impl Session {
         if self.is_saturated { ACK_INTERVAL_SATURATED } else { ACK_INTERVAL }
     }
 
-    /// When an acknowledgement is sent alone, unless a symbol takes it along
+    /// Returns the time at which an acknowledgement is sent alone, unless a symbol takes it along
     /// before.
     pub(super) fn ack_at(&self) -> Option<Instant> {
         let Acknowledge::Stream { due: Some(due), .. } = self.acknowledge else { return None };
@@ -771,7 +770,7 @@ impl Session {
         }
     }
 
-    /// When the rate allows the next datagram, if there may be one.
+    /// Returns the time at which the rate allows the next datagram, if there may be one.
     pub(super) fn pace_at(&self, backlog: &Backlog) -> Option<Instant> {
         if let Some(until) = self.idle_until {
             return (until < Instant::MAX).then_some(until);

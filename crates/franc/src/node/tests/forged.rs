@@ -198,7 +198,8 @@ fn after(stage: &Stage, attack: &[Forged], seconds: usize) -> Vec<f64> {
     (0..seconds).map(|_| stage.quiet(Duration::from_secs(1))).collect()
 }
 
-/// Each second has half of what there was `before`, and all together four fifths.
+/// Whether each second has more than half of the rate `before`, and all seconds together more than
+/// four fifths.
 fn is_over(after: &[f64], before: f64) -> bool {
     let mean = after.iter().sum::<f64>() / after.len() as f64;
     mean > 0.8 * before && after.iter().all(|&second| second > 0.5 * before)

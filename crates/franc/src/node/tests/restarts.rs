@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// When something came out of `end` for the first time after `since`.
+/// Returns the time at which something came out of `end` for the first time after `since`.
 fn next_out(net: &Net, end: u8, since: Instant) -> Option<Duration> {
     net.out(end).iter().find(|(at, _)| *at >= since).map(|(at, _)| *at - since)
 }

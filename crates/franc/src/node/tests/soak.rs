@@ -10,7 +10,7 @@ const HOURS: f64 = 1.25;
 /// A packet each way so often: a flow's numbers wrap in less than [`HOURS`].
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// When a clock of 32 bits in microseconds begins anew.
+/// Time at which a clock of 32 bits in microseconds begins anew.
 const CLOCK_WRAPS: Instant = Instant::from_nanos(1_000 << 32);
 
 /// Ends that send packets, each with its flow.

@@ -268,8 +268,8 @@ proptest! {
     }
 }
 
-/// Datagrams of two nodes in four seconds, of which the second may be missing, or not be heard by
-/// the first, or not hear it.
+/// Runs two nodes for four seconds, and returns their events. The second node may be missing, or
+/// not be heard by the first, or not hear it.
 fn meet(one: Config, other: Option<Config>, hears: [bool; 2]) -> [Vec<Event>; 2] {
     let make =
         |(at, config): (u64, Config)| node(config, Seed::new(at, 1).stream("meet"), Instant::ZERO);

@@ -21,11 +21,11 @@ use std::io::{IoSlice, IoSliceMut};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// Most clients at a time; a new one displaces the one that was idle for longest.
+/// Largest number of clients at a time; a new one displaces the one that was idle for longest.
 pub const CLIENTS_MAX: usize = 256;
 /// The time after which a client without datagrams is forgotten (RFC 4787, REQ-5: five minutes).
 pub const IDLE: Duration = Duration::from_secs(300);
-/// Most datagrams of a socket in a turn, so that the others have theirs.
+/// Largest number of datagrams of a socket in a turn, so that the others have theirs.
 const TURN_DATAGRAMS: usize = 64;
 /// The longest datagram (RFC 768).
 const DATAGRAM_BYTES_MAX: usize = 65_535;

@@ -69,7 +69,8 @@ fn flows_share_the_queue_that_they_are_in() {
     assert_eq!(targets(TAIL, 1_500, flows, &[55]), [[0, 10, 20, 10, 20]]);
 }
 
-/// A packet longer than the MTU takes the places of its parts, and there is always one.
+/// A packet longer than the MTU takes a place for each of its parts; at least one packet is always
+/// queued.
 #[test]
 fn long_packets_count_as_their_parts() {
     let one = [flow(0, 1, 0, 90)];

@@ -442,8 +442,8 @@ fn a_path_adapts_if_a_node_on_it_does() {
     assert_eq!([fixed.path_mtu(one, one), fixed.path_mtu_max(one, one)], [u16::MAX; 2]);
 }
 
-/// A packet as long as the MTU is not cut, one that is a byte longer is; TCP segments and
-/// group packets are not.
+/// A packet as long as the MTU is not fragmented, but one that is a byte longer is. TCP segments
+/// and group packets are never fragmented.
 #[test]
 fn only_what_is_longer_than_the_mtu_is_cut() {
     let mut config = hosts(3, &[(0, 1), (1, 2)]);

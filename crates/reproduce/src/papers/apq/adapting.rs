@@ -20,12 +20,12 @@ const FIRST_MBPS: u32 = 54;
 /// Number of runs of each setting.
 const RUNS: u64 = 3;
 
-/// When the rate falls, in s; below, when it rises.
+/// Time at which the rate falls, in s, and below, time at which it rises.
 const FALL_S: f64 = 30.0;
 const RISE_S: f64 = 50.0;
 /// Time after a change in which the call is watched, in s.
 const CALL_S: f64 = 5.0;
-/// Time after the fall from which the queue should have adapted, in s.
+/// Time after the fall within which the queue should have adapted, in s.
 const LATER_S: f64 = 10.0;
 /// Time after a change in which TCP is watched, in s.
 const TCP_S: f64 = 10.0;

@@ -19,7 +19,7 @@ const FLOWS: [u32; 2] = [1, 16];
 const FIXED: [u32; 6] = [10, 30, 60, 120, 300, 1000];
 /// Longest one-way delay of a call (G.114, as in the paper), in ms.
 pub(super) const CALL_MS: f64 = 150.0;
-/// Least throughput of TCP, as a share of that with the best fixed capacity.
+/// Minimum throughput of TCP, as a share of that with the best fixed capacity.
 pub(super) const TCP_SHARE: f64 = 0.9;
 /// Round-trip time of TCP without queues, in s.
 const ROUND_TRIP_S: f64 = 0.2;

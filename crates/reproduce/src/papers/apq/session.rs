@@ -15,9 +15,11 @@ const LINKSYS_OLD_BUSY: ScenarioFile = scenario_file!("apq/linksys-old-busy.toml
 
 /// Sets the length of packets to 1500 bytes only.
 const ONE_LENGTH: &str = "flow.apq.apq.packet_bytes=[1500]";
-/// When the queue is taken to be empty (Algorithm 2), in seconds of a session.
+/// Start and end of the times at which the queue counts as empty (Algorithm 2), in seconds of a
+/// session.
 const EMPTY_S: [(f64, f64); 2] = [(5.0, 25.0), (95.0, 115.0)];
-/// When the queue is taken to be full (Algorithm 2), in seconds of a session.
+/// Start and end of the time at which the queue counts as full (Algorithm 2), in seconds of a
+/// session.
 const FULL_S: (f64, f64) = (40.0, 80.0);
 /// The access points of figures 6 and 7, with the throughput in Mb/s and the delay in
 /// ms from the paper.

@@ -12,7 +12,7 @@ const FILE: ScenarioFile = scenario_file!("beyond/apq.toml");
 /// Capacities in packets; the paper has 30 to 2000.
 const CAPACITIES: [u32; 5] = [30, 100, 300, 1000, 2000];
 
-/// Why nothing is found, where it is so.
+/// Cause if nothing is found.
 const NONE: &str = "The search finds no saturation rate, and the report has a doubt; an aggregate \
                     has space for eight times as many packets. The cause is unknown.";
 /// Cause where FQ-CoDel is not recognised.

@@ -17,7 +17,7 @@ const POSITIONS: [&str; 9] = ["0", "1", "2", "4", "6", "9", "13", "18", "25"];
 const SLOW_MBPS: f64 = 20.0;
 /// Rate below which the method gives up frames, in Mb/s.
 const SCOPE_MBPS: f64 = 100.0;
-/// Least factor over the usual value that counts as "large".
+/// Minimum factor over the usual value that counts as "large".
 const LARGE: f64 = 2.0;
 /// Round-trip time that the paper does not call large, in ms.
 const SMALL_MS: f64 = 200.0;

@@ -11,16 +11,16 @@ const FILE: ScenarioFile = scenario_file!("beyond/scan.toml");
 
 /// The scan of the scenario: when it begins and ends, in s.
 const DEGRADED_S: (f64, f64) = (20.0, 20.0 + 26.0 * 0.311);
-/// Time that a connection is given to start, in s.
+/// Time allowed for a connection to start, in s.
 const BEGIN_S: f64 = 5.0;
 /// Time before and after the scan, in s.
 const AROUND_S: f64 = 10.0;
-/// Greatest rest that counts as "largely", in percent of the value before.
+/// Largest rest that counts as "largely", in percent of the value before.
 const LARGELY: f64 = 50.0;
-/// Greatest value that counts as "low", in percent of the usual one.
+/// Largest value that counts as "low", in percent of the usual one.
 const LOW: f64 = 90.0;
 
-/// Why an upload loses something, where it does.
+/// Cause of an upload's losses, if it has any.
 const MANAGED: &str = "CoDel drops two packets that waited for the end of an absence.";
 /// Why the window stays without small queues.
 const KEPT: &str = "Drivers of today keep their packets, and CoDel keeps queues short. With the \

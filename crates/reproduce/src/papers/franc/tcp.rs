@@ -204,10 +204,10 @@ pub const FIG13: Figure = Figure {
     },
 };
 
-/// Why delays over the unreliable link do not double, where they do not.
+/// Cause if delays over the unreliable link do not double.
 const WAITS_FOR_TIMEOUTS: &str = "With losses data above 1 Mb/s wait in the sender. The paper's \
                                   loads are unknown.";
-/// Why delays over FRANC do not.
+/// Cause if delays over FRANC do not double.
 const SAME_BUFFER: &str = "Above FRANC's capacity the buffers before the encoder decide, with \
                            losses or without. The paper's loads are unknown.";
 

@@ -12,13 +12,13 @@ const UDP: ScenarioFile = scenario_file!("franc/udp.toml");
 
 /// Values of e3 in percent.
 const E3: [f64; 10] = [0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0];
-/// Least e3 of figures 11 and 12, in percent.
+/// Smallest e3 of figures 11 and 12, in percent.
 const E3_PLACED: f64 = 10.0;
 /// Places of the helper, as e1 and e2 in percent. The text of the paper has "(30%,
 /// 3%)", an error: it calls the set symmetric.
 const PLACES: [(f64, f64); 3] = [(10.0, 50.0), (30.0, 30.0), (50.0, 10.0)];
 
-/// Why the link with a helper falls short, where it does.
+/// Cause if the link with a helper falls short.
 const SPENT: &str = "By the text a helper is idle after its budget, and budgets are enough on \
                      average, so the encoder alone repairs the rest of a block, a credit in 20 \
                      ms. With waiting packets read at once (franc.link.reading) it is 96 %; with \

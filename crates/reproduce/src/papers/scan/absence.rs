@@ -117,7 +117,7 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// When the first beacon came after the announcement.
+    /// Returns the time at which the first beacon came after the announcement.
     fn beacon(&self) -> Option<f64> {
         let mut silence = self.absence.bare.iter().filter(|frame| {
             time_s(frame.from_ns) >= self.leaving.1 && time_s(frame.to_ns) <= self.returning.0

@@ -5,11 +5,11 @@
 
 use crate::data::{Point, mean};
 
-/// Least share of the window lost at once that counts as a drop.
+/// Minimum share of the window lost at once that counts as a drop.
 const DROP: f64 = 0.1;
-/// Least number of readings of a tooth for its shape to be judged.
+/// Minimum number of readings of a tooth for its shape to be judged.
 const READINGS_MIN: usize = 15;
-/// Least rise of a tooth in packets for its shape to be judged.
+/// Smallest rise of a tooth in packets for its shape to be judged.
 const RISE_MIN: f64 = 30.0;
 /// Distance from a straight line, as a share of the rise, that a cubic tooth has at
 /// least and a straight one at most. A whole cubic tooth, from `1 - u` cubed to 1, is

@@ -12,8 +12,8 @@ use lasthop_wifi::phy::{Fading, LinkConfig, SnrChange};
 /// Default position of a station: a strong link at 5 m.
 const STATION_POSITION: [Meters; 2] = [Meters(5.0), Meters(0.0)];
 
-/// Most pairs that all links together may name, where each change of an SNR counts as a pair: each
-/// of the 1024 nodes with a radio with each other, four times over.
+/// Largest number of pairs that all links together may name, where each change of an SNR counts as
+/// a pair: each of the 1024 nodes with a radio with each other, four times over.
 const PAIRS_MAX: usize = 1 << 22;
 
 /// Settings of a `[[link]]` for one direction.

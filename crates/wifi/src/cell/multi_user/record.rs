@@ -15,8 +15,8 @@ use alloc::vec::Vec;
 use lasthop_units::{Dbm, SeqNo12};
 
 impl Cell {
-    /// Returns the PSDU of one station: `decoded` are the pending MPDUs that it decoded, `is_asked`
-    /// is whether it decoded the Trigger frame at the end, if there is one.
+    /// Returns the PSDU of one station. `decoded` are the pending MPDUs that it decoded; `is_asked`
+    /// states whether it decoded the Trigger frame at the end, if there is one.
     pub(super) fn user_psdu(
         &self,
         own: &Flight,

@@ -178,7 +178,7 @@ fn static_access_backs_off_until_the_whole_channel_is_idle() {
 }
 
 /// A neighbour sends all the time and senses no other set. The cycle has data (232 us), SIFS, Ack
-/// (28 us), AIFS (43 us) and 7.5 slots in the mean. A packet of another set at a random time finds
+/// (28 us), AIFS (43 us) and 7.5 slots on average. A packet of another set at a random time finds
 /// its channel idle for PIFS in 43 + 67.5 - 25 us.
 #[test]
 fn the_share_of_widths_is_that_of_the_idle_time() {

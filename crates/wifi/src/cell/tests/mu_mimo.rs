@@ -75,7 +75,7 @@ impl Account {
 }
 
 /// A sounding exchange of `n` stations: each reports 62 sets of VHT, or 250 of HE, of 6 angles of 8
-/// bits in the mean, an SNR of 8 bits, and 32 or 250 SNRs of 4 bits; at MCS 5 (4 bits and 2/3) on
+/// bits on average, an SNR of 8 bits, and 32 or 250 SNRs of 4 bits; at MCS 5 (4 bits and 2/3) on
 /// 234 subcarriers, or trigger-based on an RU of 484 or 242 tones.
 fn sounding(n: usize, is_he: bool) -> Account {
     let mut account = Account(Vec::new());

@@ -352,7 +352,7 @@ fn sounding_waits_for_the_whole_channel() {
 }
 
 /// A neighbour sends all the time. The cycle has data (232 us), SIFS, Ack (28 us), AIFS (43 us) and
-/// 7.5 slots in the mean. A Trigger frame due at a random time finds the whole channel idle for
+/// 7.5 slots on average. A Trigger frame due at a random time finds the whole channel idle for
 /// PIFS in 43 + 67.5 - 25 us.
 #[test]
 fn the_share_of_widths_is_that_of_the_idle_time() {

@@ -34,8 +34,8 @@ fn delivered(config: &CellConfig, stations: u16, time: Duration) -> Vec<u64> {
     delivered
 }
 
-/// Packets for stations in turn leave a queue in turn: each station gets as many, regardless of
-/// leftovers of A-MPDUs and retransmissions, its own or those of others.
+/// Packets for stations in turn leave a queue in turn: each station gets the same number,
+/// regardless of leftovers of A-MPDUs and retransmissions, its own or those of others.
 #[test]
 fn a_queue_starves_nobody() {
     let limit = Limit::Packets(2_000);

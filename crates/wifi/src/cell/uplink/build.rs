@@ -7,8 +7,8 @@
 //! duration is that of the longest need, within the access point's limit on the duration of A-MPDUs
 //! and the rest of a limited transmission opportunity. If only a part of the channel was idle
 //! (10.23.2.5), all PPDUs have that width, at the MCS of the whole channel. The access point asks
-//! only stations of its width, even then. Others would learn by MU EDCA not to contend, and would
-//! not be asked once the whole channel is idle.
+//! only stations of its width, even then. Other stations would learn from MU EDCA not to contend,
+//! and would then not be asked when the whole channel is idle.
 
 use super::super::Cell;
 use super::super::content::{Content, Exchange};

@@ -64,7 +64,7 @@ impl Cell {
         }
     }
 
-    /// Sets a timer in place of the running one.
+    /// Sets a timer; replaces the running one.
     pub(in super::super) fn set_timer(
         &mut self,
         station: StationId,

@@ -14,7 +14,7 @@ use lasthop_units::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct QueueSize(pub u8);
 
-/// Least size and unit of each scaling factor (9.2.4.5.6). Six bits count the units.
+/// Minimum size and unit of each scaling factor (9.2.4.5.6). Six bits count the units.
 const SCALES: [(u64, u64); 4] = [(0, 16), (1_024, 256), (17_408, 2_048), (148_480, 32_768)];
 /// Highest count of units; in the last scale 62 means "more" and 63 "unknown".
 const UNITS_MAX: [u64; 4] = [63, 63, 63, 61];

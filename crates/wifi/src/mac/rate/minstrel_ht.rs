@@ -35,7 +35,7 @@ const BEST_RATES: usize = 4;
 const PROBABILITY_MIN: u32 = fraction(10, 100);
 /// Probability above which collisions would decide: all such rates count as equally good.
 const PROBABILITY_CAP: u32 = fraction(90, 100);
-/// Probability from which the robust rate is chosen by throughput instead of probability.
+/// Minimum probability at which the robust rate is chosen by throughput instead of probability.
 const PROBABILITY_ROBUST: u32 = fraction(75, 100);
 /// Weight of a window in the mean A-MPDU length, in 1/128.
 const MPDUS_WEIGHT: i32 = 128 - 96;

@@ -15,7 +15,7 @@ use lasthop_units::{Db, Probability};
 /// rounding noise of some 1e-13, which may even rise.
 const PER_MIN: f64 = 1e-9;
 
-/// Least hazard for a PER of 1: one in ten million arrives.
+/// Smallest hazard for a PER of 1: one in ten million arrives.
 const HAZARD_OF_LOSS: f64 = 16.2;
 
 /// One point of a PER curve.
@@ -69,7 +69,7 @@ pub enum PerTableError {
         rate: Rate,
         /// Length of the curve.
         bytes: u32,
-        /// SNR from which the curve rises.
+        /// SNR at which the curve begins to rise.
         snr: Db,
     },
     /// Fewer than two rows with different PER strictly between 0 and 1: no slope.

@@ -359,8 +359,8 @@ impl HeOperation {
 pub struct EhtOperation {
     /// EHT Operation Parameters.
     pub parameters: u8,
-    /// Control, and the centres of the BSS and of its widest channel as channel numbers, if they
-    /// differ from those of HE.
+    /// The Control field, and the channel numbers of the centres of the BSS and of its widest
+    /// channel, if they differ from those of HE.
     pub information: Option<[u8; 3]>,
     /// Punctured channels: bit n is the 20 MHz channel n, from the lowest on.
     pub disabled_channels: Option<u16>,

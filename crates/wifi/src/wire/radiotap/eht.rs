@@ -278,7 +278,7 @@ impl Eht {
         if self.known & 1 << 19 != 0 { Some((self.data[7] >> 17 & 7) as u8 + 1) } else { None }
     }
 
-    /// The user whose data was captured: the one with that flag, or the only one.
+    /// Returns the user whose data was captured: the user with that flag, or the only user.
     pub fn captured_user(&self) -> Option<EhtUser> {
         let users = self.users.as_slice();
         match users {

@@ -102,7 +102,7 @@ fn a_small_terminal_has_the_most_important() {
     insta::assert_snapshot!(drawn(&mut screen, 60, 14));
 }
 
-/// On a wire there are flows in place of stations.
+/// On a wire the view shows flows instead of stations.
 #[test]
 fn flows_of_a_wire_are_shown() {
     let flow = |name: &str, mbps, ack_ms| FlowRow {
