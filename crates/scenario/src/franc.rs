@@ -59,7 +59,7 @@ tables! {
         option interface: Interface = "none; ethernet requires it";
         /// Helpers over Ethernet, on Wi-Fi: monitor interface for overhearing. Frames are sent
         /// through `interface`, which must be on the same channel.
-        option monitor: Interface = "none: `interface` is promiscuous, which one of Wi-Fi cannot be";
+        option monitor: Interface = "none: `interface` in promiscuous mode, which Wi-Fi interfaces lack";
         /// Addresses of neighbours, as ID=HOST:PORT or ID=MAC. A missing neighbour has to send
         /// first (udp), or is reached by broadcast until it is heard (ethernet).
         option neighbours: Vec<Neighbour> = "none";

@@ -265,7 +265,7 @@ pub fn table(cases: &[Case]) -> Table {
         text: format!(
             "Wall and CPU time of `lasthop simulate`, {SECONDS} s of virtual time, in seconds, \
              and as multiples of a run without records: medians of {runs} runs in turns. \
-             Instructions are millions for a second of virtual time, without the start; multiples \
+             Instructions: millions a second of virtual time, without the start; multiples \
              are for the model's thread and for all threads."
         ),
         columns: vec![

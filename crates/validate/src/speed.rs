@@ -151,7 +151,7 @@ pub fn table(speeds: &[Speed], ns3: Result<&str, &str>) -> Table {
     });
     let runs = speeds.iter().map(|speed| speed.ours.len()).max().unwrap_or_default();
     let peer = match ns3 {
-        Ok(version) => format!("ns-3 {version} as the system packages it, in turns with ours"),
+        Ok(version) => format!("ns-3 {version} as the system packages it, alternating with ours"),
         Err(why) => format!("ns-3 was not measured, because {why}"),
     };
     Table {

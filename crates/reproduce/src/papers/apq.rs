@@ -217,8 +217,8 @@ const ALWAYS_FULL: &str = "The paper says that such a queue is hard to keep full
 /// The quantity for a queue of a known capacity, from what equation 1 finds: packets
 /// above it, and percent of it.
 fn found(queue: u32, packets_above: f64, percent: f64) -> Quantity {
-    let above = |text| (format!("queue of {queue}: packets above what was set"), text);
-    let of = |text| (format!("queue of {queue}: found, of what was set"), text);
+    let above = |text| (format!("queue of {queue}: packets above the true capacity"), text);
+    let of = |text| (format!("queue of {queue}: estimate, of the true capacity"), text);
     match queue {
         // At most by the queue of the driver, which is the explanation in the paper.
         0..=250 => {

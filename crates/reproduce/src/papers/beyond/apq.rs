@@ -52,7 +52,7 @@ fn quantities(runs: &Runs<'_>, generation: Generation) -> Vec<Quantity> {
             let ours = percent(runs, generation, packets);
             let paper = Statement::Text("accurate");
             Quantity::value(
-                format!("{name}: found, of what was set"),
+                format!("{name}: estimate, of the true capacity"),
                 "%",
                 paper,
                 ours,
@@ -63,8 +63,9 @@ fn quantities(runs: &Runs<'_>, generation: Generation) -> Vec<Quantity> {
         .collect();
     let name = managed(generation);
     let is_told = discipline(runs.get(&name)) == Some(Discipline::FqCoDel);
-    quantities
-        .push(Quantity::shown(format!("{name}: is told"), "left open", is_told).because(TOO_FAST));
+    quantities.push(
+        Quantity::shown(format!("{name}: recognised"), "left open", is_told).because(TOO_FAST),
+    );
     quantities
 }
 
@@ -87,7 +88,8 @@ pub const APQ: Figure = Figure {
     },
     read: |runs| {
         let x = Axis::new("queue, packets").names(CAPACITIES.map(|packets| packets.to_string()));
-        let panel = Panel::new("", x, Axis::new("found, % of what was set").range(0.0, 150.0));
+        let panel =
+            Panel::new("", x, Axis::new("estimate, % of the true capacity").range(0.0, 150.0));
         let panel = GENERATIONS.into_iter().fold(panel, |panel, generation| {
             let points = CAPACITIES.into_iter().enumerate();
             let points = points.map(|(x, packets)| (x as f64, percent(runs, generation, packets)));
