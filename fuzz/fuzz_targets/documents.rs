@@ -6,6 +6,7 @@
 
 use lasthop_fuzz::Folder;
 use lasthop_report::page::{self, measured, set, variants};
+use lasthop_report::trial::Trials;
 use lasthop_sweep::{Asked, Blueprint};
 use lasthop_trace::{
     ApqDocument, Comparison, FrancDocument, MediumDocument, RunDocument, RunSet, replace_earlier,
@@ -23,7 +24,7 @@ fuzz_target!(|bytes: &[u8]| {
             series: None,
             delays: None,
             scenario: None,
-            trials: None,
+            trials: &Trials::default(),
         });
         let set = RunSet::new(vec![run.clone(), run]);
         pages(set);
