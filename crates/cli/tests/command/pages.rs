@@ -20,7 +20,7 @@ enum Trial {
 const PROGRAM: &str = "PROGRAM";
 
 /// Commands with outputs on pages.
-const TRIALS: [(&str, Trial); 8] = [
+const TRIALS: [(&str, Trial); 9] = [
     ("lasthop simulate upload", Trial::Same(&[])),
     (
         "lasthop capture air.pcapng",
@@ -48,6 +48,8 @@ const TRIALS: [(&str, Trial); 8] = [
     ("lasthop franc run", Trial::Elsewhere("dist/tutorials mesh")),
     ("lasthop franc stats", Trial::Elsewhere("dist/tutorials mesh")),
     ("lasthop doctor", Trial::Elsewhere("tests/command/doctor.rs")),
+    // The words; the numbers of such a queue are in tests/emulation.rs.
+    ("lasthop apq measure", Trial::Elsewhere("src/lab/apq/words.rs")),
 ];
 
 fn root() -> PathBuf {
