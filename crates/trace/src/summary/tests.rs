@@ -234,9 +234,11 @@ fn queues_and_bounds_are_those_of_the_configuration() {
         }],
     };
     let counted = |node| (NodeId(node), StationStats::default());
+    let waited = Duration::from_millis(9);
+    let waits = WireStats { packets: 5, lost: 1, waited, ..WireStats::default() };
     let stats = NetworkStats {
         stations: vec![counted(0), counted(1)],
-        wires: vec![(NodeId(0), NodeId(1), WireStats::default())],
+        wires: vec![(NodeId(0), NodeId(1), waits)],
         ..Default::default()
     };
     let info = RunInfo { network, ..info() };
@@ -251,6 +253,8 @@ fn queues_and_bounds_are_those_of_the_configuration() {
         (deep.kind, deep.limit_packets, deep.limit_bytes, deep.target_ms),
         (QueueKind::DropTail, None, Some(64_000), None)
     );
+    let wire = document.wires["ap->sta"];
+    assert_eq!(wire.queue_ms, Some(1.5), "9 ms of five packets that came and one that was lost");
     let bounds = document.nodes["sta"].aggregation.expect("802.11n with QoS");
     assert_eq!(
         bounds,
@@ -358,7 +362,7 @@ fn nodes_and_links_are_what_the_machines_counted() {
     );
     let wire = document.wires["ap->sta"];
     assert_eq!((wire.packets, wire.queue_drops, wire.packets_lost), (5, 2, 1));
-    assert_eq!(wire.queue_ms, Some(1.5), "9 ms of five packets that came and one that was lost");
+    assert_eq!(wire.queue_ms, None, "without a rate nothing waits");
     assert_eq!(document.links.len(), 1);
     let link = &document.links["sta->ap"];
     assert_eq!(link.mpdu_error_rate, Some(0.1));
