@@ -152,7 +152,7 @@ mod tests {
         (
             "absence",
             "Scans, power save, operating modes",
-            "stations that are away, doze or do less",
+            "stations that scan, doze, or reduce their width and streams",
         ),
         (
             "channel",
