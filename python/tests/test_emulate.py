@@ -227,5 +227,5 @@ def test_ways_seed_files_and_what_is_expected(wifi_hop: Hop, tmp_path: Path) -> 
     assert failed.value.run.summary["scenario"] == "hello" and len(failed.value.failures) == 1
     with pytest.raises(lasthop.EmulateError, match="published twice"):
         wifi_hop("hello", duration=0.3, publish=[18097, "18097:ap:80"])
-    with pytest.raises(lasthop.EmulateError, match="give one of them"):
+    with pytest.raises(lasthop.EmulateError, match="give one of these"):
         wifi_hop("hello", duration=0.3, outside_at="ap")

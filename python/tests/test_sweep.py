@@ -198,7 +198,7 @@ def test_without_a_folder_nothing_stays(cell: lasthop.Scenario) -> None:
         ({"duration": ["1s", "5dB"]}, "expected a time"),
         ({"node.sta.count": "5..1:3:4"}, "values, got 3:4"),
         ({"node.sta.count": "1..x"}, '"x" is no number'),
-        ({"node.sta.count": [0, 3]}, "1 of 2 combinations cannot be"),
+        ({"node.sta.count": [0, 3]}, "1 of 2 combinations are impossible"),
         ({"seed": range(10_000), "node.sta.count": range(1, 1_000)}, "at most 1000000 combinations"),
         ({"seed": range(1_000_000)}, "at most 100000 values"),
         ({"sweep.runs": [1]}, "not a run"),

@@ -57,7 +57,7 @@ impl SweepPlan {
                     axes.push(axis(py, path.cast::<PyString>()?.to_str()?, &values)?);
                 }
                 if axes.is_empty() {
-                    return Err(sweep_error(py, "nothing is varied: vary is empty".into()));
+                    return Err(sweep_error(py, "no key is varied: vary is empty".into()));
                 }
                 Plan::of(file, text, sets, axes, zip, runs)
             }
