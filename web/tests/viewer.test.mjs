@@ -82,7 +82,7 @@ describe("runs", { skip: missing("lasthop") }, () => {
     await page.getByText("Choose one run").waitFor();
     assert.match(await page.locator("#runs").innerText(), /events\.parquet: expected a whole Parquet file/);
     await page.getByRole("checkbox", { name: "broken" }).check();
-    await page.getByText("There is no events.parquet").waitFor();
+    await page.getByText("This run has no events.parquet").waitFor();
     assert.deepEqual(wrong, []);
     await close();
   });
@@ -208,7 +208,7 @@ describe("runs", { skip: missing("lasthop") }, () => {
     await page.locator(".details h3", { hasText: /^Packet/ }).waitFor();
     await page.getByLabel("Packet number").fill("999999999");
     await page.getByRole("button", { name: "Show its way" }).click();
-    await page.getByText("there is no packet 999999999").waitFor();
+    await page.getByText("this run has no packet 999999999").waitFor();
     await page.getByLabel("Packet number").fill("0");
     await page.getByRole("button", { name: "Show its way" }).click();
     await page.getByText("The way of packet 0").waitFor();

@@ -1,7 +1,7 @@
 //! Stations that join a network, are refused, or are removed: Authentication, (Re)Association,
 //! Deauthentication and Disassociation frames (IEEE 802.11-2020, 9.3.3, 11.3), and the messages of
 //! the 4-way handshake ([`handshake`]; 12.7.6). MAC retransmissions count once. At most
-//! [`FOLLOWED_MAX`] pairs of addresses are followed; others are counted.
+//! `FOLLOWED_MAX` pairs of addresses are followed; others are counted.
 
 pub mod handshake;
 pub mod words;
@@ -21,7 +21,7 @@ pub struct Joining {
     pub refusals: BTreeMap<(MacAddr, MacAddr, Step, u16), Seen>,
     /// Handshakes, by access point and station.
     pub handshakes: BTreeMap<(MacAddr, MacAddr), Handshake>,
-    /// Frames of pairs and networks beyond [`FOLLOWED_MAX`].
+    /// Frames of pairs and networks beyond `FOLLOWED_MAX`.
     pub left_out: u64,
     /// Listen intervals in beacon intervals, by station.
     listen_intervals: BTreeMap<MacAddr, u16>,
