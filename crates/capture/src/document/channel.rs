@@ -125,7 +125,7 @@ pub struct DirectionSummary {
     /// Block Ack may be older than the capture.
     pub mpdus_acknowledged: u64,
     /// Share of the MPDUs that the monitor captured, 0 to 1, by Acks, Block Acks and gaps in the
-    /// sequence numbers. Where the share is low, other numbers describe only the captured part.
+    /// sequence numbers. If the share is low, other numbers describe only the captured part.
     pub captured: f64,
     /// Estimated number of MPDUs. If less than half was captured, it is a lower bound: captured
     /// MPDUs plus missed ones that are proved.
@@ -142,7 +142,7 @@ pub struct DirectionSummary {
     /// Estimated number of retries. If less than half of the MPDUs was captured, it is a lower
     /// bound: captured retries.
     pub retries_estimated: u64,
-    /// Captured Null frames. They carry no data and are in no number above.
+    /// Captured Null frames, which carry no data and are in no number above.
     #[serde(skip_serializing_if = "crate::document::is_zero", default)]
     pub null_frames: u64,
     /// Captured Null frames with the Retry bit.
@@ -204,7 +204,7 @@ pub struct ScheduleSummary {
     pub cause: String,
     /// Number of observed absences.
     pub absences: u64,
-    /// Median length of an absence, in ms. It is a sleeping period: from the first frame that
+    /// Median length of an absence (a sleeping period), in ms: from the first frame that
     /// announces it to the last that takes it back.
     pub asleep_ms: f64,
     /// Median time between two absences of one period, in ms (an awoken period).

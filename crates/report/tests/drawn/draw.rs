@@ -55,6 +55,13 @@ struct Station {
     lossy: Option<(String, String)>,
 }
 
+impl Station {
+    /// A station without a cause.
+    fn new(name: &'static str, snr_db: u64) -> Self {
+        Self { name, snr_db, near_db: None, queue: None, driver: None, table: None, lossy: None }
+    }
+}
+
 /// A first-in-first-out queue, which `own_queue` replaces by the default.
 #[derive(Clone, Copy, Debug)]
 struct Queue {
@@ -183,15 +190,7 @@ impl Draw {
         let stations = (0..dice.within(1, 4)).map(|_| {
             let name = names.remove(dice.within(0, names.len() as u64 - 1) as usize);
             let snr_db = dice.within(22, 38);
-            Station {
-                name,
-                snr_db,
-                near_db: None,
-                queue: None,
-                driver: None,
-                table: None,
-                lossy: None,
-            }
+            Station::new(name, snr_db)
         });
         let stations: Vec<Station> = stations.collect();
         let wires = Wires {
@@ -544,16 +543,7 @@ impl Draw {
             let used: Vec<&str> = self.stations.iter().map(|it| it.name).collect();
             let name = NAMES.into_iter().find(|name| !used.contains(name)).expect("there are ten");
             let snr_db = dice.within(28, 38);
-            let new = Station {
-                name,
-                snr_db,
-                near_db: None,
-                queue: None,
-                driver: None,
-                table: None,
-                lossy: None,
-            };
-            self.stations.push(new);
+            self.stations.push(Station::new(name, snr_db));
         }
         let slow = self.any(dice);
         self.stations[slow].near_db = Some(32);
