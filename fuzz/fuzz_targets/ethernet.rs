@@ -2,7 +2,7 @@
 //! mark of a managed queue keeps the flow, and changes only frames that may be marked.
 #![no_main]
 
-use lasthop_live::frame::{Header, mark_congestion};
+use lasthop_emulate::frame::{Header, mark_congestion};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|frame: &[u8]| {

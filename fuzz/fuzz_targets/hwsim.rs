@@ -2,10 +2,10 @@
 //! its message, rates are those of the model, and frames of any content are examined.
 #![no_main]
 
-use lasthop_live::medium::frame::{FrameFacts, agreement_change, declined};
-use lasthop_live::medium::rates::{receive_index, series};
-use lasthop_live::medium::wire::Event;
-use lasthop_live::message::messages;
+use lasthop_hwsim::frame::{FrameFacts, agreement_change, declined};
+use lasthop_hwsim::rates::{receive_index, series};
+use lasthop_hwsim::wire::Event;
+use lasthop_linux::message::messages;
 use lasthop_wifi::phy::Band;
 use libfuzzer_sys::fuzz_target;
 

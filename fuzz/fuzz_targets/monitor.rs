@@ -2,7 +2,7 @@
 //! and datagrams lie within their frame. A retransmission of a received frame gives no datagram.
 #![no_main]
 
-use lasthop_live::monitor::Monitor;
+use lasthop_daemon::monitor::Monitor;
 use lasthop_units::{Instant, MacAddr};
 use libfuzzer_sys::fuzz_target;
 

@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use lasthop_live::offload::{Coalescer, Kinds, segment};
+use lasthop_linux::offload::{Coalescer, Kinds, segment};
 use libfuzzer_sys::fuzz_target;
 
 fn segmented(read: &[u8]) -> Vec<Vec<u8>> {

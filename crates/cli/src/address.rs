@@ -1,10 +1,13 @@
 //! Hosts and ports as arguments: `HOST`, `HOST:PORT`, `192.0.2.1`, `2001:db8::1`,
-//! `[2001:db8::1]:4796`, and for a server also `:PORT`. The default port is [`PORT`], or the
-//! default of the caller.
+//! `[2001:db8::1]:4796`, and for a server also `:PORT`. The default port is that of
+//! `apq serve`, or the default of the caller.
 
 use crate::failure::Failure;
-use lasthop_live::apq::{Bind, PORT};
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+#[cfg(feature = "lab")]
+use lasthop_daemon::apq::{Bind, PORT};
+#[cfg(feature = "lab")]
+use std::net::IpAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 
 /// A host by name or address, and a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +23,7 @@ impl Host {
     ///
     /// # Errors
     /// A message with the expected form.
+    #[cfg(feature = "lab")]
     pub fn parse(text: &str) -> Result<Self, String> {
         Self::parse_with(text, PORT)
     }
@@ -72,6 +76,7 @@ impl Host {
 ///
 /// # Errors
 /// A message with the expected form.
+#[cfg(feature = "lab")]
 pub fn parse_bind(text: &str) -> Result<Bind, String> {
     if let Some(port) = text.strip_prefix(':').filter(|port| !port.contains(':')) {
         return parse_port(port).map(Bind::Everywhere);
@@ -95,7 +100,7 @@ fn parse_port(text: &str) -> Result<u16, String> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "lab"))]
 mod tests {
     use super::*;
 

@@ -3,8 +3,10 @@
 //! printed, and the status is 0.
 
 use crate::console::{self, Stream};
-use lasthop_live::EmulateError;
-use lasthop_live::os::OsError;
+#[cfg(feature = "lab")]
+use lasthop_emulate::EmulateError;
+#[cfg(feature = "lab")]
+use lasthop_linux::OsError;
 use lasthop_scenario::ScenarioError;
 #[cfg(feature = "lab")]
 use miette::{GraphicalReportHandler, GraphicalTheme};
@@ -20,6 +22,7 @@ pub enum Failure {
     /// Another error; the message has the cause and the remedy.
     Message(String),
     /// The system refuses an operation of an emulation.
+    #[cfg(feature = "lab")]
     System(OsError),
     /// A signal ended the command.
     Interrupted {
@@ -43,6 +46,7 @@ impl Failure {
         match self {
             Self::Scenario(error) => console::error(&scenario_text(error)),
             Self::Message(message) => print_error(message),
+            #[cfg(feature = "lab")]
             Self::System(error) => print_error(&EmulateError::Os(error.clone()).to_string()),
             Self::Interrupted { signal } => {
                 console::error("interrupted\n");
@@ -55,6 +59,7 @@ impl Failure {
     }
 }
 
+#[cfg(feature = "lab")]
 impl From<EmulateError> for Failure {
     fn from(error: EmulateError) -> Self {
         match error {

@@ -1,4 +1,4 @@
-//! The `lasthop` command: reads arguments and scenarios, drives `sim` or `live`, records with
+//! The `lasthop` command: reads arguments and scenarios, drives `sim` or `emulate`, records with
 //! `trace`, and prints the results. The models are in other crates.
 //!
 //! | module | content |

@@ -5,7 +5,7 @@
 //! Leaves out access control lists, except that their mask shows as the permissions of the group.
 
 use crate::failure::Failure;
-use lasthop_live::os::confine::keep_memory_private;
+use lasthop_linux::confine::keep_memory_private;
 use lasthop_scenario::file::{self, Accepts, FileError};
 use nix::unistd::Uid;
 use sha2::{Digest, Sha256};

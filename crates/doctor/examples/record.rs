@@ -2,8 +2,8 @@
 //! after its header as hexadecimal digits. Made the recordings in `tests/data`.
 
 use lasthop_doctor::{nl80211, qdisc};
-use lasthop_live::message::Message;
-use lasthop_live::os::dump::{DumpSocket, Protocol};
+use lasthop_linux::dump::{DumpSocket, Protocol};
+use lasthop_linux::message::Message;
 use std::io::{self, Write};
 
 fn main() -> io::Result<()> {

@@ -12,11 +12,11 @@ use crate::document::{
 use crate::qdisc;
 use crate::text;
 use files::Files;
-use lasthop_live::DeviceChoice;
-use lasthop_live::Scheduling as LiveScheduling;
-use lasthop_live::os::dump::{DumpSocket, Protocol};
-use lasthop_live::os::slirp::{PROGRAM as SLIRP, SlirpError};
-use lasthop_live::os::{OsError, lateness, trial};
+use lasthop_linux::clock::Scheduling as LiveScheduling;
+use lasthop_linux::device::DeviceChoice;
+use lasthop_linux::dump::{DumpSocket, Protocol};
+use lasthop_linux::slirp::{PROGRAM as SLIRP, SlirpError};
+use lasthop_linux::{OsError, lateness, trial};
 use lasthop_units::Duration;
 use std::path::{Path, PathBuf};
 

@@ -10,7 +10,7 @@
 //! | [`document`] | all results as JSON |
 //!
 //! A check changes nothing on the machine: a trial's namespace ends with it, no module is loaded,
-//! no packet is sent. System calls are those of `live::os`.
+//! no packet is sent. System calls are those of `linux`.
 //!
 //! The feature `schema` derives `schemars::JsonSchema` of the document, for the test that
 //! compares the kept JSON Schema, `schemas`, with it.

@@ -4,7 +4,7 @@
 //! regulation, capabilities of stations, and links of a multi-link device.
 
 use crate::document::{Rate, RateMode, Station, StationQueue, TxqStats};
-use lasthop_live::message::{Message, attributes};
+use lasthop_linux::message::{Message, attributes};
 use std::fmt::Write;
 
 /// Name of the nl80211 family.

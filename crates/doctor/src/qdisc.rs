@@ -3,7 +3,7 @@
 //! filters.
 
 use crate::document::Qdisc;
-use lasthop_live::message::{Message, attributes};
+use lasthop_linux::message::{Message, attributes};
 
 /// `RTM_GETQDISC`, `NLM_F_DUMP` (linux/rtnetlink.h, linux/netlink.h).
 const RTM_GETQDISC: u16 = 38;
@@ -61,7 +61,7 @@ pub fn qdisc(payload: &[u8]) -> Option<(u32, Qdisc)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lasthop_live::message::messages;
+    use lasthop_linux::message::messages;
     use proptest::prelude::*;
 
     fn answer(parent: u32, kind: &str) -> Vec<u8> {

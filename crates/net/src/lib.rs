@@ -7,7 +7,7 @@
 //! | [`fragment`] | IPv4 fragmentation and reassembly |
 //! | [`network`] | nodes, wires and a cell as one machine |
 //!
-//! `sim` runs these machines under a virtual clock, `live` under the wall clock.
+//! `sim` runs these machines under a virtual clock, `emulate` under the wall clock.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -2,7 +2,7 @@
 //! forwards packets hop by hop along the only path between two nodes: it is a tree, like switches
 //! without a spanning tree protocol, or several trees beside each other.
 //!
-//! `sim` feeds it from traffic sources, `live` from real interfaces. A node may have a
+//! `sim` feeds it from traffic sources, `emulate` from real interfaces. A node may have a
 //! [`HostCost`], the time that its processor takes for each packet that the node sends, receives or
 //! forwards. A packet that is longer than [`NodeConfig::mtu`] of a node that forwards it is cut as
 //! in IPv4 and reassembled at its destination; it is reported once, after the end of its last part.

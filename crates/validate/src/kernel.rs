@@ -8,9 +8,9 @@
 
 use crate::data::Record;
 use crate::kept::Kept;
+use lasthop_emulate::{EmulateError, EmulateOptions, EmulateOutcome};
 use lasthop_fixtures::{flow, hop};
 use lasthop_hosts::{Sink, TcpSample};
-use lasthop_live::{EmulateError, EmulateOptions, EmulateOutcome};
 use lasthop_net::network::NetworkStats;
 use lasthop_packet::{FlowId, NodeId};
 use lasthop_scenario::Scenario;
@@ -226,7 +226,7 @@ lateness_max = "{lateness_max}ms"
         let mut readings = Readings::default();
         let options = EmulateOptions { run, ..EmulateOptions::default() };
         let outcome: EmulateOutcome =
-            lasthop_live::emulate(&scenario, &options, &mut readings, &mut |_, _| {})?;
+            lasthop_emulate::emulate(&scenario, &options, &mut readings, &mut |_, _| {})?;
         let lateness_ns = outcome.lateness_ns.quantile(0.999).unwrap_or(0);
         let is_served = readings.begun.is_some_and(|at| at < Instant::ZERO + BEGUN_MAX)
             && readings.still < STILL_MAX;

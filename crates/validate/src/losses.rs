@@ -9,7 +9,7 @@
 use crate::data::Record;
 use crate::kept::Kept;
 use crate::kernel::{self, Readings, SEED};
-use lasthop_live::{EmulateError, EmulateOptions};
+use lasthop_emulate::{EmulateError, EmulateOptions};
 use lasthop_packet::NodeId;
 use lasthop_scenario::Scenario;
 use lasthop_units::Seed;
@@ -159,7 +159,7 @@ congestion_control = "cubic"
         let scenario = self.scenario();
         let mut readings = Readings::default();
         let options = EmulateOptions { run, ..EmulateOptions::default() };
-        let outcome = lasthop_live::emulate(&scenario, &options, &mut readings, &mut |_, _| {})?;
+        let outcome = lasthop_emulate::emulate(&scenario, &options, &mut readings, &mut |_, _| {})?;
         let measured = readings.measured(&outcome.stats, sender(&scenario));
         let lateness_ns = outcome.lateness_ns.quantile(0.999).unwrap_or(0);
         Ok(Emulated {

@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use lasthop_evidence::Verdict;
 use lasthop_evidence::table::Table;
 use lasthop_fixtures::workloads;
-use lasthop_live::DeviceChoice;
+use lasthop_linux::device::DeviceChoice;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -533,7 +533,7 @@ const SPEED_INTRODUCTION: &str = "\
 For users with large simulations: the cost of a packet in time and instructions, and the memory \
 of many stations. `cargo run --release -p validate -- speed --write` generates this page; do not \
 edit it. See also the cost of [recording](recording.md), of \
-[emulations](not-modelled.md#emulation-live), and of [the codec](codec.md).
+[emulations](not-modelled.md#emulation), and of [the codec](codec.md).
 
 ";
 

@@ -4,11 +4,11 @@
 //! that it reads and writes, and of the process, which includes the traffic's sockets. No
 //! file is written: the figures are of the machine and its load.
 
+use lasthop_emulate::{DeviceChoice, EmulateError, EmulateOptions, Scheduling, emulate};
 use lasthop_evidence::Verdict;
 use lasthop_evidence::table::{Row, Table};
 use lasthop_fixtures::{access_point, flow, hop, host, station, two_hosts, wire};
 use lasthop_hosts::Sink;
-use lasthop_live::{DeviceChoice, EmulateError, EmulateOptions, Scheduling, emulate};
 use lasthop_packet::{NodeId, Packet};
 use lasthop_scenario::parse;
 use lasthop_units::{Duration, Instant};

@@ -7,7 +7,7 @@
 use lasthop_evidence::Verdict;
 use lasthop_evidence::table::{Row, Table};
 use lasthop_fixtures::workloads;
-use lasthop_live::os::clock::Clock;
+use lasthop_linux::clock::Clock;
 use lasthop_units::Instant;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;

@@ -1,5 +1,5 @@
 //! `lasthop franc run`: starts the daemon from its configuration, and prints a line for each event.
-//! Resolves the names of hosts and reads keys from their file; the daemon (`lasthop_live::franc`)
+//! Resolves the names of hosts and reads keys from their file; the daemon (`lasthop_daemon::franc`)
 //! does everything else until a signal.
 
 use super::{key, sockets};
@@ -7,14 +7,14 @@ use crate::address::Host as Named;
 use crate::args::FrancRun;
 use crate::console;
 use crate::failure::Failure;
+use lasthop_daemon::franc::{
+    Daemon, DaemonReport, Deaf, FrancError, Host, Options, PORT, Reach, Snapshot, Transport, room,
+};
 use lasthop_franc::config::{Config, Keys};
 use lasthop_franc::wire::VERSION;
 use lasthop_franc::{Address as Place, Event, NodeId, Role, Unanswered};
-use lasthop_live::franc::{
-    Daemon, DaemonReport, Deaf, FrancError, Host, Options, PORT, Reach, Snapshot, Transport, room,
-};
-use lasthop_live::os::confine::{self, capabilities};
-use lasthop_live::os::link::Address;
+use lasthop_linux::confine::{self, capabilities};
+use lasthop_linux::link::Address;
 use lasthop_scenario::franc::{self as file, Link};
 use lasthop_trace::{FrancDaemonCounts, FrancDocument};
 use std::fs;

@@ -7,7 +7,7 @@ use crate::args::FrancStats;
 use crate::console::{self, Stream};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use lasthop_live::os::listener;
+use lasthop_linux::listener;
 use lasthop_trace::FrancDocument;
 use std::fmt::Write;
 use std::io::ErrorKind;

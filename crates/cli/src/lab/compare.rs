@@ -12,7 +12,7 @@ use crate::lab::page;
 use crate::lab::scenario;
 use crate::lab::simulate;
 use crate::table::{self, alone, number, text, value};
-use lasthop_live::EmulateOptions;
+use lasthop_emulate::EmulateOptions;
 use lasthop_report::finding;
 use lasthop_report::remedy::Remedies;
 use lasthop_report::trial::{OF_SEVERAL, Trials};

@@ -9,7 +9,7 @@ use crate::interrupt::Interrupt;
 use crate::lab::dashboard::Dashboard;
 use crate::lab::emulate::{self, Show};
 use crate::table::{self, number, text, value};
-use lasthop_live::EmulateOptions;
+use lasthop_emulate::EmulateOptions;
 use lasthop_scenario::Scenario;
 use lasthop_trace::{DelayPartsSummary, FlowSummary, Recorder, RunDocument};
 use std::fmt::Write;

@@ -16,9 +16,11 @@ use crate::lab::simulate::{lock, wall_s};
 use crate::lab::view::View;
 use crate::lab::web::Web;
 use crate::table::many;
-use lasthop_live::control::Control;
-use lasthop_live::os::clock::Clock;
-use lasthop_live::{EmulateOptions, EmulateOutcome, OutsideOptions, Passed, ProgramEnd, Say, Way};
+use lasthop_emulate::control::Control;
+use lasthop_emulate::{
+    EmulateOptions, EmulateOutcome, OutsideOptions, Passed, ProgramEnd, Say, Way,
+};
+use lasthop_linux::clock::Clock;
 use lasthop_report::finding;
 use lasthop_report::remedy::Remedies;
 use lasthop_report::trial::Trials;
@@ -87,7 +89,7 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
         (None, false) => scenario.duration,
     };
     let recording = recording(&scenario, length, is_watched || args.web.is_some());
-    let hosts = lasthop_live::host_names(&scenario);
+    let hosts = lasthop_emulate::host_names(&scenario);
     let names = Names { hosts, ..lasthop_run::names(&scenario) };
     let recorder = match &mut directory {
         Some(directory) => {
@@ -196,7 +198,7 @@ pub fn run(
 ) -> Result<(RunDocument, EmulateOutcome), Failure> {
     let clock = Clock::start();
     let mut on_tick = |_: Instant, recorder: &mut Recorder| show.tick(recorder);
-    let outcome = lasthop_live::emulate(scenario, options, &mut recorder, &mut on_tick)?;
+    let outcome = lasthop_emulate::emulate(scenario, options, &mut recorder, &mut on_tick)?;
     let info = RunInfo {
         duration: outcome.duration,
         lateness_max: Some(scenario.emulation.lateness_max),

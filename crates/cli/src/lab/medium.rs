@@ -6,10 +6,8 @@ use crate::console::{self, Stream};
 use crate::failure::Failure;
 use crate::lab::scenario;
 use crate::table::{self, number, text};
-use lasthop_live::Scheduling;
-use lasthop_live::medium::{
-    Aggregation, JoinedRadio, MediumOptions, MediumOutcome, medium as join,
-};
+use lasthop_hwsim::{Aggregation, JoinedRadio, MediumOptions, MediumOutcome, medium as join};
+use lasthop_linux::clock::Scheduling;
 use lasthop_scenario::Scenario;
 use lasthop_trace::{MediumChannel, MediumDocument, MediumRadio};
 use lasthop_wifi::medium::RadioStats;

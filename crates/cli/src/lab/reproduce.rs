@@ -12,7 +12,7 @@ use crate::lab::sweep::shown_duration;
 use crate::table::{self, alone, counted, number, text};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_evidence::{Verdict, plot};
-use lasthop_live::os::clock::Clock;
+use lasthop_linux::clock::Clock;
 use lasthop_reproduce::run::Progress;
 use lasthop_reproduce::words::figure_name;
 use lasthop_reproduce::{

@@ -1,15 +1,15 @@
 //! `lasthop set`: changes a running emulation, or lists its keys. Sends the request to the
-//! emulation's control ([`lasthop_live::control`]), which carries it out.
+//! emulation's control ([`lasthop_emulate::control`]), which carries it out.
 
 use crate::args::Set;
 use crate::console;
 use crate::failure::Failure;
-use lasthop_live::os::door;
+use lasthop_linux::door;
 use nix::unistd::Pid;
 use std::slice;
 
 /// Request for the keys of all nodes.
-const ALL: &str = lasthop_live::control::ALL;
+const ALL: &str = lasthop_emulate::control::ALL;
 
 /// Runs the command.
 pub fn set(args: &Set) -> Result<(), Failure> {

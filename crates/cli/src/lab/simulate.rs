@@ -11,7 +11,7 @@ use crate::lab::perfetto;
 use crate::lab::report::{self, wrong};
 use crate::lab::scenario;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lasthop_live::os::clock::Clock;
+use lasthop_linux::clock::Clock;
 use lasthop_report::finding;
 use lasthop_report::remedy::Remedies;
 use lasthop_report::trial::{OF_SEVERAL, Trials};

@@ -9,7 +9,7 @@ use crate::lab::scenario;
 use crate::lab::simulate::{QUIET, wall_s};
 use crate::table::counted;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lasthop_live::os::clock::Clock;
+use lasthop_linux::clock::Clock;
 use lasthop_sweep::{Engine, FailedRuns, Merged, Plan, Progress, Request, Store, StoreError, Task};
 use lasthop_units::Instant;
 use serde_json::json;

@@ -5,7 +5,7 @@
 
 use crate::failure::Failure;
 use crate::lab::report::Own;
-use lasthop_live::control::Control;
+use lasthop_emulate::control::Control;
 use lasthop_scenario::{Knob, KnobKind, Recorded, Scenario};
 use lasthop_serve::{Live, Options, ServeError, Server, Session};
 use lasthop_trace::{FlowReading, Recorder, Snapshot};

@@ -5,8 +5,8 @@ use super::files::Files;
 use crate::document::{AqlLimits, SleepSetting, Unread, Wifi};
 use crate::nl80211::{self, FAMILY, Radio, RadioInterface};
 use crate::text;
-use lasthop_live::message::Message;
-use lasthop_live::os::dump::{DumpSocket, Protocol};
+use lasthop_linux::dump::{DumpSocket, Protocol};
+use lasthop_linux::message::Message;
 
 /// Largest number of stations listed for an interface.
 const STATIONS_MAX: usize = 64;

@@ -106,7 +106,7 @@ fn power_save_is_a_state() {
 fn rate_of(build: impl FnOnce(&mut Message)) -> Option<Rate> {
     let mut message = Message::new(0, 0);
     build(&mut message);
-    rate(&message.finish(0)[lasthop_live::message::HEADER..])
+    rate(&message.finish(0)[lasthop_linux::message::HEADER..])
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_name_of_any_bytes_is_text() {
 fn questions_load_no_module_and_need_no_name() {
     // A question by name would have the kernel look for the family's module.
     let bytes = ask_families().finish(1);
-    assert_eq!(bytes.len(), lasthop_live::message::HEADER + GENERIC_HEADER);
+    assert_eq!(bytes.len(), lasthop_linux::message::HEADER + GENERIC_HEADER);
 }
 
 /// A truncated message gives fewer values, and the remaining ones are unchanged.

@@ -4,7 +4,7 @@ use super::values::{positive_duration, within};
 use crate::address::{Host, parse_bind};
 use clap::builder::ValueParser;
 use clap::{Args, Subcommand, ValueEnum};
-use lasthop_live::apq::Bind;
+use lasthop_daemon::apq::Bind;
 use lasthop_scenario::quantity::Quantity;
 use lasthop_units::{Bitrate, Duration};
 use std::path::PathBuf;

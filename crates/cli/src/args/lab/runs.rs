@@ -4,7 +4,7 @@ use super::values::{count, port, port_or_free, positive_duration, seed, within};
 use crate::lab::completions;
 use clap::builder::ValueParser;
 use clap::{Args, Subcommand, ValueEnum};
-use lasthop_live::Published;
+use lasthop_emulate::Published;
 use lasthop_report::expectation::Expectation;
 use lasthop_sweep::Shard;
 use lasthop_units::Duration;

@@ -14,7 +14,7 @@ use crate::secret;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_apq::survey::{ExactConfig, FastConfig, Method};
 use lasthop_apq::{Client, ClientEvent, Direction, PhaseRecord, StreamKind, Survey, SurveyConfig};
-use lasthop_live::apq::{ApqError, MeasureOptions, Stopped, Update, measure as run};
+use lasthop_daemon::apq::{ApqError, MeasureOptions, Stopped, Update, measure as run};
 use lasthop_trace::{ApqDocument, ApqDoubt, ApqMethod, ApqWay as Way};
 use lasthop_units::Duration;
 use std::io::{self, BufRead, IsTerminal};

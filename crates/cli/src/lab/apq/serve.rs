@@ -10,7 +10,7 @@ use crate::secret;
 use lasthop_apq::ServerEvent;
 use lasthop_apq::server::Ending;
 use lasthop_apq::wire::VERSION;
-use lasthop_live::apq::{Bind, PORT, ServeOptions, ServerReport, serve as run};
+use lasthop_daemon::apq::{Bind, PORT, ServeOptions, ServerReport, serve as run};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::net::SocketAddr;

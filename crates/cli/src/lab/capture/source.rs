@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use lasthop_capture::analysis::{Analysis, Malformed};
 use lasthop_capture::file::{self, Packet};
 use lasthop_capture::link::LinkType;
-use lasthop_live::os::capture::{PacketCapture, hardware};
+use lasthop_linux::capture::{PacketCapture, hardware};
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;

@@ -11,7 +11,7 @@ use crate::table::{count, many, percent};
 use lasthop_capture::analysis::{Analysis, Malformed};
 use lasthop_capture::file::{Packet, ReadError};
 use lasthop_capture::live::{Found, Meter, Reading};
-use lasthop_live::os::clock::Clock;
+use lasthop_linux::clock::Clock;
 use lasthop_units::Instant;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};

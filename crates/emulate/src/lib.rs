@@ -1,0 +1,45 @@
+//! Real programs and the kernel's real TCP over the modelled hop, in real time.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`emulate`](mod@emulate) | one emulation from beginning to end |
+//! | [`hop`] | the network in real time: frames in, frames out |
+//! | `session` | the driver of an emulation's loop |
+//! | `jobs` | the programs that run in the nodes |
+//! | `layout` | names and addresses of the nodes |
+//! | `outside` | the ways between the nodes and the machine |
+//! | `programs` | the flows of programs, numbered |
+//! | `saturation` | the packets that saturated flows may send |
+//! | `traffic` | the scenario's flows as real traffic |
+//! | [`frame`] | the facts that the machines need of an Ethernet frame |
+//! | `frames` | the frames in flight |
+//!
+//! The machines are those of `sim`; this crate adds none. Each loop is a driver of
+//! [`lasthop_linux::event_loop`].
+
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
+
+pub mod control;
+pub mod emulate;
+mod error;
+pub mod frame;
+mod frames;
+pub mod hop;
+mod jobs;
+mod layout;
+mod outside;
+mod programs;
+mod saturation;
+mod session;
+mod traffic;
+
+pub use emulate::{
+    EmulateOptions, EmulateOutcome, ProgramEnd, ProgramOutcome, Say, emulate, host_names,
+};
+pub use error::EmulateError;
+pub use lasthop_linux::clock::Scheduling;
+pub use lasthop_linux::device::DeviceChoice;
+pub use lasthop_linux::forward::Passed;
+pub use outside::{MACHINE_NAME, OutsideOptions, Published, Way};
+pub use session::TICK;
