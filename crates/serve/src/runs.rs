@@ -130,9 +130,7 @@ impl Runs {
         let run = self.run(id)?;
         let mut document = run.document().map_err(broken)?;
         // An earlier version may have found something else.
-        let path = run.folder.join("scenario.toml");
-        let text = if is_file(&path) { bounded(&path).map_err(broken)? } else { Vec::new() };
-        let text = String::from_utf8_lossy(&text);
+        let text = run.scenario().map_err(broken)?.unwrap_or_default();
         let trials = Trials::noted(&document, NOT_TRIED);
         finding::note(&mut document, &mut Remedies::new(&text), &trials);
         let found = document.findings.clone();
@@ -159,9 +157,7 @@ impl Runs {
         let series = series.transpose().map_err(|why| failed(why.to_string()))?;
         let delays = there("events.parquet").map(|path| Delays::read(&path, document.warmup_s));
         let delays = delays.transpose().map_err(|why| failed(why.to_string()))?;
-        let scenario = there("scenario.toml").map(|path| bounded(&path)).transpose();
-        let scenario = scenario.map_err(failed)?;
-        let text = scenario.as_deref().map(String::from_utf8_lossy);
+        let text = run.scenario().map_err(failed)?;
         let page = page::html(&Content {
             run: &document,
             series: series.as_deref(),
@@ -282,6 +278,20 @@ impl Run {
                 false
             }
         }
+    }
+
+    /// Returns the text of the scenario: in the run's folder, or in the folder of all runs made
+    /// with it.
+    fn scenario(&self) -> Result<Option<String>, String> {
+        let of_all = self.folder.parent().filter(|parent| is_file(&parent.join("runs.json")));
+        let mut paths = [Some(&*self.folder), of_all].into_iter().flatten();
+        let Some(path) = paths
+            .find_map(|folder| Some(folder.join("scenario.toml")).filter(|path| is_file(path)))
+        else {
+            return Ok(None);
+        };
+        let bytes = bounded(&path).map_err(|why| shown(&why, &path, "scenario.toml"))?;
+        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
     fn document(&self) -> Result<RunDocument, String> {
