@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, truncateSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -29,6 +29,7 @@ describe("runs", { skip: missing("lasthop") }, () => {
     simulate("behind", "upload", "--set", "duration=4s", "--set", "node.laptop.queue.kind=fq-codel");
     simulate("broken", "hello", "--set", "duration=1s");
     simulate("scan", "scan", "--set", "duration=5s");
+    simulate("several", "upload", "--set", "duration=4s", "--runs", "2");
     truncateSync(join(folder, "broken", "events.parquet"), 500);
     server = await serve(lasthop, ["serve", folder]);
     browser = await launch();
@@ -83,6 +84,27 @@ describe("runs", { skip: missing("lasthop") }, () => {
     assert.match(await page.locator("#runs").innerText(), /events\.parquet: expected a whole Parquet file/);
     await page.getByRole("checkbox", { name: "broken" }).check();
     await page.getByText("This run has no events.parquet").waitFor();
+    assert.deepEqual(wrong, []);
+    await close();
+  });
+
+  test("a finding has its remedy, and the numbers of its trial or why there is none", async () => {
+    const { page, wrong, close } = await at("0");
+    const finding = (nth) => page.locator(".findings ol").nth(nth).locator("> li").first();
+    const tried = JSON.parse(readFileSync(join(folder, "before", "run.json"), "utf8")).findings[0];
+    const text = await finding(0).innerText();
+    assert.ok(text.includes(`Tried, and it helps: --set ${tried.remedy[0]}`), text);
+    assert.equal(await finding(0).locator(".trial li").count(), tried.trial.quantities.length);
+    const { quantity, unit, before, after } = tried.trial.quantities[0];
+    const value = (it) => it.toFixed(it < 99.95 ? 1 : 0);
+    assert.ok(text.includes(`${quantity} ${value(before)} → ${value(after)} ${unit}`), text);
+    assert.ok(text.includes(`On real devices: ${tried.device}.`), text);
+    await page.getByRole("checkbox", { name: "several/run-1" }).check();
+    await page.locator(".findings.several").waitFor();
+    const other = await finding(1).innerText();
+    assert.ok(other.includes(`Worth a try: --set ${tried.remedy[0]}`), other);
+    assert.match(other, /Not tried, because serve tries none/);
+    assert.equal(await finding(1).locator(".trial").count(), 0);
     assert.deepEqual(wrong, []);
     await close();
   });

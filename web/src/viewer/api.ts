@@ -1,6 +1,7 @@
 // What the server gives: docs/serve-api.md describes it.
 
 import type { Value } from "../common/chart";
+import type { Remedy } from "../common/remedy";
 
 export interface RunHead {
   scenario: string;
@@ -29,11 +30,10 @@ export interface RunList {
   version: string;
 }
 
-export interface Finding {
+export interface Finding extends Remedy {
   kind: string;
   title: string;
   sentence: string;
-  remedy: string[];
 }
 
 export type Parts = Record<string, number | null | undefined>;

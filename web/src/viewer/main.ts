@@ -6,6 +6,7 @@ import "../common/theme.css";
 import "./viewer.css";
 import { byId, h } from "../common/dom";
 import { short } from "../common/format";
+import { remedyOf } from "../common/remedy";
 import { themeButton } from "../common/theme";
 import { Timeline } from "./air";
 import { get, type RunDocument, type RunEntry, type RunList, type Series } from "./api";
@@ -137,8 +138,8 @@ class Runs {
       const list =
         found.length === 0
           ? h("p", {}, "Nothing that lasthop looks for.")
-          : h("ol", {}, ...found.map((it) => h("li", {}, h("strong", {}, it.title), `. ${it.sentence}.`)));
-      const report = h("a", { href: `run/${run.id}/report.html`, target: "_blank", rel: "noopener" }, `Report${several ? ` of ${run.name}` : ""}: remedies, distributions, the scenario`);
+          : h("ol", {}, ...found.map((it) => h("li", {}, h("strong", {}, it.title), `. ${it.sentence}.`, ...remedyOf(it))));
+      const report = h("a", { href: `run/${run.id}/report.html`, target: "_blank", rel: "noopener" }, `Report${several ? ` of ${run.name}` : ""}: distributions, tables, the scenario`);
       const warnings = (document?.document.warnings ?? []).map((text) => h("p", { class: "bad" }, `Warning: ${text}.`));
       return h("div", {}, several ? h("h3", {}, run.name) : null, h("p", { class: "muted" }, aboutRun(run)), ...warnings, list, h("p", {}, report));
     });
