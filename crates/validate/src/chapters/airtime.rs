@@ -53,15 +53,15 @@ pub(super) fn table() -> Table {
     Table {
         title: "Data rates and PPDU durations",
         text:
-            "ns-3's table of PPDU durations, row by row. Target: equal to the nanosecond, but for \
-               the rounding of short-GI PPDUs."
+            "ns-3's table of PPDU durations, row by row. Target: equal to the nanosecond, except \
+             for the rounding of short-GI PPDUs."
                 .into(),
         columns: vec!["PHY", "rows", "equal", "rounded up", "durations off", "rates off"],
         rows: families.into_iter().map(row).collect(),
         notes: vec![
-            "*Rounded up*: with the short guard interval ns-3 ends a PPDU on a multiple of 3.6 us; \
-             IEEE 802.11-2020, 19.4.3 rounds the data part up to a multiple of 4 us, and so do we. \
-             The difference is demanded to be exactly that."
+            "*Rounded up*: with the short guard interval ns-3 ends a PPDU on a multiple of 3.6 us. \
+             IEEE 802.11-2020, 19.4.3 and lasthop round the data part up to a multiple of 4 us. \
+             The difference must be exactly that."
                 .into(),
         ],
     }

@@ -95,22 +95,20 @@ pub(super) fn closed_form() -> Table {
     }
     Table {
         title: "Contention against closed forms",
-        text: "n saturated stations, 1 472 bytes without aggregation, everybody hears everybody \
-               equally well, no beacons: 54 Mb/s with DCF (AIFSN 2), HT MCS 7 with EDCA (AIFSN 3). Mean \
-               of five runs of 10 s with its 95 % confidence interval, in Mb/s. Target: within 2 % of \
-               the closed form that counts as the access function does: *refined* for DCF, *original* \
-               for EDCA."
+        text: "n saturated stations, 1 472 bytes without aggregation, equal signals between all \
+               nodes, no beacons: 54 Mb/s with DCF (AIFSN 2), HT MCS 7 with EDCA (AIFSN 3). Mean \
+               of five runs of 10 s with its 95 % confidence interval, in Mb/s. Target: within 2 % \
+               of the closed form that counts slots as the access function does: *refined* for \
+               DCF, *original* for EDCA."
             .into(),
-        columns: vec![
-            "access", "RTS", "stations", "ours", "refined", "ratio", "original", "ratio",
-        ],
+        columns: vec!["access", "RTS", "stations", "ours", "refined", "ratio", "original", "ratio"],
         rows,
         notes: vec![
-            "DCF counts idle slots only (IEEE 802.11-2020, 10.3.4.3), so after a busy time nobody but \
-             the last sender can send at once: the refined model (Tinnirello, Bianchi and Xiao 2010). \
-             EDCA also counts at the boundary that ends AIFS (10.23.2.4), so once for every busy time: \
-             that is what Bianchi's original model (2000) assumes. Both have the retry limit of 7 and \
-             the response timeout."
+            "DCF counts idle slots only (IEEE 802.11-2020, 10.3.4.3). After a busy time, \
+             therefore, only the last sender can send at once: the refined model (Tinnirello, \
+             Bianchi and Xiao 2010). EDCA also counts at the boundary that ends AIFS (10.23.2.4), \
+             once for every busy time, as Bianchi's original model (2000) assumes. Both have the \
+             retry limit of 7 and the response timeout."
                 .into(),
         ],
     }
@@ -193,15 +191,15 @@ pub(super) fn ns3() -> Table {
     });
     Table {
         title: "Contention against ns-3",
-        text: "n saturated stations on a circle of 1 m around the access point, HT MCS 7, 20 MHz, EDCA, \
-               no aggregation. Target: within 2 % of the mean of the runs of ns-3 3.37."
+        text: "n saturated stations on a circle of 1 m around the access point, HT MCS 7, 20 MHz, \
+               EDCA, no aggregation. Target: within 2 % of the mean of the runs of ns-3 3.37."
             .into(),
         columns: vec!["stations", "ours", "ns-3 3.37", "ratio", "ns-3 3.48", "closed form"],
         rows: rows.collect(),
         notes: vec![
-            "The closed form (Bianchi's with a retry limit) knows neither beacons nor capture: on the \
-             circle a bystander next to a colliding sender decodes its header and waits for EIFS, one \
-             far from it does not."
+            "The closed form (Bianchi's with a retry limit) has neither beacons nor capture: on \
+             the circle a third party near a colliding sender decodes its header and waits for \
+             EIFS, a distant one does not."
                 .into(),
         ],
     }
@@ -218,15 +216,21 @@ pub(super) fn ns3_ampdu() -> Table {
     });
     Table {
         title: "Contention with A-MPDU against ns-3",
-        text: "The same with A-MPDUs of up to 65 535 bytes. ns-3 hardly applies the retry limit inside \
-               A-MPDUs (at an error rate of 52 % it gave up 1 of 24 008 MPDUs, without aggregation 88 \
-               of 8 525), so ours is judged without one in effect (255 attempts); the default of 7 is \
-               shown. Target: within 5 % of the mean of the runs of ns-3 3.37, and of 3.48 where all \
-               stations were associated: single runs of 8 to 10 s, which differ by up to 4 %, with 20 \
-               and 50 stations of 3.37 runs of 20 s."
+        text: "The same with A-MPDUs of up to 65 535 bytes. ns-3 hardly applies the retry limit \
+               inside A-MPDUs (at an error rate of 52 % it gave up 1 of 24 008 MPDUs, without \
+               aggregation 88 of 8 525). Our judged figures are therefore those of 255 attempts; \
+               those of the default of 7 are shown. Target: within 5 % of the mean of the runs of \
+               ns-3 3.37, and of 3.48 where all stations were associated. These are single runs of \
+               8 to 10 s, which differ by up to 4 %; with 20 and 50 stations, runs of ns-3 3.37 of \
+               20 s."
             .into(),
         columns: vec![
-            "stations", "ours, 7 attempts", "ours, 255", "ns-3 3.37", "ratio to mean", "ns-3 3.48",
+            "stations",
+            "ours, 7 attempts",
+            "ours, 255",
+            "ns-3 3.37",
+            "ratio to mean",
+            "ns-3 3.48",
         ],
         rows: rows.collect(),
         notes: NOTES_AMPDU.map(String::from).to_vec(),
@@ -234,15 +238,15 @@ pub(super) fn ns3_ampdu() -> Table {
 }
 
 const NOTES_AMPDU: [&str; 2] = [
-    "Earlier versions of this page found agreement at 20 and 50 stations by accident: ns-3's runs \
-     were measured while 17 of 20 and 27 to 29 of 50 stations were associated, and our retry limit \
-     of 7, which ns-3 hardly applies, cost as much as the missing stations. `scale.csv` still has \
-     two of those runs; the one of 3.48 is shown and judges nothing.",
-    "Later ones had 2 to 4 % less than ns-3 with 20 and 50 stations. Its figures were those of runs of 8 s, \
-     one of which had 22.5 MPDUs in a PPDU in place of 28: not all stations had Block Ack agreements. In \
-     the runs of 20 s all have, a second before the load, all send, and each PPDU has 28. \
-     Three runs of 10 s in which agreements are asked for when the load begins have 30.4, 31.1 and \
-     30.5 Mb/s with 50 stations. 60 s instead of 10 of ours give 29.87 +- 0.13. No Block Ack \
-     Request after a missing Block Ack gives 38.0: with so many collisions those requests decide; ns-3 \
-     sends 1.35 to 1.39 for each PPDU with data.",
+    "Earlier versions of this table agreed at 20 and 50 stations by accident. ns-3's runs were \
+     measured while 17 of 20 and 27 to 29 of 50 stations were associated, and our retry limit of \
+     7, which ns-3 hardly applies, cost as much as the missing stations. `scale.csv` still has two \
+     of those runs; the run of 3.48 is shown without a verdict.",
+    "Later versions had 2 to 4 % less than ns-3 with 20 and 50 stations. ns-3's figures were those \
+     of runs of 8 s, one of which had 22.5 MPDUs in a PPDU instead of 28: some stations had no \
+     Block Ack agreement. In the runs of 20 s all have one a second before the load starts, all \
+     send, and each PPDU has 28 MPDUs. Three runs of 10 s that request agreements when the load \
+     starts have 30.4, 31.1 and 30.5 Mb/s with 50 stations. 60 s of ours instead of 10 give 29.87 \
+     +- 0.13. Without Block Ack Requests after a missing Block Ack there are 38.0: with so many \
+     collisions those requests decide. ns-3 sends 1.35 to 1.39 of them for each PPDU with data.",
 ];

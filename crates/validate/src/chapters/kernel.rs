@@ -39,46 +39,47 @@ pub(super) fn table() -> Table {
         title: "TCP, the kernel's",
         text: format!(
             "One bulk flow between a station 2 m from its access point and a server behind 1 Gb/s, \
-             HT in 20 MHz, long guard interval; the same scenario file under `simulate` (mean of {RUNS} \
-             runs) and under `emulate`, where the kernel's TCP takes part ({}; one \
-             run, or the mean of four where the queue is shorter than the pipe). A run begins with the handshake and lasts 40 s at MCS 0, else 20 s; nothing is left out, so slow \
-             start is part of it. Target: goodput within 5 %, mean queue of the sender's side of the hop \
-             and median smoothed round-trip time within 15 %, in at least nine cells of ten.",
+             HT in 20 MHz, long guard interval; the same scenario file under `simulate` (mean of \
+             {RUNS} runs) and under `emulate` with the kernel's TCP ({}; one run, or the mean of \
+             four where the queue is shorter than the pipe). A run begins with the handshake and \
+             lasts 40 s at MCS 0, otherwise 20 s; slow start is included. Target: goodput within 5 \
+             %, mean queue of the sender's side of the hop and median smoothed round-trip time \
+             within 15 %, in at least nine cells of ten.",
             store.kernels().join("; ")
         ),
         columns: COLUMNS.to_vec(),
         rows,
         notes: vec![
             format!(
-                "A TAP device orphans packets: it tells the kernel's TCP that they have left as soon \
-                 as it has them. So the kernel's small queues hold nothing back there and cannot be \
-                 seen in an emulation; ours are switched off in this table. In every run 99.9 % of the \
-                 frames were handed over at most {:.1} ms late. The raw results of the emulation are \
-                 in `crates/validate/data/kernel.csv`; `cargo run --release -p validate -- kernel` \
-                 makes them in real time, and with `--guests` in QEMU guests whose clocks count \
-                 instructions, so that they do not depend on what else the machine does.",
+                "A TAP device orphans packets: it reports them to the kernel's TCP as sent as soon \
+                 as it has them. The kernel's small queues therefore have no effect in an \
+                 emulation; ours are off in this table. In every run 99.9 % of the frames were \
+                 delivered at most {:.1} ms late. The raw results of the emulation are in \
+                 `crates/validate/data/kernel.csv`. `cargo run --release -p validate -- kernel` \
+                 makes them in real time; with `--guests`, in QEMU guests whose clocks count \
+                 instructions, independent of the machine's load.",
                 store.lateness_us() / 1e3
             ),
             format!(
                 "An emulated packet costs processor time: {:.1} us of the emulating thread for a \
-                 frame that enters or leaves, the kernel's TCP and the model's own work included. A \
-                 simulated one costs none. Earlier versions of this page gave it 5 us at each node, \
-                 chosen by trying, and 66 cells were in their bands. It stood for two faults: what a \
-                 host made of a PPDU at its end went out in the first slot after its own Block Ack, \
-                 sooner than any host is, and all packets of an A-MPDU were handed over at its end. \
-                 Neither is so now, and the cells at MCS 15 with 50 packets and 1 ms, which had asked \
-                 for it, agree to 3 %.",
+                 frame that enters or leaves, including the kernel's TCP and the model. A \
+                 simulated packet costs none. Earlier versions of this table had 5 us at each \
+                 node, found by trial, and 66 cells in their bands. That value compensated for two \
+                 faults, now mended: a host's answers to a PPDU left in the first slot after its \
+                 own Block Ack, sooner than those of any host, and all packets of an A-MPDU were \
+                 delivered at its end. The cells at MCS 15 with 50 packets and 1 ms, which had \
+                 required the value, agree to 3 %.",
                 store.cpu_us()
             ),
-            "A run of the kernel is one draw: in a grid that was made an hour before this one, with \
-             the same programs, only three of the same cells were out, those of 50 packets and 20 ms. \
-             There slow start ends in the round whose burst overflows the queue, and what that leaves \
-             grows by a segment a round trip for the rest of the 20 s, so the goodput of the whole run \
-             remembers it. A run of a machine that was busy with other things, which began late or of \
-             which nothing was acknowledged for 6 s, was made again."
+            "A run of the kernel is one draw. In a grid made an hour earlier with the same \
+             programs, three of the same cells were out, those of 50 packets and 20 ms. There slow \
+             start ends in the round whose burst overflows the queue, and the window then grows by \
+             one segment in each round trip for the rest of the 20 s, so the end of slow start \
+             decides the goodput of the whole run. Runs on a busy machine, those that began late \
+             or had no acknowledgement for 6 s, were repeated."
                 .into(),
-            "*spread*: least and greatest queue of the simulated runs. Where it is wide so is chance, \
-             and an emulated run is one draw from such a distribution."
+            "*spread*: least and greatest queue of the simulated runs. A wide spread means much \
+             chance; an emulated run is one draw from such a distribution."
                 .into(),
         ],
     }

@@ -128,23 +128,33 @@ pub(super) fn one_station() -> Table {
     });
     Table {
         title: "802.11ac and 802.11ax, one station",
-        text: "Saturated UDP to or from one station at 5 GHz, nothing lost. Target: goodput within \
-               1 %, as many MPDUs in a PPDU, after ns-3's PPDUs are given the duration of the \
-               standard."
+        text: "Saturated UDP to or from one station at 5 GHz, no losses. Target: goodput within 1 \
+               % and as many MPDUs in a PPDU, after a correction of ns-3's PPDUs to the durations \
+               of the standard."
             .into(),
         columns: vec![
-            "rate", "to", "payload", "A-MPDU max", "A-MSDU max", "MPDUs", "ns-3", "Mb/s", "ns-3",
-            "ratio", "ns-3 corrected", "ratio",
+            "rate",
+            "to",
+            "payload",
+            "A-MPDU max",
+            "A-MSDU max",
+            "MPDUs",
+            "ns-3",
+            "Mb/s",
+            "ns-3",
+            "ratio",
+            "ns-3 corrected",
+            "ratio",
         ],
         rows: rows.collect(),
         notes: vec![
-            "*ns-3 corrected*: ns-3 leaves VHT-SIG-B out (4 us), does not round VHT's short guard \
-             interval up to 4 us, has HE-LTFs of 8 us whatever the guard interval, and no LDPC. The \
-             difference, which `crates/wifi/tests/airtime_ax.rs` accounts for to the nanosecond, is \
-             added to each of its exchanges. Where that moves the longest PPDU across 5.484 ms, an \
-             MPDU more or less fits; that number, reckoned from the durations alone, is demanded \
-             then. With A-MSDUs, the last of which is as long as fits, only what the preambles differ \
-             by is added."
+            "*ns-3 corrected*: ns-3 omits VHT-SIG-B (4 us), does not round VHT's short guard \
+             interval up to 4 us, has HE-LTFs of 8 us for every guard interval, and no LDPC. The \
+             correction adds the difference, which `crates/wifi/tests/airtime_ax.rs` derives to \
+             the nanosecond, to each of ns-3's exchanges. If it moves the longest PPDU across \
+             5.484 ms, one MPDU more or less fits; the target is then that number, computed from \
+             the durations alone. With A-MSDUs, whose last one is as long as fits, the correction \
+             is the difference of the preambles."
                 .into(),
         ],
     }
@@ -201,26 +211,35 @@ pub(super) fn contention() -> Table {
     });
     Table {
         title: "802.11ax, contention",
-        text: "n saturated stations on a circle of 1 m around the access point, HE MCS 7, 80 MHz, one \
-               stream. Mean of five runs of 10 s; ns-3 has one of 2 or 3 s, and *longer* ones where a row was in \
-               doubt, five of 10 s, whose mean is judged then. *Spread*: the standard deviation of our \
-               runs that are as short. Target: within 5 %."
+        text: "n saturated stations on a circle of 1 m around the access point, HE MCS 7, 80 MHz, \
+               one stream. Mean of five runs of 10 s. ns-3 has one run of 2 or 3 s; for rows in \
+               doubt also *longer* ones, five of 10 s, whose mean is then judged. *Spread*: the \
+               standard deviation of our runs of ns-3's length. Target: within 5 %."
             .into(),
         columns: vec![
-            "stations", "A-MPDU max", "RTS", "ours", "spread", "ns-3", "longer", "ratio",
-            "ns-3's fairness", "closed form",
+            "stations",
+            "A-MPDU max",
+            "RTS",
+            "ours",
+            "spread",
+            "ns-3",
+            "longer",
+            "ratio",
+            "ns-3's fairness",
+            "closed form",
         ],
         rows: rows.collect(),
         notes: vec![
-            "ns-3's runs are short: a station sends 10 to 40 PPDUs in one, and some hardly any. That alone \
-             put 50 stations with long A-MPDUs 8 % below it: of 100 runs of ours as short, ten had more \
-             than its 176.58 Mb/s. Its longer runs have 158 to 172 Mb/s, each with all 50 stations sending."
+            "ns-3's runs are short: a station sends 10 to 40 PPDUs in one, and some hardly any. \
+             That alone put our 50 stations with long A-MPDUs 8 % below: of 100 equally short runs \
+             of ours, ten had more than its 176.58 Mb/s. Its longer runs have 158 to 172 Mb/s, \
+             with all 50 stations sending."
                 .into(),
-            "Whether all send has to be looked at. Where the load begins before all stations of ns-3 are \
-             associated, some stay silent after that, with full queues: of 50 with A-MPDUs of 16 000 bytes, \
-             22 of which were associated by then and all in the end, nine never send, and there are \
-             107.4 Mb/s. With the load a second after the last Block Ack agreement all send, and there are \
-             102.6 +- 0.4 (six runs of 6 s). Ours has 102.1."
+            "Check that all stations send. If the load starts before all stations of ns-3 are \
+             associated, some never send, with full queues: of 50 with A-MPDUs of 16 000 bytes (22 \
+             associated at the start, all at the end) nine never send, and the goodput is 107.4 \
+             Mb/s. If the load starts a second after the last Block Ack agreement all send, with \
+             102.6 +- 0.4 (six runs of 6 s). Ours is 102.1."
                 .into(),
         ],
     }
@@ -240,27 +259,36 @@ pub(super) fn spread(setting: &Setting, duration: Duration) -> f64 {
 pub(super) fn lossy() -> Table {
     Table {
         title: "802.11ax, losses",
-        text: "Saturated UDP downlink at a fixed SNR. The errors are MPDUs that were not acknowledged, \
-               of those sent. Target: both within 3 %."
+        text: "Saturated UDP downlink at a fixed SNR. The errors are the share of unacknowledged \
+               MPDUs. Target: both within 3 %."
             .into(),
         columns: vec![
-            "error model", "rate", "SNR, dB", "A-MPDU max", "window", "errors", "with padding", "ns-3",
-            "Mb/s", "ns-3", "ratio",
+            "error model",
+            "rate",
+            "SNR, dB",
+            "A-MPDU max",
+            "window",
+            "errors",
+            "with padding",
+            "ns-3",
+            "Mb/s",
+            "ns-3",
+            "ratio",
         ],
         rows: data::records(AX_LOSSY).iter().filter_map(lossy_row).collect(),
         notes: vec![
-            "*Table*: ns-3's curves of the convolutional code, in steps of a quarter of a decibel with \
-             straight lines of the PER between them, as ns-3 reads them; of MCS 11 they are Yans'. Rows \
-             with two streams, at 80 MHz and with Yans' model are left out: ns-3's streams see half the \
-             bits of an MPDU, and its curves there are not those of one stream at 20 MHz."
+            "*Table*: ns-3's curves of the convolutional code in steps of 0.25 dB, with straight \
+             lines of the PER between them, as ns-3 reads them; those of MCS 11 are Yans'. Left \
+             out: rows with two streams, at 80 MHz and with Yans' model. ns-3's streams there see \
+             half the bits of an MPDU, and its curves are not those of one stream at 20 MHz."
                 .into(),
-            "Of the rows without A-MPDU ns-3's figures are those of three runs of 30 s. It takes the error \
-             probability of a single MPDU over all bits of its OFDM symbols, tail and padding included: \
-             packets of 1 440, 1 500 and 1 560 bytes, which take eleven symbols of MCS 7 alike, are lost with \
-             the same probability there, to the last frame (0.3235 and 0.3170 in two runs), and those of \
-             1 590 bytes, which take twelve, with 0.344. Ours: 0.299, 0.308, 0.319 and 0.324. The FCS \
-             covers the MPDU (IEEE 802.11-2020, 9.2.4.8), so an error behind it loses nothing. *With \
-             padding*: ours, if those bits counted."
+            "For the rows without A-MPDU, ns-3's figures are those of three runs of 30 s. It \
+             applies the error probability of a single MPDU to all bits of its OFDM symbols, tail \
+             and padding included. Packets of 1 440, 1 500 and 1 560 bytes, all of eleven symbols \
+             of MCS 7, are therefore lost with the same probability, to the last frame (0.3235 and \
+             0.3170 in two runs); those of 1 590 bytes, of twelve symbols, with 0.344. Ours: \
+             0.299, 0.308, 0.319 and 0.324. The FCS covers the MPDU (IEEE 802.11-2020, 9.2.4.8), \
+             so an error after it loses nothing. *With padding*: ours, if those bits counted."
                 .into(),
         ],
     }
@@ -360,22 +388,33 @@ pub(super) fn ofdma() -> Table {
     });
     Table {
         title: "802.11ax, downlink OFDMA",
-        text: "Saturated UDP from the access point to n stations at 5 GHz, one stream, nothing \
-               lost; the sum of their goodput. *Alone* is one station at a time, without OFDMA. \
-               Target: goodput within 5 %."
+        text: "Saturated UDP from the access point to n stations at 5 GHz, one stream, no losses; \
+               the sum of their goodput. *Alone*: one station at a time, without OFDMA. Target: \
+               goodput within 5 %."
             .into(),
         columns: vec![
-            "rate", "stations", "payload", "A-MPDU max", "window", "acknowledgement", "at once",
-            "MPDUs a PSDU", "ns-3", "Mb/s", "ns-3", "ratio", "ours alone",
+            "rate",
+            "stations",
+            "payload",
+            "A-MPDU max",
+            "window",
+            "acknowledgement",
+            "at once",
+            "MPDUs a PSDU",
+            "ns-3",
+            "Mb/s",
+            "ns-3",
+            "ratio",
+            "ours alone",
         ],
         rows: rows.collect(),
         notes: vec![
-            "Left out are ns-3's rows with RUs of 106 tones and a window of 256, where it loses Block \
-             Acks, one in which it never serves one of eight stations, and those of a constant rate, \
-             which say nothing of capacity."
+            "Left out: ns-3's rows with RUs of 106 tones and a window of 256, where it loses Block \
+             Acks; a row in which it never serves one of eight stations; and rows with a constant \
+             rate, which do not show the capacity."
                 .into(),
-            "With long A-MPDUs OFDMA loses: HE-SIG-B, the Trigger frame and trigger-based PPDUs cost \
-             more than they save. With short ones it gains."
+            "With long A-MPDUs OFDMA reduces the goodput: HE-SIG-B, the Trigger frame and \
+             trigger-based PPDUs cost more than they save. With short ones it increases it."
                 .into(),
         ],
     }

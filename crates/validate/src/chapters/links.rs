@@ -43,23 +43,34 @@ pub fn loaded_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
     }
     Table {
         title: "FRANC, a lossy link, the kernel's TCP",
-        text: "iperf3 for 20 s from one host to another, a ping ten times a second beside it, over an \
-               emulated link of 12 Mb/s (IP packets of 1 500 bytes) and 10 ms each way, 150 kB of drop-tail \
-               queue, independent losses after the queue in both directions: `plain`, through `lasthop franc \
-               run` over UDP and in Ethernet frames, and through kcptun. Goodput is what iperf3's receiver \
-               got in all of the 20 s, slow start included; *ideal* is 11.58 Mb/s times the share that is not lost. \
-               `earlier` is an older comparison on such a link that was not made with lasthop. Targets for \
-               `udp` and `ethernet`: 93 % of the ideal, median ping at most 35 ms, 95 % of them at most 60 ms, \
-               none lost. kcptun carries TCP only, so its pings are beside the tunnel, in the queue alone."
+        text: "iperf3 for 20 s from one host to another and ten pings a second, over an emulated \
+               link of 12 Mb/s (IP packets of 1 500 bytes) and 10 ms each way, 150 kB of drop-tail \
+               queue, independent losses after the queue in both directions: `plain`, through \
+               `lasthop franc run` over UDP and in Ethernet frames, and through kcptun. Goodput is \
+               that of iperf3's receiver in all of the 20 s, slow start included; *ideal* is 11.58 \
+               Mb/s times the share of surviving packets. `earlier` is an older comparison on such \
+               a link, made without lasthop. Targets for `udp` and `ethernet`: 93 % of the ideal, \
+               median ping at most 35 ms, 95 % of pings at most 60 ms, none lost. kcptun carries \
+               TCP only, so its pings run beside the tunnel, in the queue alone."
             .into(),
         columns: vec![
-            "loss, %", "way", "TCP", "Mb/s", "of ideal", "earlier", "ping p50, ms", "p95, ms", "pings lost",
-            "runs", "late",
+            "loss, %",
+            "way",
+            "TCP",
+            "Mb/s",
+            "of ideal",
+            "earlier",
+            "ping p50, ms",
+            "p95, ms",
+            "pings lost",
+            "runs",
+            "late",
         ],
         rows,
         notes: vec![
-            "`cargo run --release -p validate -- franc` measures what `crates/validate/data/franc.csv` lacks. \
-             A run is late if more than one delivery in a thousand of the emulation was later than 2 ms."
+            "`cargo run --release -p validate -- franc` measures the missing rows of \
+             `crates/validate/data/franc.csv`. A run is late if more than one delivery in a \
+             thousand of the emulation was more than 2 ms late."
                 .into(),
         ],
     }
@@ -153,10 +164,10 @@ pub fn sparse_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
     });
     Table {
         title: "FRANC, sparse traffic on a lossy link",
-        text: "A ping every 50 ms over the same link and nothing else. Target: 99 % take at most one round \
-               trip and the encoder timeout, together 40 ms, longer than half of them on the bare link, \
-               where those that are lost do not count. (There, 99 % would be too mild a measure: a lost ARP \
-               reply makes pings wait for the next one.)"
+        text: "A ping every 50 ms over the same link without other traffic. Target: 99 % of them \
+               exceed the median on the bare link, lost pings not counted, by at most one round \
+               trip and the encoder timeout, together 40 ms. (The bare link's 99 % would be too \
+               mild a reference: after a lost ARP reply pings wait for the next one.)"
             .into(),
         columns: vec!["loss, %", "way", "p50, ms", "p95, ms", "p99, ms", "above bare", "lost"],
         rows: rows.collect(),
@@ -199,12 +210,17 @@ pub fn hops_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
     });
     Table {
         title: "FRANC, three lossy hops",
-        text: "The same load over three such links in a row, so that almost half of what is sent is lost on \
-               the way: through recoders, which make each hop reliable and code anew, and through \
-               forwarders, where the ends alone code. Target: 1.5 times as much with recoders."
+        text: "The same load over three such links in a row, which lose almost half of the \
+               packets: through recoders, which make each hop reliable and code anew, and through \
+               forwarders, where only the ends code. Target: 1.5 times as much with recoders."
             .into(),
         columns: vec![
-            "loss of each, %", "TCP", "recoders, Mb/s", "forwarders, Mb/s", "ratio", "ping p50, ms",
+            "loss of each, %",
+            "TCP",
+            "recoders, Mb/s",
+            "forwarders, Mb/s",
+            "ratio",
+            "ping p50, ms",
             "forwarders' p50, ms",
         ],
         rows: rows.collect(),
@@ -235,10 +251,11 @@ pub fn flood_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
     });
     Table {
         title: "FRANC, a fast link",
-        text: "UDP at 200 Mb/s in packets of 1 378 bytes for 10 s, after 2 s of the same, over a wire of 1 Gb/s \
-               and 1 ms without losses; each daemon on one core, which it shares with emulator, iperf3 and \
-               kernel. Target: all of it, nothing lost between the two ends of the tunnel. `CPU` is the busier daemon's share of a core, `memory` \
-               what the larger one has resident."
+        text: "UDP at 200 Mb/s in packets of 1 378 bytes for 10 s, after 2 s of the same, over a \
+               wire of 1 Gb/s and 1 ms without losses; each daemon on one core, shared with \
+               emulator, iperf3 and kernel. Target: all packets, none lost between the two ends of \
+               the tunnel. `CPU` is the busier daemon's share of a core, `memory` the larger \
+               daemon's resident memory."
             .into(),
         columns: vec!["way", "Mb/s", "packets lost", "CPU, %", "memory, MiB"],
         rows: rows.collect(),

@@ -12,25 +12,26 @@ pub(super) fn table() -> Table {
     Table {
         title: "TCP over a lossy wire, the kernel's",
         text: format!(
-            "One bulk flow of CUBIC for {DURATION_S} s between two hosts, 12 Mb/s (IP packets of 1 500 \
-             bytes), 150 kB of drop-tail queue, independent losses in both directions; the same scenario \
-             under `simulate` (mean of {RUNS} runs) and under `emulate`, where the kernel's TCP (Linux {}) \
-             takes part in real time. Goodput in Mb/s with the standard error of the mean. Target: up to \
-             5 % loss within 10 % of the kernel's mean, above within 25 %, and its standard error on top.",
+            "One bulk flow of CUBIC for {DURATION_S} s between two hosts, 12 Mb/s (IP packets of 1 \
+             500 bytes), 150 kB of drop-tail queue, independent losses in both directions; the \
+             same scenario under `simulate` (mean of {RUNS} runs) and under `emulate` with the \
+             kernel's TCP (Linux {}) in real time. Goodput in Mb/s with the standard error of the \
+             mean. Target: within 10 % of the kernel's mean up to 5 % loss, within 25 % above, \
+             plus its standard error.",
             store.kernels().join(", ")
         ),
         columns: vec!["delay, ms", "loss, %", "kernel's runs", "kernel", "ours", "ratio"],
         rows: rows.collect(),
         notes: vec![
-            "With many losses nearly every window ends with a timeout, and what decides is how long \
-             they get: where acknowledgements of retransmissions are lost, their round-trip times are \
-             timeouts, too. Few packets are in flight, so chance matters: at 20 % single minutes of the \
-             kernel differ by a factor of ten. `cargo run --release -p validate -- losses` measures what \
-             `crates/validate/data/tcp_losses.csv` lacks."
+            "With many losses nearly every window ends with a timeout, and the length of timeouts \
+             decides: where acknowledgements of retransmissions are lost, the measured round-trip \
+             times include timeouts. Few packets are in flight, so chance matters: at 20 % single \
+             minutes of the kernel differ by a factor of ten. `cargo run --release -p validate -- \
+             losses` measures the missing rows of `crates/validate/data/tcp_losses.csv`."
                 .into(),
-            "Ours is nearest at 10 ms. At 2 ms it is above the kernel up to 10 % loss and below it at \
-             20 %; why is not known. Ours knows no ticks of the timers and no bursts of segmentation \
-             offload."
+            "Ours is nearest at 10 ms. At 2 ms it is above the kernel up to 10 % loss and below it \
+             at 20 %; the cause is unknown. Timer ticks and bursts of segmentation offload are not \
+             modelled."
                 .into(),
         ],
     }

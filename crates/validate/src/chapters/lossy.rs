@@ -46,22 +46,29 @@ pub(super) fn table() -> Table {
     });
     Table {
         title: "Losses",
-        text: "Saturated UDP downlink, MCS 7 at 20 MHz, at a fixed SNR. The errors are MPDUs that were \
-               not acknowledged, of those sent. Target: both within 3 %."
+        text: "Saturated UDP downlink, MCS 7 at 20 MHz, at a fixed SNR. The errors are the share \
+               of unacknowledged MPDUs. Target: both within 3 %."
             .into(),
         columns: vec![
-            "error model", "SNR, dB", "A-MPDU max", "errors", "ns-3", "Mb/s", "ns-3", "ratio",
+            "error model",
+            "SNR, dB",
+            "A-MPDU max",
+            "errors",
+            "ns-3",
+            "Mb/s",
+            "ns-3",
+            "ratio",
         ],
         rows: rows.collect(),
         notes: vec![
-            "*Table*: ns-3's curves for 802.11n, known to us in steps of 1 dB (`per_tables.csv`). Its own \
-             points are half a decibel apart, with straight lines of the PER between them; the rows \
-             are read likewise here, because at 19.1 dB, at the top of such a line, that makes 6 % \
-             more errors than the smooth curve that our tables draw through the same points. With \
-             the smooth curve goodput at 19.1 dB is 3.5 to 4.5 % higher than ns-3's."
+            "*Table*: ns-3's curves for 802.11n, available in steps of 1 dB (`per_tables.csv`). \
+             Its own points are 0.5 dB apart, with straight lines of the PER between them. The \
+             rows use straight lines, too: at 19.1 dB, at the top of such a line, they give 6 % \
+             more errors than the smooth curve of our tables through the same points. With the \
+             smooth curve goodput at 19.1 dB is 3.5 to 4.5 % higher than ns-3's."
                 .into(),
-            "The retry limit of 7 holds inside A-MPDUs, too; ns-3 hardly applies it there. With errors \
-             of 31 % that is one packet in 3 600."
+            "The retry limit of 7 also applies inside A-MPDUs; ns-3 hardly applies it there. With \
+             errors of 31 % it affects one packet in 3 600."
                 .into(),
         ],
     }

@@ -20,9 +20,8 @@ pub(super) fn reported() -> Table {
     let cases: Vec<Case> = grid::all().into_iter().filter(is_reported).collect();
     let mut table = outcome::table(&cases, &outcomes(&cases));
     table.notes.push(
-        "In bursts packets are lost for eight packets in the mean, whenever those are sent: a TCP \
-         connection that waits longer and longer for its timeouts learns of the end of a burst by as \
-         many timeouts."
+        "A burst loses eight packets on average, whenever they are sent. A TCP connection with \
+         growing timeouts needs as many timeouts to get past the burst."
             .into(),
     );
     table
@@ -41,14 +40,15 @@ pub(super) fn real_time() -> Table {
     let outcomes: Vec<_> = found.into_iter().map(|found| found.outcome).collect();
     let mut table = outcome::table(&cases, &outcomes);
     table.title = "FRANC, paths of all kinds, real time";
-    table.text = "The same paths under `emulate`: `lasthop franc run` at both ends, the kernel's CUBIC (iperf3) \
-                  and pings in it; for 12 s after 3 s alone, for 20 s after 8 s beside others, which are \
-                  the kernel's CUBIC or BBR. *Carries* is UDP without the tunnel, reckoned as TCP's payload. \
-                  One run each. Targets as above."
+    table.text = "The same paths under `emulate`, with `lasthop franc run` at both ends; inside, \
+                  the kernel's CUBIC (iperf3) and pings. Alone: 12 s after 3 s; beside others, \
+                  which are the kernel's CUBIC or BBR: 20 s after 8 s. *Carries* is UDP without \
+                  the tunnel, converted to TCP's payload. One run each. Targets as above."
         .into();
     table.notes = vec![format!(
-        "`cargo run --release -p validate -- paths --real` measures what `crates/validate/data/paths.csv` \
-         lacks. In every emulation 99.9 % of the frames were at most {:.1} ms late.",
+        "`cargo run --release -p validate -- paths --real` measures the missing rows of \
+         `crates/validate/data/paths.csv`. In every emulation 99.9 % of the frames were at most \
+         {:.1} ms late.",
         lateness / 1e3
     )];
     table
@@ -60,8 +60,8 @@ pub(super) fn judged() -> Table {
         grid::all().into_iter().filter(|case| case.half() == Half::Judged).collect();
     let mut table = outcome::summary(&cases, &outcomes(&cases));
     table.text.push_str(
-        " These are the cases of the half of the grid that is kept out of every choice of a constant; \
-         `cargo run --release -p validate -- paths --half judged` shows each of them.",
+        " These cases are the half of the grid that was never used to choose a constant; `cargo \
+         run --release -p validate -- paths --half judged` shows each of them.",
     );
     table
 }

@@ -33,14 +33,15 @@ pub(super) fn table() -> Table {
     }
     Table {
         title: "Error model",
-        text:
-            "SNR in dB at which a frame is lost with 10 % and 1 % probability, closed forms (NIST) \
-               against ns-3's NistErrorRateModel (DSSS and CCK included). Target: within 0.1 dB."
-                .into(),
+        text: "SNR in dB at which the loss probability of a frame is 10 % and 1 %, closed forms \
+             (NIST) against ns-3's NistErrorRateModel (DSSS and CCK included). Target: within 0.1 \
+             dB."
+        .into(),
         columns: vec!["mode", "bytes", "PER", "ours, dB", "ns-3, dB", "difference, dB"],
         rows,
         notes: vec![
-            "ns-3's points are 1 dB apart; between them ln(-ln(1 - PER)) is taken as straight."
+            "ns-3's points are 1 dB apart; the interpolation between them is linear in ln(-ln(1 - \
+             PER))."
                 .into(),
         ],
     }

@@ -44,18 +44,27 @@ pub(super) fn table() -> Table {
     });
     Table {
         title: "Full queues",
-        text: "Downlink at a constant rate above capacity (9 Mb/s at 11 Mb/s, 40 Mb/s at 54 Mb/s), \
-               plain DCF, one drop-tail queue in which packets in flight count. Target: mean delay \
+        text:
+            "Downlink at a constant rate above capacity (9 Mb/s at 11 Mb/s, 40 Mb/s at 54 Mb/s), \
+               plain DCF, one drop-tail queue that includes packets in flight. Target: mean delay \
                and goodput within 2 %."
-            .into(),
+                .into(),
         columns: vec![
-            "standard", "rate", "queue", "Mb/s", "ns-3", "ratio", "delay, ms", "ns-3", "ratio",
+            "standard",
+            "rate",
+            "queue",
+            "Mb/s",
+            "ns-3",
+            "ratio",
+            "delay, ms",
+            "ns-3",
+            "ratio",
         ],
         rows: rows.collect(),
         notes: vec![
-            "With short-preamble data ns-3 keeps the long preamble on acknowledgements; the rows with \
-             a short preamble are run likewise. In our default an acknowledgement has the preamble \
-             of the frame it answers."
+            "After short-preamble data ns-3 sends acknowledgements with the long preamble; so do \
+             our rows with a short preamble. By default an acknowledgement of ours has the \
+             preamble of the acknowledged frame."
                 .into(),
         ],
     }

@@ -24,23 +24,35 @@ pub(super) fn capacities() -> Table {
     });
     Table {
         title: "APQ, capacities over real sockets",
-        text: "`lasthop apq measure` on a station and `lasthop apq serve` behind the access point, real \
-               sockets over an emulated hop in real time; drop-tail queues whose bounds are known. 802.11g \
-               at 11 Mb/s sends one packet at a time, 802.11n at MCS 7 sends A-MPDUs. Targets: within \
-               3 % or 2 packets with the exact method, within 5 % or 2 packets with the fast one, \
-               which may take 60 s for both packet lengths together if the queue has at most 350 packets. \
-               *Equation 1* is the paper's estimate, listed: it takes the median delay, and where a \
-               whole A-MPDU leaves at once, packets are let in anywhere in the upper part of the queue."
-            .into(),
+        text:
+            "`lasthop apq measure` on a station and `lasthop apq serve` behind the access point, \
+               real sockets over an emulated hop in real time; drop-tail queues with known limits. \
+               802.11g at 11 Mb/s sends one packet at a time, 802.11n at MCS 7 sends A-MPDUs. \
+               Targets: within 3 % or 2 packets with the exact method, within 5 % or 2 packets \
+               with the fast one, in at most 60 s for both packet lengths together if the queue \
+               has at most 350 packets. *Equation 1* is the paper's estimate, listed: it uses the \
+               median delay. Where a whole A-MPDU leaves at once, the queue admits packets \
+               anywhere in its upper part."
+                .into(),
         columns: vec![
-            "case", "bytes", "bound", "measured", "off by", "95 %", "equation 1", "Mb/s", "sessions",
-            "took, s", "doubts",
+            "case",
+            "bytes",
+            "bound",
+            "measured",
+            "off by",
+            "95 %",
+            "equation 1",
+            "Mb/s",
+            "sessions",
+            "took, s",
+            "doubts",
         ],
         rows: rows.collect(),
         notes: vec![
-            "The exact method runs here with 6 s instead of 60 for each rate, 3 s in steps of 1 000 \
-             packets/s at MCS 7, and one session of 60 s instead of 30 of 120. `cargo run --release -p validate -- apq` \
-             measures what `crates/validate/data/queues.csv` lacks."
+            "For the exact method this table uses 6 s instead of 60 for each rate, 3 s in steps of \
+             1 000 packets/s at MCS 7, and one session of 60 s instead of 30 of 120. `cargo run \
+             --release -p validate -- apq` measures the missing rows of \
+             `crates/validate/data/queues.csv`."
                 .into(),
         ],
     }
@@ -85,15 +97,15 @@ pub(super) fn kinds() -> Table {
     });
     Table {
         title: "APQ, packets or bytes, and which discipline",
-        text: "As above, with the fast method and queues of four kinds. *light*: two other flows of a \
-               twentieth of the hop's capacity each, one through the queue under test, one from another \
-               station. All must be told right."
+        text: "As above, with the fast method and queues of four kinds. *light*: two other flows \
+               of a twentieth of the hop's capacity each, one through the measured queue, one from \
+               another station. Target: all right."
             .into(),
         columns: KIND_COLUMNS.to_vec(),
         rows: rows.collect(),
         notes: vec![
-            "CoDel and FQ-CoDel are bounded by delay: whether their hard limit counts packets or bytes \
-             does not show, so *cannot tell* is right there."
+            "CoDel and FQ-CoDel limit the delay: the unit of their hard limit, packets or bytes, \
+             is invisible, so *cannot tell* is right for them."
                 .into(),
         ],
     }
@@ -113,12 +125,14 @@ pub(super) fn oddities() -> Table {
         Some((kind_cells(&case, &first), Verdict::of(is_honest)))
     });
     Table {
-        title: "APQ, what it was not built for",
-        text: "As above, with a drop-tail queue of 300 packets and something odd: a wire of 4 Mb/s with \
-               100 packets before the access point, another flow of half the capacity in the same queue, \
-               a station that is away for a tenth of a second twice a second, a signal that fades. The \
-               result must be right or come with a doubt, and unit and discipline must be right or *cannot tell*."
-            .into(),
+        title: "APQ, conditions outside its design",
+        text:
+            "As above, with a drop-tail queue of 300 packets and a disturbance: a wire of 4 Mb/s \
+               with 100 packets before the access point, another flow of half the capacity in the \
+               same queue, a station that leaves its channel for 0.1 s twice a second, or fading. \
+               Target: the result is right or has a doubt, and unit and discipline are right or \
+               *cannot tell*."
+                .into(),
         columns: KIND_COLUMNS.to_vec(),
         rows: rows.collect(),
         notes: Vec::new(),

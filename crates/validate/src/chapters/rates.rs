@@ -111,24 +111,23 @@ impl Ladder {
 }
 
 const NOTE: &str = "\
-The kernel's algorithm itself stays below 90 % where the next faster rate gets about half of its MPDUs \
-across. Two things in its source cost that. `minstrel_ht_get_tp_avg` counts no probability above 90 %, \
-so a rate without losses looks a tenth slower than it is; without that bound the same algorithm gets 4 \
-to 7 points more there. The faster rate is known from one or two single frames in each 50 ms \
-(`MINSTREL_SAMPLE_INTERVAL` is 20 ms, and the lists of rates take turns), so what is believed of it \
-goes up and down and is too good now and then; four times as many probes gain nothing, because they \
-cost as much. With perfect knowledge of all probabilities the formula takes the best rate at 9, 13, 16 \
-and 23.5 dB.";
+The kernel's algorithm itself stays below 90 % where the next faster rate delivers about half of \
+its MPDUs. Two rules in its source cause that. `minstrel_ht_get_tp_avg` caps probabilities at 90 \
+%, so a rate without losses appears a tenth slower than it is; without the cap the same algorithm \
+gains 4 to 7 points there. Estimates of the faster rate come from one or two single frames in each \
+50 ms (`MINSTREL_SAMPLE_INTERVAL` is 20 ms, and the lists of rates take turns), so they fluctuate \
+and are sometimes too high; four times as many probes gain nothing, because they cost as much. \
+With exact probabilities the formula selects the best rate at 9, 13, 16 and 23.5 dB.";
 
 const NOTE_AMPDU: &str = "\
-With A-MPDU ours stays 1 to 2 points below that next to a threshold: over 24 runs, two \
-streams, 91.2 +- 0.1 % at 21 dB (kernel's 93.4), 91.9 +- 0.3 at 22 (92.8) and 92.7 +- 0.1 at \
-22.5 (94.3); four runs, as in the table, scatter by as much again. It is not the Block Ack \
-Request after a missing Block Ack: with `request = \"after-drop\"` these are 91.2, 92.3 and \
-92.7. The Block Ack window has a part in it: half as wide (32), it takes 3.4 points from \
-Minstrel-HT at 21 dB and 2.5 at 22.5, and 0.2 and 1.4 % from the fixed rate, presumably \
-because an MPDU that was lost holds the window back and the next A-MPDUs are shorter. Whether the kernel's \
-algorithm was run with a window is not recorded.";
+With A-MPDU ours stays 1 to 2 points below the kernel's near a threshold: over 24 runs, two \
+streams, 91.2 +- 0.1 % at 21 dB (kernel's 93.4), 91.9 +- 0.3 at 22 (92.8) and 92.7 +- 0.1 at 22.5 \
+(94.3); means of four runs, as in the table, scatter by another 1 to 2 points. The Block Ack \
+Request after a missing Block Ack is not the cause: with `request = \"after-drop\"` the values are \
+91.2, 92.3 and 92.7. The Block Ack window contributes: a window of 32, half as wide, costs \
+Minstrel-HT 3.4 points at 21 dB and 2.5 at 22.5, and the fixed rate 0.2 and 1.4 %, presumably \
+because a lost MPDU holds the window back and shortens the next A-MPDUs. Whether the kernel's \
+algorithm ran with a window is not recorded.";
 
 /// Returns the share that the kernel's algorithm achieves; `None` if it is not known.
 fn of_kernel(ladder: Ladder, snr: Db) -> Option<f64> {
@@ -158,10 +157,11 @@ pub(super) fn table() -> Table {
     });
     Table {
         title: "Rate control",
-        text: "Saturated UDP downlink at 20 MHz to one station with one or two streams: the best of \
-               all fixed rates (its MCS and Mb/s), and what Minstrel-HT gets of that goodput, without \
-               A-MPDU and with 65 535 bytes; in brackets what the kernel's algorithm gets \
-               (`minstrel_ht.csv`). Target: at least 90 %, or within 3 points of that."
+        text: "Saturated UDP downlink at 20 MHz to one station with one or two streams: the best \
+               of all fixed rates (its MCS and Mb/s), and Minstrel-HT's share of that goodput, \
+               without A-MPDU and with 65 535 bytes; in brackets the share of the kernel's \
+               algorithm (`minstrel_ht.csv`). Target: at least 90 %, or within 3 points of the \
+               kernel's."
             .into(),
         columns: vec![
             "SNR, dB",

@@ -166,14 +166,14 @@ impl Sink for Tally {
 pub(super) fn table() -> Table {
     Table {
         title: "802.11ax, spatial reuse",
-        text: "Two access points *d3* metres apart at 5 180 MHz, a station *d1* metres beside each, \
-               which sends saturated to it, packets of 1 500 bytes at an HE MCS at 20 MHz with one stream \
-               and a guard interval of 3.2 us; free space, all nodes with the same transmit power. \
-               Goodput of both sets, without OBSS-PD and with a level of -72 dBm, which asks for 11 dBm \
-               at most. At 10 dBm and 100 m, and at 16 dBm and 150 m, stations receive each other below \
-               the level; with 16 dBm they send with 5 dB less. ns-3's figures are means of three runs of \
-               4 s. Nothing was chosen by them. *From -62*: see below. Target: goodput without and with \
-               within 5 % of ns-3 as it comes."
+        text: "Two access points *d3* metres apart at 5 180 MHz, each with a saturated sending \
+               station *d1* metres beside it: packets of 1 500 bytes at an HE MCS, 20 MHz, one \
+               stream, a guard interval of 3.2 us; free space, equal transmit power. Goodput of \
+               both sets, without OBSS-PD and with a level of -72 dBm, which allows 11 dBm at \
+               most. At 10 dBm and 100 m, and at 16 dBm and 150 m, stations receive each other \
+               below the level; with 16 dBm they send with 5 dB less. ns-3's figures are means of \
+               three runs of 4 s. No parameter was chosen by them. *From -62*: see below. Target: \
+               goodput without and with OBSS-PD within 5 % of unmodified ns-3."
             .into(),
         columns: vec![
             "MCS", "A-MPDU", "dBm", "d1", "d3", "off", "ns-3", "ratio", "OBSS-PD", "ns-3", "ratio",
@@ -181,28 +181,29 @@ pub(super) fn table() -> Table {
         ],
         rows: pairs().iter().map(row).collect(),
         notes: vec![
-            "What is out is below the SINR that its MCS takes while both send: MCS 8 takes 25 dB, and \
-             at d1 = 20 m there are 12.6 and 14.2; MCS 4 takes 14, and at 16 dBm with 5 dB less there are 12.6. \
-             There OBSS-PD costs goodput in ns-3 as here, or is at the edge of it. With A-MPDUs at MCS 8 \
-             much more is lost here: both senders go on, and each spoils nearly all of the other. In ns-3 \
-             they take turns. At the end of a reception, say of its Block Ack, a station of ns-3 finds the \
-             medium busy from -82 dBm of power on (`CcaSensitivity`), also by a PPDU of the other set \
-             whose preamble it missed; so it waits for the end of that PPDU, and OBSS-PD, which looks at \
-             HE-SIG-A, does not help it. Who missed a preamble holds the medium for busy from -62 dBm on \
-             (IEEE 802.11-2020, 17.3.10.6), as here."
+            "In the rows outside, the SINR while both send is below the MCS's requirement: MCS 8 \
+             requires 25 dB and has 12.6 and 14.2 at d1 = 20 m; MCS 4 requires 14 and has 12.6 at \
+             16 dBm with 5 dB less. There OBSS-PD costs goodput in ns-3, too, or nearly does. With \
+             A-MPDUs at MCS 8 the loss is much larger here: both senders continue, and each \
+             destroys nearly all frames of the other. In ns-3 they take turns. At the end of a \
+             reception, such as that of its Block Ack, a station of ns-3 finds the medium busy \
+             from -82 dBm of power (`CcaSensitivity`), even by a PPDU of the other set with a \
+             missed preamble. It waits for the end of that PPDU, and OBSS-PD, which requires \
+             HE-SIG-A, does not help. By the standard (IEEE 802.11-2020, 17.3.10.6), and here, a \
+             station that missed a preamble senses a busy medium from -62 dBm."
                 .into(),
             "*From -62*: ns-3 with OBSS-PD and a `CcaSensitivity` of -62 dBm; it detects preambles \
-             from -82 dBm on as before. With that alone long A-MPDUs at MCS 8 over 20 m have 3.9 \
-             and 4.5 Mb/s in place of 46.4 and 56.6, those at MCS 4 81.7 in place of 73.4, so this \
-             is why they are out. What is left of those at MCS 8, and of single MPDUs there, \
-             depends on how windows and backoffs of two senders that lose nearly all fall into \
-             step. ns-3 decides more with that level: other rows move by up to 7 %, also where \
-             nothing is below the level of OBSS-PD, and ours of single MPDUs, 1 to 4 % from ns-3 as \
-             it comes, are up to 8 % below it then. Why is not known."
+             from -82 dBm as before. That change alone gives long A-MPDUs at MCS 8 over 20 m 3.9 \
+             and 4.5 Mb/s instead of 46.4 and 56.6, those at MCS 4 81.7 instead of 73.4, and so \
+             explains these rows. The remaining difference at MCS 8, with and without A-MPDUs, \
+             depends on how windows and backoffs of two losing senders synchronise. In ns-3 that \
+             level decides more: other rows move by up to 7 %, even without signals below the \
+             level of OBSS-PD. Our goodput of single MPDUs, 1 to 4 % from unmodified ns-3, is up \
+             to 8 % below the modified one. The cause is unknown."
                 .into(),
-            "ns-3's restriction of power ends with the first PPDU after the reset of CCA, be it an Ack; \
-             here, as in 26.10.2.4, with the transmission opportunity. A receiver of either has no \
-             frame capture in these runs."
+            "ns-3's power restriction ends with the first PPDU after the reset of CCA, even an \
+             Ack; here, as in 26.10.2.4, with the transmission opportunity. Neither has frame \
+             capture in these runs."
                 .into(),
         ],
     }

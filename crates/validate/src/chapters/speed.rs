@@ -39,15 +39,16 @@ pub(super) fn table() -> Table {
     });
     Table {
         title: "Speed",
-        text: "User CPU time per delivered packet, the least of three runs of 10 s; ns-3 3.37 built \
-               with -O3 -march=native, without logging, on one core of an AMD EPYC virtual machine. \
-               Ours is from the machine that wrote this page: a measurement, not judged."
+        text: "User CPU time per delivered packet, the least of three runs of 10 s; ns-3 3.37 \
+               built with -O3 -march=native, without logging, on one core of an AMD EPYC virtual \
+               machine. Our values were measured on the machine that wrote this page and are not \
+               judged."
             .into(),
         columns: vec!["rate", "stations", "A-MPDU max", "us a packet", "ns-3", "times faster"],
         rows: rows.collect(),
         notes: vec![
-            "Ours is the whole run of a scenario file, reading it included. ns-3's figure is that of \
-             `scale.csv`, its user CPU time over the packets delivered."
+            "Our time includes the whole run of a scenario file, with its parsing. ns-3's is the \
+             user CPU time in `scale.csv` divided by the delivered packets."
                 .into(),
         ],
     }
@@ -91,12 +92,18 @@ pub(super) fn later() -> Table {
     });
     Table {
         title: "Speed, 802.11ac and 802.11ax",
-        text: "As above; ns-3 3.37 of Debian, one station, contention to the access point, and OFDMA \
-               with eight stations. What was asked for: OFDMA at least 200 times faster than ns-3, and \
-               a packet that costs at most what it costs with 802.11n."
+        text: "As above; Debian's ns-3 3.37, one station, contention to the access point, and \
+               OFDMA with eight stations. The aims were OFDMA at least 200 times faster than in \
+               ns-3, and packets no more expensive than those of 802.11n."
             .into(),
         columns: vec![
-            "rate", "sent by", "stations", "A-MPDU max", "A-MSDU max", "us a packet", "ns-3",
+            "rate",
+            "sent by",
+            "stations",
+            "A-MPDU max",
+            "A-MSDU max",
+            "us a packet",
+            "ns-3",
             "times faster",
         ],
         rows: rows.collect(),

@@ -33,11 +33,12 @@ pub(super) fn table() -> Table {
     Table {
         title: "TCP, ns-3's",
         text: format!(
-            "One bulk flow for 20 s (10 s with a bound other than 500) over HT MCS 15, 40 MHz, short \
-             guard interval, two streams; server behind 1 Gb/s and the wire's delay; both device queues \
-             bounded at so many packets, MSS 1 448 bytes, an acknowledgement for two segments. Ours: \
-             mean of {RUNS} runs. Target at a wire of less than {LONG_WIRE_MS} ms: goodput within 3 %, mean \
-             delay of the hop (queue and air) within 10 %; the longer wire has a table of its own."
+            "One bulk flow for 20 s (10 s with a bound other than 500) over HT MCS 15, 40 MHz, \
+             short guard interval, two streams; server behind 1 Gb/s and the wire's delay; \
+             *bound*: the limit of both device queues in packets; MSS 1 448 bytes, one \
+             acknowledgement for two segments. Ours: mean of {RUNS} runs. Target at a wire of less \
+             than {LONG_WIRE_MS} ms: goodput within 3 %, mean delay of the hop (queue and air) \
+             within 10 %; the longer wire has its own table."
         ),
         columns: vec![
             "cc", "dir", "bound", "wire, ms", "Mb/s", "ns-3", "ratio", "hop, ms", "ns-3", "ratio",
@@ -78,8 +79,8 @@ fn row(record: &Record) -> Row {
 }
 
 const NOTES: [&str; 1] = [
-    "*lost*: segments retransmitted. Most of ours are those of the first slow start. ns-3's figures \
-     leave the first seconds out: see the next table.",
+    "*lost*: retransmitted segments. Most of ours belong to the first slow start. ns-3's figures \
+     omit the first seconds: see the next table.",
 ];
 
 /// The table of the long wire, on which slow start determines the rest of a run.
@@ -96,12 +97,12 @@ pub(super) fn long_wire() -> Table {
     Table {
         title: "TCP over a wire of 20 ms, ns-3's",
         text: format!(
-            "The same flow with {LONG_WIRE_MS} ms of wire, for 20 s (10 s with 1 000 packets) from its \
-             start or from 2 s after it. Neither end bounds what is in flight, HyStart is off in ours. \
-             Ours: mean and standard deviation of {LONG_WIRE_RUNS} runs. ns-3's: every run, numbered \
-             from 1. Target from 2 s on, for CUBIC: goodput and delay within 10 % of the mean of ns-3's \
-             runs; what lies outside by less than two standard errors is listed, for these runs do not \
-             decide it."
+            "The same flow with {LONG_WIRE_MS} ms of wire, for 20 s (10 s with 1 000 packets) from \
+             its start or from 2 s after it. Neither end limits the data in flight; HyStart is off \
+             in ours. Ours: mean and standard deviation of {LONG_WIRE_RUNS} runs. ns-3's: every \
+             run, numbered from 1. Target from 2 s on, for CUBIC: goodput and delay within 10 % of \
+             the mean of ns-3's runs. Rows outside by less than two standard errors are listed \
+             without a verdict, because these runs do not decide them."
         ),
         columns: vec![
             "cc",
@@ -183,26 +184,25 @@ fn long_wire_row(record: &Record, theirs: &[&Record]) -> Row {
 }
 
 const LONG_WIRE_NOTES: [&str; 4] = [
-    "Single rows of ns-3 on this wire were once compared with whole runs of ours: 0.90 to 0.94 of \
-     the goodput, 0.52 to 0.62 of the delay. Three things made that. (1) Those rows leave the first \
-     seconds out: their NewReno has a greatest window of 688 segments and nothing sent twice, where \
-     a run from its start has 1 829 and 610. So ns-3 does not cut slow start short. (2) Our \
-     receiver's window of 3 MiB, 2 172 segments, is less than what slow start has in flight with \
-     1 000 packets of queue; with it four of eight runs without HyStart leave slow start with about \
-     1 050 segments and four with 1 450 (delay 10 to 13 ms, or 31 to 35). ns-3 had no such bound. \
-     (3) One run says little: with 500 packets ns-3's own runs differ by more than a factor of two in \
-     the delay, and four of them leave its mean uncertain by a fifth. The \
-     uplink was not measured anew.",
-    "ns-3's HyStart never ends slow start here: runs with its attribute off gave \
-     the same figures to the last digit. It takes acknowledgements for one train if they are 2 ms apart at most, and A-MPDUs of 42 \
-     MPDUs are further apart; and it asks for twice the smallest smoothed round trip (Linux: an eighth \
-     more). So ours is judged with HyStart off; with Linux' HyStart the window is smaller after \
-     slow start and the delay with it.",
+    "An earlier comparison of single rows of ns-3 on this wire with whole runs of ours gave 0.90 \
+     to 0.94 of the goodput and 0.52 to 0.62 of the delay, for three reasons. (1) Those rows omit \
+     the first seconds: their NewReno has a largest window of 688 segments and no retransmissions, \
+     a run from its start 1 829 and 610. So ns-3 does not cut slow start short. (2) Our receiver's \
+     window of 3 MiB, 2 172 segments, is less than slow start has in flight with 1 000 packets of \
+     queue. With it four of eight runs without HyStart leave slow start with about 1 050 segments \
+     and four with 1 450 (delay 10 to 13 ms, or 31 to 35). ns-3 had no such limit. (3) One run is \
+     not enough: with 500 packets ns-3's own runs differ by more than a factor of two in the \
+     delay, and the mean of four has an uncertainty of a fifth. The uplink was not measured anew.",
+    "ns-3's HyStart never ends slow start here: runs without it gave the same figures to the last \
+     digit. It counts acknowledgements at most 2 ms apart as one train, but A-MPDUs of 42 MPDUs \
+     are further apart; and it requires twice the smallest smoothed round trip (Linux: an eighth \
+     more). Ours is therefore judged with HyStart off; with Linux' HyStart window and delay after \
+     slow start are smaller.",
     "From the start ns-3's goodput is lower: after slow start's losses its sender waits, in six of \
-     eight runs of CUBIC, for a retransmission timeout of 1 s, its shortest.",
-    "NewReno of ns-3 counts acknowledgements: with one for two segments it grows by half a segment a \
-     round trip. Ours counts segments (RFC 3465), as Linux does, and is compared with Linux in the next \
-     table.",
+     eight runs of CUBIC, for its shortest retransmission timeout of 1 s.",
+    "NewReno of ns-3 counts acknowledgements: with one for two segments it grows by half a segment \
+     in each round trip. Ours counts segments (RFC 3465), as Linux does; the next table compares \
+     it with Linux.",
 ];
 /// The results of all runs of a case.
 struct Runs(Vec<Measured>);

@@ -27,23 +27,32 @@ pub(super) fn table() -> Table {
     };
     let rows: Vec<Row> = Tunnel::ALL.into_iter().map(row).collect();
     Table {
-        title: "FRANC, CPU a byte",
-        text: "One TCP flow (iperf3, 10 s) between two network namespaces on one machine, without losses and as \
-               fast as it goes: `plain` over a veth pair, through `lasthop franc run` over UDP and in Ethernet \
-               frames, through WireGuard in the kernel and as a program (`wireguard-go`), and through kcptun \
-               (AES-128-GCM, no parity). The sender's tunnel has a core for itself, all else shares another. \
-               Nanoseconds of CPU for a byte that arrived, of the tunnel's processes at sender and receiver, \
-               and `host`: of the whole machine, iperf3 and the kernel included. Target: 800 Mb/s through \
-               `udp`. `-`: not measured, because it is not to be had on this machine."
+        title: "FRANC, CPU per byte",
+        text: "One TCP flow (iperf3, 10 s) between two network namespaces on one machine, without \
+               losses, at full speed: `plain` over a veth pair, through `lasthop franc run` over \
+               UDP and in Ethernet frames, through WireGuard in the kernel and as a program \
+               (`wireguard-go`), and through kcptun (AES-128-GCM, no parity). The sender's tunnel \
+               has its own core, all other processes share another. Nanoseconds of CPU for each \
+               delivered byte, of the tunnel's processes at sender and receiver; `host` is the \
+               whole machine, iperf3 and the kernel included. Target: 800 Mb/s through `udp`. `-`: \
+               not measured, because this machine does not have it."
             .into(),
         columns: vec![
-            "tunnel", "Mb/s", "sender, user", "system", "sum", "receiver, user", "system", "sum", "host",
+            "tunnel",
+            "Mb/s",
+            "sender, user",
+            "system",
+            "sum",
+            "receiver, user",
+            "system",
+            "sum",
+            "host",
         ],
         rows,
         notes: vec![
-            "`cargo run --release -p validate -- tunnels` measures what `crates/validate/data/tunnels.csv` \
-             lacks. WireGuard is encrypted and neither codes nor restores order; kcptun ends TCP on both \
-             sides."
+            "`cargo run --release -p validate -- tunnels` measures the missing rows of \
+             `crates/validate/data/tunnels.csv`. WireGuard encrypts, but neither codes nor \
+             restores order; kcptun terminates TCP on both sides."
                 .into(),
         ],
     }

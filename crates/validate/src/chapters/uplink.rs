@@ -13,44 +13,57 @@ const TARGET: f64 = 0.05;
 pub(super) fn ofdma() -> Table {
     Table {
         title: "802.11ax, uplink OFDMA",
-        text: "Saturated UDP from n stations to the access point, or both ways, at HE MCS 7, 80 MHz, \
-               one stream; the sum of their goodput. *EDCA*: no OFDMA. *Basic*: Basic Trigger frames, \
-               *BSRP*: a BSRP Trigger frame ahead of each. *MU EDCA*: AIFSN 0 and the longest timer. \
-               *Spread*: the standard deviation of our runs that are as short as ns-3's one, which took \
-               a second. *Longer*: the mean of three to six runs of 10 s of ns-3's, which is judged where \
-               there is one. Target: goodput of all within 5 %."
+        text: "Saturated UDP from n stations to the access point, or both ways, at HE MCS 7, 80 \
+               MHz, one stream; the sum of their goodput. *EDCA*: no OFDMA. *Basic*: Basic Trigger \
+               frames, *BSRP*: a BSRP Trigger frame before each. *MU EDCA*: AIFSN 0 and the \
+               longest timer. *Spread*: the standard deviation of our runs of one second, the \
+               length of ns-3's single run. *Longer*: the mean of three to six runs of ns-3 of 10 \
+               s, judged where they exist. Target: goodput of all within 5 %."
             .into(),
         columns: vec![
-            "stations", "to", "triggers", "MU EDCA", "downlink", "Mb/s", "spread", "ns-3", "longer",
-            "ratio", "of them up", "ns-3", "ns-3's fairness",
+            "stations",
+            "to",
+            "triggers",
+            "MU EDCA",
+            "downlink",
+            "Mb/s",
+            "spread",
+            "ns-3",
+            "longer",
+            "ratio",
+            "of them up",
+            "ns-3",
+            "ns-3's fairness",
         ],
         rows: data::records(AX_OFDMA_UL).iter().map(row).collect(),
         notes: vec![
-            "Left out are ns-3's rows with BSRP and no downlink, in which it sends no Basic Trigger \
-             frame, those in which stations that MU EDCA silenced are never asked again (fairness below \
-             0.9), those with downlink on RUs of 106 tones, where it loses Block Acks, and one in which \
-             it asks for 10 000 bytes each time, for lack of a queue size."
+            "Left out: ns-3's rows with BSRP and no downlink, in which it sends no Basic Trigger \
+             frame; those in which it never triggers stations silenced by MU EDCA again (fairness \
+             below 0.9); those with downlink on RUs of 106 tones, where it loses Block Acks; and \
+             one in which it requests 10 000 bytes each time, because it has no queue size."
                 .into(),
-            "A second says little where stations contend: eight such runs of ns-3 had 258 to 289 Mb/s (2 \
-             stations, Basic) and 239 to 269 (4). Where both send full PPDUs, a trigger-based one has as many \
-             MPDUs in ns-3 as here (71, 35 and 15 with 2, 4 and 8 stations) and takes as long."
+            "With contention a second is short: eight such runs of ns-3 had 258 to 289 Mb/s (2 \
+             stations, Basic) and 239 to 269 (4). Where both send full PPDUs, a trigger-based PPDU \
+             has as many MPDUs in ns-3 as here (71, 35 and 15 with 2, 4 and 8 stations) and takes \
+             as long."
                 .into(),
-            "What is out is due to how ns-3's access point comes to send Trigger frames, which the \
-             standard leaves open. With nothing to send it asks for access on a timer \
-             (`AccessReqInterval`): with 0.5 ms its exchanges begin every 6.0 ms to the microsecond, 0.36 ms \
-             of idle channel behind each Block Ack, and there are 230.7 Mb/s in 163 PPDUs a second from \
-             each of the 8 stations, as in the row. And it has queue sizes in QoS Null frames only and \
-             forgets them after 20 ms, so that a fifth of its Basic Trigger frames bring no data. With a timer \
-             of 10 us there are 239.2, and with sizes that are remembered for 300 ms 243.1 (Trigger frames at \
-             6 Mb/s), or 246.6 (at 24 Mb/s, as here): ours is 1.4 % below. Its Multi-STA Block Ack takes \
-             32 or 36 us if all arrived (acknowledgement of all MPDUs without a bitmap), ours 80 us and \
-             more."
+            "The row outside is due to the time of ns-3's Trigger frames, which the standard \
+             leaves open. With an empty queue its access point requests access on a timer \
+             (`AccessReqInterval`). With 0.5 ms its exchanges begin every 6.0 ms to the \
+             microsecond, with 0.36 ms of idle channel after each Block Ack, and the goodput is \
+             230.7 Mb/s in 163 PPDUs a second from each of the 8 stations, as in the row. It \
+             receives queue sizes in QoS Null frames only and forgets them after 20 ms, so a fifth \
+             of its Basic Trigger frames bring no data. With a timer of 10 us there are 239.2, and \
+             with sizes kept for 300 ms 243.1 (Trigger frames at 6 Mb/s), or 246.6 (at 24 Mb/s, as \
+             here): ours is 1.4 % below. Its Multi-STA Block Ack takes 32 or 36 us if all MPDUs \
+             arrived (acknowledgement of all without a bitmap), ours 80 us and more."
                 .into(),
-            "With that timer of 10 us, sizes remembered for 300 ms and without MU EDCA, 4 stations have \
-             250.8 Mb/s there (one run of 10 s), and the access point 76 instead of 51 accesses a second: the NAV \
-             that its Trigger frame sets ends 48 us behind that short Block Ack, which is reckoned with \
-             a bitmap, and holds the stations back but not itself. Of 371 accesses of stations behind one, 76 came \
-             91 us later, 43 + 48. That it is the whole difference was not shown."
+            "With that timer of 10 us, sizes kept for 300 ms and without MU EDCA, 4 stations have \
+             250.8 Mb/s in ns-3 (one run of 10 s), and the access point 76 instead of 51 accesses \
+             a second. The NAV of its Trigger frame ends 48 us after that short Block Ack, because \
+             the NAV assumes one with a bitmap; it holds back the stations, but not the access \
+             point. Of 371 accesses of stations behind one, 76 came 91 us later, 43 + 48. Whether \
+             that is the whole difference is not shown."
                 .into(),
         ],
     }

@@ -323,11 +323,11 @@ pub fn table(cases: &[Case], outcomes: &[Outcome]) -> Table {
     Table {
         title: "FRANC, paths of all kinds, virtual time",
         text: format!(
-            "One CUBIC flow and a ping every 100 ms (25 ms from 30 Mb/s on) in the tunnel. *Carries* is UDP that asks \
-             for more than there is, *CUBIC* one flow, both without the tunnel; *others* is what the flows \
-             beside it got together; *share* is of what the path carries, or of a fair share of it. \
-             Delays are round trips in ms. Targets: {:.0} % of what the path carries ({:.0} % for round trips \
-             above {LONG} and in bursts), {:.0} % of CUBIC where nothing is lost, 95 % of the pings at most \
+            "One CUBIC flow and a ping every 100 ms (25 ms from 30 Mb/s on) in the tunnel. *Carries* is UDP \
+             above capacity, *CUBIC* one flow, both without the tunnel; *others* is the total of the \
+             flows beside it; *share* is relative to *carries*, or to a fair share of it. \
+             Delays are round trips in ms. Targets: {:.0} % of *carries* ({:.0} % for round trips \
+             above {LONG} and in bursts), {:.0} % of CUBIC without losses, 95 % of the pings at most \
              {ADDED_TARGET_MS} ms above those of the empty path, none lost; {} to {} fair shares beside TCP; two \
              tunnels within 20 %; a new rate *found* within {FOUND_TIME} or {FOUND_ROUND_TRIPS} round trips, that \
              is {:.0} % of it used and queues below {FOUND_QUEUE}.",
@@ -387,12 +387,19 @@ pub fn summary(cases: &[Case], outcomes: &[Outcome]) -> Table {
     });
     Table {
         title: "FRANC, families of paths",
-        text: "Shares of what the path carries (alone), or of a fair share of it, and what 95 % of the \
-               pings in the tunnel take longer than those of the empty path, in ms; *misses* are cases \
-               that miss a target."
+        text: "Shares of the path's capacity (alone), or of a fair share of it; *added p95*: 95 % \
+               of the pings in the tunnel less 95 % of those of the empty path, in ms; *misses*: \
+               cases outside a target."
             .into(),
         columns: vec![
-            "family", "pass", "least share", "median", "most", "added p95, median", "most", "misses",
+            "family",
+            "pass",
+            "least share",
+            "median",
+            "most",
+            "added p95, median",
+            "most",
+            "misses",
         ],
         rows: rows.collect(),
         notes: Vec::new(),
