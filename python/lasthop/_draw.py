@@ -1,7 +1,7 @@
 """Figures of papers drawn with matplotlib, from their tables.
 
 The same marks, colours, bands and ends of axes as in the package's own plots
-(``crates/evidence/src/plot/layout.rs``); numbers at axes and fonts are matplotlib's. Lengths
+(``crates/figures/src/plot/layout.rs``); numbers at axes and fonts are matplotlib's. Lengths
 are in inches, widths of lines in points.
 """
 

@@ -18,7 +18,7 @@ pub struct Package {
     pub member: Option<String>,
     /// Names of the packages in its manifest as dependencies of any kind.
     pub dependencies: BTreeSet<String>,
-    /// Dependencies of the library, without those of tests and build scripts.
+    /// Dependencies of the library without features, tests and build scripts.
     pub built_in: BTreeSet<String>,
     /// Path of the root file of its library, if it has one.
     pub library: Option<PathBuf>,
@@ -80,7 +80,7 @@ fn package(package: &Value) -> Package {
         dependencies: dependencies.iter().map(|d| text(&d["name"])).collect(),
         built_in: dependencies
             .iter()
-            .filter(|d| d["kind"].is_null())
+            .filter(|d| d["kind"].is_null() && d["optional"] != true)
             .map(|d| text(&d["name"]))
             .collect(),
         library: array(&package["targets"])

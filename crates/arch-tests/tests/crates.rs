@@ -66,6 +66,13 @@ fn what_is_for_tests_is_built_into_tests_only() {
         let wrong = used.find(|(member, _)| is_for_tests(member));
         assert!(wrong.is_none(), "{name} is built with {:?}", wrong.map(|(member, _)| member));
     }
+    // Optional dependencies count where something is shipped.
+    let shipped = ["lasthop-py", "lasthop-playground"].map(cargo::linked).concat();
+    for linked in cargo::linked("lasthop").iter().chain(&shipped) {
+        let member = crates.iter().find(|(_, package)| package.name == linked.name);
+        let wrong = member.filter(|(member, _)| is_for_tests(member));
+        assert!(wrong.is_none(), "{} is shipped", linked.name);
+    }
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn scenarios_of_figures_are_the_shipped_ones() {
     let mut folders = vec![PathBuf::from("scenarios")];
     let mut links = 0;
     while let Some(folder) = folders.pop() {
-        let inside = root.join("crates/reproduce").join(&folder);
+        let inside = root.join("crates/studies").join(&folder);
         for entry in std::fs::read_dir(inside).expect("a folder of the tree") {
             let path = entry.expect("an entry of the tree").path();
             let below = folder.join(path.file_name().expect("an entry has a name"));
@@ -131,12 +131,12 @@ fn what_is_published_needs_what_is_published() {
     }
 }
 
-/// Doors and crates for tests are not libraries for other projects.
+/// Doors, studies and crates for tests are not libraries for other projects.
 #[test]
 fn libraries_are_published_and_nothing_else() {
     let published = published();
     for (name, member) in architecture::crates() {
-        let is_library = !["door", "tests"].contains(&member.kind.as_str());
+        let is_library = !["door", "studies", "tests"].contains(&member.kind.as_str());
         assert_eq!(published.contains_key(&name), is_library, "{name} is a {}", member.kind);
     }
 }

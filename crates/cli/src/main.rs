@@ -68,7 +68,7 @@ fn schema(of: SchemaOf) -> Result<(), Failure> {
         #[cfg(feature = "lab")]
         SchemaOf::Sweep => lasthop_sweep::schema(),
         #[cfg(feature = "lab")]
-        SchemaOf::Reproduce => lasthop_reproduce::schema(),
+        SchemaOf::Reproduce => lasthop_studies::reproduce::schema(),
         #[cfg(feature = "lab")]
         SchemaOf::Comparison => lasthop_trace::comparison_schema(),
         #[cfg(feature = "lab")]

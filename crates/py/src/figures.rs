@@ -4,10 +4,10 @@
 //! it, and reports the progress.
 
 use crate::table::{Table, counts, numbers, texts, truths};
-use lasthop_evidence::plot::style::Ink;
-use lasthop_evidence::plot::{self, Axis, Panel, Point, Series};
-use lasthop_reproduce::report::{Entry, Measured, Paper as Stated};
-use lasthop_reproduce::{
+use lasthop_figures::plot::style::Ink;
+use lasthop_figures::plot::{self, Axis, Panel, Point, Series};
+use lasthop_studies::reproduce::report::{Entry, Measured, Paper as Stated};
+use lasthop_studies::reproduce::{
     Claim, Figure, Outcome, PAPERS, Paper, Quantity, Report, ReproduceError, Tested, date, files,
     select,
 };
@@ -109,7 +109,7 @@ pub fn reproduce(
     };
     let stop = AtomicBool::new(false);
     let (simulated_ms, total_ms) = (AtomicU64::new(0), AtomicU64::new(0));
-    let tell = |progress: lasthop_reproduce::run::Progress| {
+    let tell = |progress: lasthop_studies::reproduce::run::Progress| {
         // Several threads call this, so an older value may arrive later.
         total_ms.store(progress.total_ms, Ordering::Relaxed);
         simulated_ms.fetch_max(progress.simulated_ms, Ordering::Release);
@@ -135,7 +135,7 @@ pub fn reproduce(
             let worker = scope.spawn(|| {
                 // Dropped at the end, also that of a panic, which wakes the caller's thread.
                 let _running = running;
-                lasthop_reproduce::reproduce(&selected, jobs, &stop, &tell)
+                lasthop_studies::reproduce::reproduce(&selected, jobs, &stop, &tell)
             });
             let mut looked = Ok(());
             while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(LOOK_EVERY) {

@@ -3,7 +3,7 @@
 //! flows, nodes or links those of programs come first, then the largest. Long series are shown as
 //! means of adjacent readings.
 
-use lasthop_evidence::plot::{Axis, Look, Panel, Point, Series};
+use lasthop_figures::plot::{Axis, Look, Panel, Point, Series};
 use lasthop_trace::{DelayPartsSummary, Delays, Histogram, RunDocument, SeriesOf, SeriesReading};
 use std::collections::{BTreeMap, BTreeSet};
 

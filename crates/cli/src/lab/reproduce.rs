@@ -11,11 +11,12 @@ use crate::lab::simulate::{QUIET, lock};
 use crate::lab::sweep::shown_duration;
 use crate::table::{self, alone, counted, number, text};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lasthop_evidence::{Verdict, plot};
+use lasthop_figures::plot;
 use lasthop_linux::clock::Clock;
-use lasthop_reproduce::run::Progress;
-use lasthop_reproduce::words::figure_name;
-use lasthop_reproduce::{
+use lasthop_studies::Verdict;
+use lasthop_studies::reproduce::run::Progress;
+use lasthop_studies::reproduce::words::figure_name;
+use lasthop_studies::reproduce::{
     Cost, Outcome, Report, ReproduceError, costs, date, files, plot_name, select,
 };
 use lasthop_trace::OutputDir;
@@ -134,7 +135,10 @@ fn faults(outcomes: &[Outcome]) -> Vec<String> {
 
 /// Makes the figures, with a progress bar on a terminal.
 fn make(
-    figures: &[(&'static lasthop_reproduce::Paper, &'static lasthop_reproduce::Figure)],
+    figures: &[(
+        &'static lasthop_studies::reproduce::Paper,
+        &'static lasthop_studies::reproduce::Figure,
+    )],
     args: &Reproduce,
     interrupt: &Interrupt,
 ) -> Result<Vec<Outcome>, Failure> {
@@ -169,7 +173,7 @@ fn make(
             console::error(&line(progress, passed.as_secs_f64(), figures.len()));
         }
     };
-    let outcomes = lasthop_reproduce::reproduce(figures, jobs, &stop, &progress);
+    let outcomes = lasthop_studies::reproduce::reproduce(figures, jobs, &stop, &progress);
     if let Some(bar) = bar.get() {
         bar.finish_and_clear();
     }

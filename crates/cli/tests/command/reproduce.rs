@@ -98,7 +98,7 @@ fn what_there_is_is_told() {
 #[test]
 fn what_can_be_made_is_listed() {
     let text = output(&["reproduce"]);
-    for paper in lasthop_reproduce::PAPERS {
+    for paper in lasthop_studies::reproduce::PAPERS {
         assert!(text.contains(&format!("{}: {}", paper.key, paper.title)), "{text}");
         for figure in paper.figures {
             assert!(text.contains(&format!("  {}/{} ", paper.key, figure.id)), "{text}");

@@ -2,8 +2,8 @@
 //! counters of each node.
 
 use super::short;
-use lasthop_evidence::page::table;
-use lasthop_evidence::plot::escaped;
+use lasthop_figures::page::table;
+use lasthop_figures::plot::escaped;
 use lasthop_trace::{CodedLinkSummary, CodedRole, RunDocument};
 use std::fmt::Write;
 

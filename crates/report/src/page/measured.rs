@@ -6,8 +6,8 @@
 
 use super::{head, section};
 use crate::plots::Figure;
-use lasthop_evidence::page::{document, preformatted, table};
-use lasthop_evidence::plot::{Axis, Panel, Point, Series};
+use lasthop_figures::page::{document, preformatted, table};
+use lasthop_figures::plot::{Axis, Panel, Point, Series};
 use lasthop_trace::{ApqDirection, ApqDocument, ApqMethod, ApqSample, ApqWay};
 use std::collections::BTreeMap;
 
@@ -290,7 +290,7 @@ fn distribution(mut values: Vec<f64>) -> Vec<Point> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lasthop_evidence::plot;
+    use lasthop_figures::plot;
 
     /// A second with an empty queue, one in which 50 packets are held, one with an empty one;
     /// clocks that drift by 1 ms a second and have an offset.

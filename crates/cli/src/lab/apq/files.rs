@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::lab::page;
 use lasthop_apq::PhaseRecord;
-use lasthop_evidence::plot;
+use lasthop_figures::plot;
 use lasthop_report::trial::Trials;
 use lasthop_trace::{OutputDir, OutputError, SamplesWriter};
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@
 
 use super::words::queue;
 use lasthop_apq::{Direction, PhaseRecord, Sample, StreamKind};
-use lasthop_evidence::plot::{Axis, Panel, Point, Series};
+use lasthop_figures::plot::{Axis, Panel, Point, Series};
 use std::collections::BTreeMap;
 
 /// Largest number of points of a series in a plot.
@@ -163,7 +163,7 @@ fn distribution(values: impl Iterator<Item = f64>) -> Vec<Point> {
 mod tests {
     use super::*;
     use lasthop_apq::{PhasePlan, StreamPlan};
-    use lasthop_evidence::plot;
+    use lasthop_figures::plot;
     use lasthop_units::Duration;
 
     /// A second with an empty queue, one with a full one (50 ms), one with an empty

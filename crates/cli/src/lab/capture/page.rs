@@ -11,8 +11,8 @@ use lasthop_capture::document::{
     AirtimeSummary, BssSummary, CaptureDocument, FlowDirectionSummary, JoinedSummary,
 };
 use lasthop_capture::finding::Finding;
-use lasthop_evidence::page::{document as html, table};
-use lasthop_evidence::plot::{escaped, inline_svg};
+use lasthop_figures::page::{document as html, table};
+use lasthop_figures::plot::{escaped, inline_svg};
 use std::fmt::Write;
 
 /// Returns the page.

@@ -10,7 +10,7 @@ use lasthop_capture::air::schedule::{Cause, Schedule};
 use lasthop_capture::analysis::Analysis;
 use lasthop_capture::series::Seconds;
 use lasthop_capture::transport::Direction;
-use lasthop_evidence::plot::{Axis, Panel, Point, Series};
+use lasthop_figures::plot::{Axis, Panel, Point, Series};
 use std::cmp::Reverse;
 
 /// Largest number of points in a series; longer series have means of several seconds.

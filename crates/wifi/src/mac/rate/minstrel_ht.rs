@@ -5,7 +5,7 @@
 //! high probability, which form the retry chain. Up to every 20 ms a PPDU begins with one try of
 //! another rate. Statistics and choice use Linux' integers: fractions of 1/4096, nanoseconds,
 //! truncating divisions. For the same reports they equal the kernel's in every figure
-//! (`crates/validate/tests/minstrel.rs`).
+//! (`crates/studies/tests/minstrel.rs`).
 //!
 //! Differences from Linux: time is not rounded to ticks; a cell reports every PPDU separately, not
 //! a chain at a time; the random order of probes belongs to one pair, not to the host; entries that

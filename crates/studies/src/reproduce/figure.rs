@@ -1,0 +1,407 @@
+//! A figure of a paper: data, and two functions, which return its runs and read its quantities
+//! from them. [`papers`](crate::reproduce::papers) says how to write one.
+
+use crate::Verdict;
+use crate::reproduce::air::Air;
+use crate::reproduce::data::Runs;
+use crate::reproduce::record::Watch;
+use lasthop_figures::plot::Panel;
+
+/// A paper and its figures.
+#[derive(Debug)]
+pub struct Paper {
+    /// Name of the paper on the command line, such as `scan`.
+    pub key: &'static str,
+    /// Title of the paper, as published.
+    pub title: &'static str,
+    /// Authors, and place of publication.
+    pub source: &'static str,
+    /// Readers of the page, and the measurement with its equipment, in a few sentences.
+    pub setting: &'static str,
+    /// Parameters that the paper does not give. One set serves all of its figures.
+    pub calibrated: &'static [Calibrated],
+    /// Statements of the paper, each with its tests.
+    pub claims: &'static [Claim],
+    /// Figures and tables, in the order of the paper.
+    pub figures: &'static [Figure],
+}
+
+/// A statement of a paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Place in the paper, such as `IV.A, Fig. 3`.
+    pub place: &'static str,
+    /// Paraphrase of the statement.
+    pub says: &'static str,
+    /// Quantities that test the statement.
+    pub tested: Tested,
+}
+
+/// The test of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tested {
+    /// Quantities, as pairs of the id of a figure and the start of the names of
+    /// quantities of it.
+    By(&'static [(&'static str, &'static str)]),
+    /// No test, for this reason.
+    No(&'static str),
+}
+
+impl Claim {
+    /// Returns a statement that quantities test.
+    pub const fn tested(
+        place: &'static str,
+        says: &'static str,
+        by: &'static [(&'static str, &'static str)],
+    ) -> Self {
+        Self { place, says, tested: Tested::By(by) }
+    }
+
+    /// Returns a statement that nothing tests, with the reason.
+    pub const fn untested(place: &'static str, says: &'static str, why: &'static str) -> Self {
+        Self { place, says, tested: Tested::No(why) }
+    }
+}
+
+/// A parameter that the paper does not give, and the value chosen for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Calibrated {
+    /// Key, as after `--set`, such as `node.laptop.queue.packets`.
+    pub key: &'static str,
+    /// Value in the scenario files that have the node, flow or link.
+    pub value: &'static str,
+    /// The reason for the value.
+    pub reason: &'static str,
+}
+
+/// A figure or table of a paper.
+#[derive(Debug)]
+pub struct Figure {
+    /// Id, unique in the paper, such as `fig3`.
+    pub id: &'static str,
+    /// Title of the figure, without the number.
+    pub title: &'static str,
+    /// Description of the figure, in a sentence or two.
+    pub shows: &'static str,
+    /// Returns the runs that it needs. Equal runs of several figures are made once.
+    pub runs: fn() -> Vec<Run>,
+    /// Reads the quantities and panels from the runs.
+    pub read: fn(&Runs<'_>) -> Findings,
+}
+
+/// A scenario file that is part of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScenarioFile {
+    /// Path from the root of the repository; the crate has the same folder `scenarios`.
+    pub path: &'static str,
+    /// The TOML text.
+    pub text: &'static str,
+}
+
+/// Returns the [`ScenarioFile`](crate::reproduce::figure::ScenarioFile) at a path below
+/// `scenarios/`.
+#[macro_export]
+macro_rules! scenario_file {
+    ($path:literal) => {
+        $crate::reproduce::figure::ScenarioFile {
+            path: concat!("scenarios/", $path),
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/", $path)),
+        }
+    };
+}
+
+/// A run of a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Name of the run in the figure. Runs that differ only in their names are equal.
+    pub name: String,
+    /// The scenario file.
+    pub file: ScenarioFile,
+    /// Changes of the scenario, as after `--set`.
+    pub sets: Vec<String>,
+    /// Number of the run: runs that differ only in it have different random numbers.
+    pub number: u64,
+    /// Records beyond the series.
+    pub watch: Watch,
+}
+
+impl Run {
+    /// Returns a run of `file` without changes.
+    pub fn of(name: impl Into<String>, file: ScenarioFile) -> Self {
+        let (sets, watch) = (Vec::new(), Watch::default());
+        Self { name: name.into(), file, sets, number: 0, watch }
+    }
+
+    /// Changes a key, as after `--set`, such as `"flow.up.packet_bytes=4000"`.
+    #[must_use]
+    pub fn set(mut self, set: impl Into<String>) -> Self {
+        self.sets.push(set.into());
+        self
+    }
+
+    /// Sets the number of the run, for other random numbers.
+    #[must_use]
+    pub fn number(mut self, number: u64) -> Self {
+        self.number = number;
+        self
+    }
+
+    /// Also captures the air and analyses the capture. The run takes about three times the
+    /// processor time.
+    #[must_use]
+    pub fn capturing_air(mut self) -> Self {
+        self.watch.air = Air::Everything;
+        self
+    }
+
+    /// Also captures the air without data, for absences. The capture costs little time.
+    #[must_use]
+    pub fn capturing_absences(mut self) -> Self {
+        self.watch.air = Air::WithoutData;
+        self
+    }
+
+    /// Also records every packet of measurements, which costs memory.
+    #[must_use]
+    pub fn watching_phases(mut self) -> Self {
+        self.watch.phases = true;
+        self
+    }
+
+    /// Also records every round trip.
+    #[must_use]
+    pub fn watching_round_trips(mut self) -> Self {
+        self.watch.round_trips = true;
+        self
+    }
+}
+
+/// The results of a figure.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Findings {
+    /// The paper's values beside ours; at least one quantity.
+    pub quantities: Vec<Quantity>,
+    /// Panels of the plot, from top to bottom; at least one.
+    pub panels: Vec<Panel>,
+}
+
+/// The paper's value of a quantity.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Statement {
+    /// A number, in the unit of the quantity.
+    Value(f64),
+    /// A range: from, to.
+    Range(f64, f64),
+    /// A number seen once, in an example in the paper; not a mean.
+    Example(f64),
+    /// Paraphrase in words.
+    Text(&'static str),
+}
+
+/// Statement for a quantity that the paper leaves open.
+pub const LEFT_OPEN: Statement = Statement::Text("left open");
+
+/// Minimum share of each of two ranges that has to be in the other for them to agree.
+/// Ranges that only touch, a point in a wide range, and a wide range around a narrow
+/// one do not agree.
+pub const SHARED_MIN: f64 = 0.5;
+
+/// The band around a number that a paper states: 10 % to either side.
+pub fn stated(value: f64) -> (f64, f64) {
+    (0.9 * value, 1.1 * value)
+}
+
+/// The band around a number that a paper rounds ("around", "about", "almost"): 20 % to
+/// either side.
+pub fn about(value: f64) -> (f64, f64) {
+    (0.8 * value, 1.2 * value)
+}
+
+/// Our value of a quantity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ours {
+    /// A number; `NaN` if it could not be measured, which is in no band.
+    Value(f64),
+    /// A range: from, to.
+    Range(f64, f64),
+    /// Whether what the paper says in words is seen.
+    Shown(bool),
+}
+
+/// A quantity that the paper states.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantity {
+    /// Name of the quantity in tables.
+    pub name: String,
+    /// Unit; empty for a ratio and for [`Ours::Shown`].
+    pub unit: &'static str,
+    /// Value in the paper.
+    pub paper: Statement,
+    /// Our value.
+    pub ours: Ours,
+    /// Smallest and largest value that agree with the paper. If ours is a range: the
+    /// range of the paper, or the number of its example at both ends.
+    pub band: (f64, f64),
+    /// The reason if it fails, where it is known.
+    pub because: Option<&'static str>,
+}
+
+impl Quantity {
+    /// Returns a quantity that is a number; it passes from `band.0` to `band.1`, each
+    /// of which may be infinite.
+    pub fn value(
+        name: impl Into<String>,
+        unit: &'static str,
+        paper: Statement,
+        ours: f64,
+        band: (f64, f64),
+    ) -> Self {
+        Self { name: name.into(), unit, paper, ours: Ours::Value(ours), band, because: None }
+    }
+
+    /// Returns a quantity that is a range; it passes if at least [`SHARED_MIN`] of each
+    /// of the two ranges is in the other.
+    pub fn range(
+        name: impl Into<String>,
+        unit: &'static str,
+        paper: (f64, f64),
+        ours: (f64, f64),
+    ) -> Self {
+        Self {
+            name: name.into(),
+            unit,
+            paper: Statement::Range(paper.0, paper.1),
+            ours: Ours::Range(ours.0, ours.1),
+            band: paper,
+            because: None,
+        }
+    }
+
+    /// Returns a quantity of which the paper gives one example; it passes if that is in
+    /// `ours`, from the least to the greatest value of the same case.
+    pub fn example(
+        name: impl Into<String>,
+        unit: &'static str,
+        paper: f64,
+        ours: (f64, f64),
+    ) -> Self {
+        Self {
+            name: name.into(),
+            unit,
+            paper: Statement::Example(paper),
+            ours: Ours::Range(ours.0, ours.1),
+            band: (paper, paper),
+            because: None,
+        }
+    }
+
+    /// Returns a quantity in words; it passes if `shows`.
+    pub fn shown(name: impl Into<String>, paper: &'static str, shows: bool) -> Self {
+        Self {
+            name: name.into(),
+            unit: "",
+            paper: Statement::Text(paper),
+            ours: Ours::Shown(shows),
+            band: (f64::NEG_INFINITY, f64::INFINITY),
+            because: None,
+        }
+    }
+
+    /// Sets the reason if it fails; shown only in that case.
+    #[must_use]
+    pub fn because(mut self, why: &'static str) -> Self {
+        self.because = Some(why);
+        self
+    }
+
+    /// The verdict: pass if ours agrees with the paper, else fail.
+    pub fn verdict(&self) -> Verdict {
+        let (least, most) = self.band;
+        let passes = match self.ours {
+            Ours::Value(value) => least <= value && value <= most,
+            Ours::Range(from, to) => match self.paper {
+                Statement::Example(value) => from <= value && value <= to,
+                _ => shares_most((least, most), (from, to)),
+            },
+            Ours::Shown(shows) => shows,
+        };
+        Verdict::of(passes)
+    }
+}
+
+/// Whether at least [`SHARED_MIN`] of each range is in the other.
+fn shares_most(one: (f64, f64), other: (f64, f64)) -> bool {
+    let shared = one.1.min(other.1) - one.0.max(other.0);
+    let is_most = |(from, to): (f64, f64)| from <= to && shared >= SHARED_MIN * (to - from);
+    shared >= 0.0 && is_most(one) && is_most(other)
+}
+
+impl Findings {
+    /// The verdict on all quantities together: pass if all pass.
+    pub fn verdict(&self) -> Verdict {
+        Verdict::of(self.quantities.iter().all(|quantity| quantity.verdict() == Verdict::Pass))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(ours: f64, band: (f64, f64)) -> Verdict {
+        Quantity::value("q", "Mb/s", Statement::Value(1.0), ours, band).verdict()
+    }
+
+    #[test]
+    fn the_ends_of_a_band_belong_to_it() {
+        assert_eq!(
+            [122.0, 136.0, 150.0].map(|ours| value(ours, (122.0, 150.0))),
+            [Verdict::Pass; 3]
+        );
+        assert_eq!([121.99, 150.01].map(|ours| value(ours, (122.0, 150.0))), [Verdict::Fail; 2]);
+    }
+
+    #[test]
+    fn a_band_may_have_one_side() {
+        assert_eq!(value(1e9, (850.0, f64::INFINITY)), Verdict::Pass);
+        assert_eq!(value(849.0, (850.0, f64::INFINITY)), Verdict::Fail);
+    }
+
+    #[test]
+    fn what_was_not_measured_fails() {
+        assert_eq!(value(f64::NAN, (f64::NEG_INFINITY, f64::INFINITY)), Verdict::Fail);
+        let nothing = Quantity::range("q", "", (1.0, 2.0), (f64::NAN, f64::NAN));
+        assert_eq!(nothing.verdict(), Verdict::Fail);
+    }
+
+    #[test]
+    fn ranges_share_most_of_each() {
+        let verdict = |ours| Quantity::range("q", "packets", (350.0, 500.0), ours).verdict();
+        for agrees in [(350.0, 500.0), (300.0, 450.0), (425.0, 500.0), (300.0, 580.0)] {
+            assert_eq!(verdict(agrees), Verdict::Pass, "{agrees:?}");
+        }
+        let touches = [(300.0, 350.0), (500.0, 600.0), (470.0, 640.0)];
+        let too_narrow = [(400.0, 410.0), (425.0, 425.0)];
+        let too_wide = [(0.0, 1e6), (300.0, 620.0)];
+        let beside = [(501.0, 600.0), (10.0, 349.0), (500.0, 350.0)];
+        for differs in touches.into_iter().chain(too_narrow).chain(too_wide).chain(beside) {
+            assert_eq!(verdict(differs), Verdict::Fail, "{differs:?}");
+        }
+    }
+
+    #[test]
+    fn an_example_is_among_ours() {
+        let verdict = |ours| Quantity::example("q", "ms", 1.8, ours).verdict();
+        assert_eq!([(1.0, 3.0), (1.8, 1.8)].map(verdict), [Verdict::Pass; 2]);
+        let others = [(1.9, 3.0), (1.0, 1.7), (f64::NAN, f64::NAN)];
+        assert_eq!(others.map(verdict), [Verdict::Fail; 3]);
+    }
+
+    #[test]
+    fn a_figure_passes_if_all_of_it_does() {
+        let mut findings = Findings::default();
+        findings.quantities.push(Quantity::shown("a", "b", true));
+        assert_eq!(findings.verdict(), Verdict::Pass);
+        findings.quantities.push(Quantity::shown("c", "d", false));
+        assert_eq!(findings.verdict(), Verdict::Fail);
+    }
+}
