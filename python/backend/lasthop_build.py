@@ -38,6 +38,7 @@ def command(config_settings=None):
     arguments = maturin.get_maturin_pep517_args(config_settings)
     manifest = str(ROOT / "crates/cli/Cargo.toml")
     build = ["maturin", "build", "--bindings", "bin", "--manifest-path", manifest]
+    build += ["--features", "studies"]
     if not any(argument in ("--profile", "--release", "-r") for argument in arguments):
         build.append("--release")
     if "--compatibility" not in arguments:

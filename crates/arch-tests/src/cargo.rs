@@ -94,9 +94,15 @@ fn package(package: &Value) -> Package {
 /// except for procedural macros. Features are resolved for this package alone, as for a
 /// program without other dependencies.
 pub fn linked(package: &str) -> Vec<Linked> {
+    linked_with(package, &[])
+}
+
+/// The same with more features of `package`.
+pub fn linked_with(package: &str, features: &[&str]) -> Vec<Linked> {
     let mut command = cargo();
     command.args(["tree", "--edges", "normal,no-proc-macro", "--prefix", "none", "--no-dedupe"]);
     command.args(["--format", "{p}|{f}", "--package", package]);
+    command.arg("--features").arg(features.join(","));
     let lines: BTreeSet<String> = output(command).lines().map(str::to_owned).collect();
     lines.iter().map(|line| Linked::new(line)).collect()
 }

@@ -68,11 +68,19 @@ fn what_is_for_tests_is_built_into_tests_only() {
     }
     // Optional dependencies count where something is shipped.
     let shipped = ["lasthop-py", "lasthop-playground"].map(cargo::linked).concat();
-    for linked in cargo::linked("lasthop").iter().chain(&shipped) {
+    for linked in cargo::linked_with("lasthop", &["studies"]).iter().chain(&shipped) {
         let member = crates.iter().find(|(_, package)| package.name == linked.name);
         let wrong = member.filter(|(member, _)| is_for_tests(member));
         assert!(wrong.is_none(), "{} is shipped", linked.name);
     }
+}
+
+/// Papers take a third of a minute to compile: a default build leaves them out, packages have them.
+#[test]
+fn a_default_build_has_no_studies() {
+    let has = |linked: Vec<cargo::Linked>| linked.iter().any(|it| it.name == "lasthop-studies");
+    assert!(!has(cargo::linked("lasthop")));
+    assert!(has(cargo::linked_with("lasthop", &["studies"])));
 }
 
 #[test]

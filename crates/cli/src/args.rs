@@ -16,9 +16,12 @@ pub use franc::{Franc, FrancKey, FrancRun, FrancStats};
 #[cfg(feature = "lab")]
 pub use lab::{
     AggregationBy, Apq, ApqMeasure, ApqMethodName, ApqServe, ApqWay, Capture, Compare, Completions,
-    Doctor, Emulate, ExpectArgs, LabVerb, Manual, Medium, PLACES, Report, Reproduce, ScenarioArgs,
+    Doctor, Emulate, ExpectArgs, LabVerb, Manual, Medium, PLACES, Report, ScenarioArgs,
     ScenarioInit, ScenarioVerb, Serve, Set, Shell, Simulate, Sweep,
 };
+
+#[cfg(feature = "studies")]
+pub use lab::Reproduce;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Args, Command, CommandFactory, FromArgMatches};

@@ -25,6 +25,7 @@ mod page;
 mod perfetto;
 mod places;
 mod report;
+#[cfg(feature = "studies")]
 mod reproduce;
 pub mod scenario;
 mod serve;
@@ -44,7 +45,10 @@ pub fn run(verb: &LabVerb) -> Result<u8, Failure> {
         LabVerb::Sweep(args) => sweep::sweep(args),
         LabVerb::Emulate(args) => emulate::emulate(args),
         LabVerb::Set(args) => set::set(args).map(|()| 0),
+        #[cfg(feature = "studies")]
         LabVerb::Reproduce(args) => reproduce::reproduce(args),
+        #[cfg(not(feature = "studies"))]
+        LabVerb::Reproduce(_) => Err(without_studies()),
         LabVerb::Report(args) => page::report(args).map(|()| 0),
         LabVerb::Serve(args) => serve::serve(args),
         LabVerb::Compare(args) => compare::compare(args).map(|()| 0),
@@ -58,4 +62,12 @@ pub fn run(verb: &LabVerb) -> Result<u8, Failure> {
         LabVerb::Completions(args) => completions::completions(args).map(|()| 0),
         LabVerb::Manual(args) => manual::manual(args).map(|()| 0),
     }
+}
+
+/// The failure of a verb that this build lacks.
+#[cfg(not(feature = "studies"))]
+pub fn without_studies() -> Failure {
+    let message = "this build has no papers: install a released package, or \
+                   cargo run --release --features studies -- reproduce";
+    Failure::Message(message.into())
 }

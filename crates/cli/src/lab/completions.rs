@@ -10,6 +10,7 @@ use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::{EnvCompleter, Fish, Zsh};
 use clap_complete::{ArgValueCompleter, CompleteEnv};
 use lasthop_scenario::{Completion, complete};
+#[cfg(feature = "studies")]
 use lasthop_studies::reproduce::PAPERS;
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -92,19 +93,26 @@ pub fn nodes() -> ArgValueCompleter {
     })
 }
 
-/// Completes papers and figures.
+/// Completes papers and figures, if this build has them.
 pub fn figures() -> ArgValueCompleter {
-    ArgValueCompleter::new(|written: &OsStr| {
-        let mut names: Vec<(String, String)> = Vec::new();
-        for paper in PAPERS {
-            names.push((paper.key.into(), paper.title.into()));
-            let figures = paper.figures.iter();
-            names.extend(
-                figures.map(|it| (format!("{}/{}", paper.key, it.id), it.title.to_string())),
-            );
-        }
-        fitting(written, names)
-    })
+    ArgValueCompleter::new(|written: &OsStr| fitting(written, papers_and_figures()))
+}
+
+#[cfg(not(feature = "studies"))]
+fn papers_and_figures() -> [(&'static str, String); 0] {
+    []
+}
+
+/// The names of papers and figures, with their titles.
+#[cfg(feature = "studies")]
+fn papers_and_figures() -> Vec<(String, String)> {
+    let mut names: Vec<(String, String)> = Vec::new();
+    for paper in PAPERS {
+        names.push((paper.key.into(), paper.title.into()));
+        let figures = paper.figures.iter();
+        names.extend(figures.map(|it| (format!("{}/{}", paper.key, it.id), it.title.to_string())));
+    }
+    names
 }
 
 /// Returns the text of the scenario named on the command line; empty if none can be read.
