@@ -275,16 +275,10 @@ enum Sequel {
         duration: Duration,
         reserves_until: Instant,
     },
-    /// Sends the payload after the CTS.
-    Payload,
+    /// Sends the next frame of its exchange.
+    Frame,
     /// Begins another exchange in its transmission opportunity.
     Opportunity { edcaf: usize, end: Instant },
-    /// Sends the Trigger frame of its uplink exchange.
-    Trigger,
-    /// Sends the next frame of its sounding exchange.
-    Sounding,
-    /// Answers a Trigger frame.
-    Answer,
     /// Acknowledges the solicited PPDUs.
     MultiStationBlockAck,
 }
@@ -455,11 +449,7 @@ impl Cell {
                 config: station.clone(),
                 edcafs: [const { None }; 5],
                 exchange: None,
-                multi_user: None,
-                sounding: None,
                 soundings: None,
-                uplink: None,
-                answer: None,
                 acknowledging: Bitmap::EMPTY,
                 buffered: 0,
                 recipients: Vec::new(),

@@ -3,7 +3,7 @@
 //! [`Contention`](crate::mac::contention::Contention) determines the instants of access.
 
 use super::Cell;
-use super::content::{Content, Exchange};
+use super::content::{Content, Exchange, Single};
 use super::frames::Context;
 use super::station::{BEACON_EDCAF, Station};
 use crate::mac::contention::ContenderId;
@@ -41,7 +41,7 @@ impl Cell {
         let Station { edcafs, exchange, config, away, .. } = &self.stations[from.index()];
         let Some(access) = &edcafs[edcaf] else { return false };
         let is_busy = self.contention.is_armed(access.contender)
-            || exchange.as_ref().is_some_and(|exchange| exchange.edcaf == edcaf);
+            || exchange.as_ref().is_some_and(|exchange| exchange.edcaf() == edcaf);
         is_busy
             && !self.outbox.records
             && self.dozing.is_empty()
@@ -91,7 +91,7 @@ impl Cell {
         let Station { edcafs, exchange, .. } = &mut stations[station.index()];
         let Some(access) = &mut edcafs[edcaf] else { return false };
         if contention.is_armed(access.contender)
-            || exchange.as_ref().is_some_and(|exchange| exchange.edcaf == edcaf)
+            || exchange.as_ref().is_some_and(|exchange| exchange.edcaf() == edcaf)
             || !access.has_work()
         {
             return false;
@@ -149,7 +149,7 @@ impl Cell {
         opportunity_end: Instant,
     ) -> Option<Exchange> {
         if edcaf == BEACON_EDCAF {
-            return Some(self.build_beacon(station, opportunity_end));
+            return Some(Exchange::Single(self.build_beacon(station, opportunity_end)));
         }
         if self.has_uplink {
             return self.build_either_way(station, edcaf, opportunity_end);
@@ -169,11 +169,11 @@ impl Cell {
         stations[station.index()].build(&mut cx, air, edcaf, opportunity_end)
     }
 
-    fn build_beacon(&mut self, access_point: StationId, opportunity_end: Instant) -> Exchange {
+    fn build_beacon(&mut self, access_point: StationId, opportunity_end: Instant) -> Single {
         let rate = self.rates.lowest();
         let bss = self.bss_of(access_point);
         let psdu_bytes = self.settings.bss[bss.index()].beacon_bytes + self.announce_traffic(bss);
-        Exchange {
+        Single {
             edcaf: BEACON_EDCAF,
             peer: Address::Group,
             content: Content::Beacon,
@@ -186,7 +186,6 @@ impl Cell {
             collided: false,
             ends_service: false,
             more_data: None,
-            in_space: false,
         }
     }
 }

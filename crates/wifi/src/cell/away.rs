@@ -497,12 +497,7 @@ impl Cell {
         let due = self.pending.iter().filter(|pending| pending.station == station);
         let due = due.map(|pending| match pending.sequel {
             Sequel::Response { duration, .. } => pending.at + duration,
-            Sequel::Payload
-            | Sequel::Opportunity { .. }
-            | Sequel::Trigger
-            | Sequel::Sounding
-            | Sequel::Answer
-            | Sequel::MultiStationBlockAck => pending.at,
+            Sequel::Frame | Sequel::Opportunity { .. } | Sequel::MultiStationBlockAck => pending.at,
         });
         let speaks_until = due.max().max(self.air.transmits_until(station));
         let state = &self.stations[station.index()];

@@ -17,6 +17,7 @@
 
 use super::bss::BssFacts;
 use super::config::CellConfig;
+use super::content::Exchange;
 use super::edcaf::Work;
 use super::station::{BEACON_EDCAF, Station};
 use super::{Cell, CellError};
@@ -223,12 +224,8 @@ impl Cell {
     pub(super) fn occupies(&self, flight: &Flight) -> Option<ChannelWidth> {
         let wide = self.bandwidth.as_ref()?.stations[flight.transmitter.index()];
         let of_exchange = |station: StationId| {
-            let state = &self.stations[station.index()];
-            match (&state.exchange, &state.multi_user) {
-                (_, Some(several)) => several.rate.width(),
-                (Some(exchange), None) => exchange.rate.width(),
-                (None, None) => ChannelWidth::Mhz20,
-            }
+            let exchange = self.stations[station.index()].exchange.as_ref();
+            exchange.map_or(ChannelWidth::Mhz20, Exchange::width)
         };
         let is_duplicated = matches!(flight.rate, Rate::Ofdm(_) | Rate::ErpOfdm(_));
         Some(match (flight.carried, flight.receiver) {
@@ -237,7 +234,8 @@ impl Cell {
             }
             (Carried::Trigger, _) => of_exchange(flight.transmitter),
             (Carried::Solicitation | Carried::MultiStationBlockAck, _) => {
-                let uplink = self.stations[flight.transmitter.index()].uplink.as_deref();
+                let exchange = self.stations[flight.transmitter.index()].exchange.as_ref();
+                let uplink = exchange.and_then(Exchange::uplink);
                 uplink.map_or(wide.width_of_set, |uplink| uplink.rate.width())
             }
             (Carried::Triggered { .. }, _) => flight.rate.width(),
@@ -328,9 +326,11 @@ impl Cell {
     pub(super) fn narrow_payload(&mut self, station: StationId) {
         let width_max = self.stations[station.index()].width_max;
         let Some(mut exchange) = self.stations[station.index()].exchange.take() else { return };
-        if exchange.rate.width() > width_max {
+        if let Exchange::Single(single) = &mut exchange
+            && single.rate.width() > width_max
+        {
             let (state, mut cx) = self.at(station);
-            state.narrow(&mut cx, &mut exchange);
+            state.narrow(&mut cx, single);
         }
         self.stations[station.index()].exchange = Some(exchange);
     }
@@ -340,14 +340,8 @@ impl Cell {
     pub(super) fn stay_within(&mut self, station: StationId) {
         if self.bandwidth.is_some() {
             let state = &mut self.stations[station.index()];
-            let width = match (&state.exchange, &state.multi_user) {
-                (_, Some(several)) => several.rate.width(),
-                (Some(exchange), None) if state.sounding.is_none() && state.uplink.is_none() => {
-                    exchange.rate.width()
-                }
-                _ => return,
-            };
-            state.width_max = state.width_max.min(width);
+            let limit = state.exchange.as_ref().and_then(Exchange::width_limit);
+            state.width_max = limit.map_or(state.width_max, |width| state.width_max.min(width));
         }
     }
 }

@@ -1,10 +1,15 @@
-//! A frame exchange and its content: data, a Block Ack Request, a management frame or a beacon
-//! (IEEE 802.11-2020, 10.23.2). Lengths are in bytes, FCS included.
+//! The kinds of frame exchanges, and the content of those with one receiver: data, a Block Ack
+//! Request, a management frame or a beacon (IEEE 802.11-2020, 10.23.2). Lengths are in bytes, FCS
+//! included.
 
+use super::mu_mimo::Sounding;
+use super::multi_user::Downlink;
 use super::operating_mode::OperatingMode;
-use crate::air::Expected;
-use crate::phy::Rate;
+use super::uplink::{Answer, Answered, Uplink};
+use crate::air::{Expected, Rates};
+use crate::phy::{ChannelWidth, Rate};
 use crate::station::{Address, StationId};
+use alloc::boxed::Box;
 use lasthop_units::{Duration, Instant, SeqNo12};
 
 /// A management frame in the queue.
@@ -52,9 +57,24 @@ impl Action {
     }
 }
 
-/// A frame exchange in progress.
+/// A frame exchange in progress; a station takes part in one at a time.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Exchange {
+pub(super) enum Exchange {
+    /// One frame or A-MPDU to a station or a group.
+    Single(Single),
+    /// A PPDU to several stations, with their acknowledgements.
+    Downlink(Box<Downlink>),
+    /// Sounding of the stations' channels by an access point.
+    Sounding(Box<Sounding>),
+    /// Trigger frames of an access point, and the solicited PPDUs.
+    Uplink(Box<Uplink>),
+    /// Answer of a station to a Trigger frame.
+    Answer(Box<Answer>),
+}
+
+/// An exchange with one receiver or group.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Single {
     pub edcaf: usize,
     pub peer: Address,
     pub content: Content,
@@ -73,11 +93,9 @@ pub(super) struct Exchange {
     pub ends_service: bool,
     /// More Data bit of the frame as it leaves, during a service period.
     pub more_data: Option<bool>,
-    /// Whether it is sent with MU-MIMO; rate control ignores the outcome then.
-    pub in_space: bool,
 }
 
-/// Content of an exchange.
+/// Content of a PPDU to one receiver or group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Content {
     /// The originator's first `mpdus` pending MPDUs.
@@ -90,10 +108,134 @@ pub(super) enum Content {
     },
     Management(Management),
     Beacon,
-    /// Uplink exchange of an access point: Trigger frames, and the solicited PPDUs.
-    Uplink,
-    /// Sounding of the stations' channels by an access point.
-    Sounding,
-    /// QoS Null frames of a station that answer a Trigger frame.
-    BufferReport,
+}
+
+/// Facts of an exchange on which the next one in its transmission opportunity depends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Outline {
+    pub edcaf: usize,
+    pub peer: Address,
+    /// Rate of its first PPDU; with several stations, of the first one's data.
+    pub rate: Rate,
+    pub is_data: bool,
+    pub response: Option<Expected>,
+    /// End of the transmission opportunity; its start if the opportunity permits one exchange.
+    pub opportunity_end: Instant,
+}
+
+impl Exchange {
+    pub fn edcaf(&self) -> usize {
+        match self {
+            Self::Single(single) => single.edcaf,
+            Self::Downlink(downlink) => downlink.edcaf,
+            Self::Sounding(sounding) => sounding.edcaf,
+            Self::Uplink(uplink) => uplink.outline.edcaf,
+            Self::Answer(answer) => answer.edcaf,
+        }
+    }
+
+    /// Receiver of the current frame: of several stations the first one, or the one that receives a
+    /// Block Ack Request; the group for Trigger frames.
+    pub fn peer(&self) -> Address {
+        match self {
+            Self::Single(single) => single.peer,
+            Self::Downlink(downlink) => downlink.peer(),
+            Self::Sounding(sounding) => Address::Station(sounding.first()),
+            Self::Uplink(_) => Address::Group,
+            Self::Answer(answer) => Address::Station(answer.to),
+        }
+    }
+
+    /// Whether the station that began the exchange addresses `station` in it.
+    pub fn attends(&self, station: StationId) -> bool {
+        self.peer() == Address::Station(station)
+            || match self {
+                Self::Downlink(downlink) => downlink.has(station),
+                Self::Uplink(uplink) => uplink.has(station),
+                Self::Single(_) | Self::Sounding(_) | Self::Answer(_) => false,
+            }
+    }
+
+    /// Rate of the first response; if it is a control response, that to the current frame.
+    pub fn awaited(&self, rates: &mut Rates) -> Rate {
+        match self {
+            Self::Single(single) => single.awaited(rates),
+            Self::Downlink(downlink) => downlink.awaited(rates),
+            Self::Sounding(sounding) => rates.of(sounding.announced_at()).response,
+            Self::Uplink(uplink) => uplink.outline.response.map_or(uplink.rate, |one| one.rate),
+            Self::Answer(answer) => answer.acknowledged_at,
+        }
+    }
+
+    /// Width of the PPDUs.
+    pub fn width(&self) -> ChannelWidth {
+        match self {
+            Self::Single(single) => single.rate.width(),
+            Self::Downlink(downlink) => downlink.rate.width(),
+            Self::Sounding(sounding) => sounding.announced_at().width(),
+            Self::Uplink(uplink) => uplink.outline.rate.width(),
+            Self::Answer(answer) => answer.rate.width(),
+        }
+    }
+
+    /// Width that later PPDUs of the transmission opportunity must not exceed because of this
+    /// exchange.
+    pub fn width_limit(&self) -> Option<ChannelWidth> {
+        match self {
+            Self::Single(_) | Self::Downlink(_) | Self::Answer(_) => Some(self.width()),
+            Self::Sounding(_) | Self::Uplink(_) => None,
+        }
+    }
+
+    /// Whether data of `edcaf` to `peer` alone is on the air, or about to be.
+    pub fn is_data_to(&self, edcaf: usize, peer: Address) -> bool {
+        let is_data = match self {
+            Self::Single(single) => matches!(single.content, Content::Data { .. }),
+            Self::Answer(answer) => matches!(answer.content, Answered::Data { .. }),
+            Self::Downlink(_) | Self::Sounding(_) | Self::Uplink(_) => false,
+        };
+        is_data && self.edcaf() == edcaf && self.peer() == peer
+    }
+
+    /// The management frame that it consists of.
+    pub fn management(&self) -> Option<&Management> {
+        match self {
+            Self::Single(Single { content: Content::Management(frame), .. }) => Some(frame),
+            _ => None,
+        }
+    }
+
+    /// The frame with one receiver or group that is on the air, or about to be: also a Block Ack
+    /// Request to one of several stations.
+    pub fn frame(&mut self) -> Option<&mut Single> {
+        match self {
+            Self::Single(single) => Some(single),
+            Self::Downlink(downlink) => downlink.request(),
+            Self::Sounding(_) | Self::Uplink(_) | Self::Answer(_) => None,
+        }
+    }
+
+    pub fn downlink(&self) -> Option<&Downlink> {
+        if let Self::Downlink(downlink) = self { Some(downlink) } else { None }
+    }
+
+    pub fn uplink(&self) -> Option<&Uplink> {
+        if let Self::Uplink(uplink) = self { Some(uplink) } else { None }
+    }
+}
+
+impl Single {
+    pub fn outline(&self) -> Outline {
+        let &Self { edcaf, peer, rate, response, opportunity_end, .. } = self;
+        let is_data = matches!(self.content, Content::Data { .. });
+        Outline { edcaf, peer, rate, is_data, response, opportunity_end }
+    }
+
+    /// Rate of the awaited response.
+    pub fn awaited(&self, rates: &mut Rates) -> Rate {
+        match self.response {
+            Some(response) if !self.requesting => response.rate,
+            _ => rates.of(self.rate).response,
+        }
+    }
 }

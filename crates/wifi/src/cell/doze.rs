@@ -10,7 +10,7 @@
 
 use super::Cell;
 use super::absence::{Away, Doze, EDCAFS, Rhythm};
-use super::content::{Action, Exchange};
+use super::content::{Action, Single};
 use super::edcaf::Gate;
 use crate::air::Flight;
 use crate::mac::block_ack::Bitmap;
@@ -189,7 +189,7 @@ impl Cell {
     }
 
     /// Delivers a beacon that was sent, with its TIM, to the stations that listen.
-    pub(super) fn hear_beacon(&mut self, flight: &Flight, exchange: &Exchange) {
+    pub(super) fn hear_beacon(&mut self, flight: &Flight, exchange: &Single) {
         let bss = self.bss_of(flight.transmitter);
         for index in 0..self.stations.len() {
             if self.stations[index].away.is_none() || self.stations[index].config.bss != bss {

@@ -1,7 +1,7 @@
 //! A frame exchange from gaining the channel to its end: RTS and CTS, payload, response or timeout,
 //! and the following exchange (IEEE 802.11-2020, 10.3.2.9 to 10.3.2.13, 10.23.2).
 
-use super::content::{Action, Content, Exchange, Management};
+use super::content::{Action, Content, Exchange, Management, Outline, Single};
 use super::station::BEACON_EDCAF;
 use super::{Cell, Pending, Sequel, StationConfig};
 use crate::air::{Carried, Flight, Overlaps, Reduction, alone};
@@ -40,67 +40,75 @@ impl Cell {
     }
 
     fn launch(&mut self, station: StationId, exchange: Exchange) {
-        let now = self.now;
-        let sifs = self.settings.timing.sifs;
-        let response = exchange.response.map_or(Duration::ZERO, |r| sifs + r.duration);
-        let contender = self.access(station, exchange.edcaf).contender;
+        let contender = self.access(station, exchange.edcaf()).contender;
         self.contention.disarm(contender);
-        if exchange.requesting {
-            let Address::Station(_) = exchange.peer else { unreachable!("groups send no CTS") };
-            let facts = self.rates.of(exchange.rate);
-            let (rate, clear) = (facts.response, facts.ack);
-            let psdu_bytes = alone(rate, sizes::RTS);
-            let duration = self.rates.ppdu_duration(rate, psdu_bytes);
-            let reserves_until =
-                now + duration + sifs + clear + sifs + exchange.duration + response;
-            let peer = exchange.peer;
-            let state = &mut self.stations[station.index()];
-            state.link_stats(peer).rts += 1;
-            state.exchange = Some(exchange);
-            self.transmit(Flight {
-                transmitter: station,
-                receiver: peer,
-                start: now,
-                end: now + duration,
-                rate,
-                psdu_bytes,
-                reserves_until,
-                carried: Carried::Rts,
-                overlaps: Overlaps::NONE,
-                reduction: Reduction::NONE,
-            });
+        let is_requesting = matches!(&exchange, Exchange::Single(single) if single.requesting);
+        self.stations[station.index()].exchange = Some(exchange);
+        if is_requesting {
+            self.request_to_send(station);
         } else {
-            self.stations[station.index()].exchange = Some(exchange);
-            self.send_payload(station);
+            self.send_frame(station);
         }
         self.stay_within(station);
         self.contention.hold(station, Instant::MAX);
     }
 
-    /// Puts the payload of the station's exchange on the air.
-    fn send_payload(&mut self, station: StationId) {
+    /// Puts the RTS that precedes the station's frame on the air.
+    fn request_to_send(&mut self, station: StationId) {
         let now = self.now;
         let sifs = self.settings.timing.sifs;
-        let state = &mut self.stations[station.index()];
-        if state.multi_user.as_ref().is_some_and(|several| several.sends_itself()) {
-            return self.send_to_several(station);
+        let Self { stations, rates, .. } = self;
+        let state = &mut stations[station.index()];
+        let Some(Exchange::Single(single)) = &state.exchange else { return };
+        let Address::Station(_) = single.peer else { unreachable!("groups send no CTS") };
+        let peer = single.peer;
+        let response = single.response.map_or(Duration::ZERO, |r| sifs + r.duration);
+        let facts = rates.of(single.rate);
+        let (rate, clear) = (facts.response, facts.ack);
+        let psdu_bytes = alone(rate, sizes::RTS);
+        let duration = rates.ppdu_duration(rate, psdu_bytes);
+        let reserves_until = now + duration + sifs + clear + sifs + single.duration + response;
+        state.link_stats(peer).rts += 1;
+        self.transmit(Flight {
+            transmitter: station,
+            receiver: peer,
+            start: now,
+            end: now + duration,
+            rate,
+            psdu_bytes,
+            reserves_until,
+            carried: Carried::Rts,
+            overlaps: Overlaps::NONE,
+            reduction: Reduction::NONE,
+        });
+    }
+
+    /// Puts the next frame of the station's exchange on the air.
+    fn send_frame(&mut self, station: StationId) {
+        match &self.stations[station.index()].exchange {
+            Some(Exchange::Single(_)) => self.send_payload(station),
+            Some(Exchange::Downlink(_)) => self.send_to_several(station),
+            Some(Exchange::Sounding(_)) => self.send_sounding(station),
+            Some(Exchange::Uplink(_)) => self.send_trigger(station),
+            Some(Exchange::Answer(_)) => self.send_answer(station),
+            None => unreachable!("a frame belongs to an exchange"),
         }
+    }
+
+    /// Puts the payload of the station's exchange with one receiver on the air.
+    fn send_payload(&mut self, station: StationId) {
+        let now = self.now;
         if self.has_uplink {
             self.stamp_buffered(station);
         }
-        if !self.services.is_empty()
-            && let Some(mut exchange) = self.stations[station.index()].exchange.take()
-        {
-            exchange.more_data = self.more_data_left(station, &exchange);
-            exchange.ends_service = self.ends_service(station, &exchange);
-            self.stations[station.index()].exchange = Some(exchange);
+        if !self.services.is_empty() {
+            self.mark_service(station);
         }
         let state = &mut self.stations[station.index()];
-        let exchange = state.exchange.as_mut().expect("a payload belongs to an exchange");
-        exchange.requesting = false;
-        let &mut Exchange { edcaf, peer, content, rate, psdu_bytes, duration, response, .. } =
-            exchange;
-        let end = now + duration;
+        let Some(Exchange::Single(single)) = &mut state.exchange else { return };
+        single.requesting = false;
+        let &mut Single { edcaf, peer, content, rate, psdu_bytes, duration, .. } = single;
+        let flight = single.flight(station, now, self.settings.timing.sifs);
         match content {
             Content::Data { mpdus, .. } => {
                 let access = state.edcafs[edcaf].as_mut().expect("it sends");
@@ -118,9 +126,6 @@ impl Cell {
             }
             Content::BlockAckRequest { .. } => state.link_stats(peer).block_ack_requests += 1,
             Content::Beacon => state.stats.beacons += 1,
-            Content::Uplink => return self.send_trigger(station),
-            Content::Sounding => return self.send_sounding(station),
-            Content::BufferReport => unreachable!("it only answers Trigger frames"),
             Content::Management(frame) => match frame.action {
                 Action::Null { .. } => state.stats.nulls += 1,
                 Action::PsPoll => state.stats.ps_polls += 1,
@@ -128,23 +133,24 @@ impl Cell {
                 _ => {}
             },
         }
-        self.transmit(Flight {
-            transmitter: station,
-            receiver: peer,
-            start: now,
-            end,
-            rate,
-            psdu_bytes,
-            reserves_until: end + response.map_or(Duration::ZERO, |r| sifs + r.duration),
-            carried: Carried::Payload,
-            overlaps: Overlaps::NONE,
-            reduction: Reduction::NONE,
-        });
+        let end = flight.end;
+        self.transmit(flight);
         if let (Content::Data { mpdus, aggregated: true }, Address::Station(receiver)) =
             (content, peer)
         {
             self.begin_arrival((station, receiver), edcaf, mpdus, (rate, psdu_bytes, end));
         }
+    }
+
+    /// Sets the bits of a frame of an access point that concern its receiver's service period.
+    fn mark_service(&mut self, station: StationId) {
+        let Some(Exchange::Single(mut single)) = self.stations[station.index()].exchange.take()
+        else {
+            return;
+        };
+        single.more_data = self.more_data_left(station, &single);
+        single.ends_service = self.ends_service(station, &single);
+        self.stations[station.index()].exchange = Some(Exchange::Single(single));
     }
 
     #[inline]
@@ -177,20 +183,20 @@ impl Cell {
                         reduction: Reduction::NONE,
                     });
                 }
-                Sequel::Payload => self.send_payload(station),
-                Sequel::Trigger => self.send_trigger(station),
-                Sequel::Sounding => self.send_sounding(station),
-                Sequel::Answer => self.send_answer(station),
+                Sequel::Frame => self.send_frame(station),
                 Sequel::MultiStationBlockAck => self.send_multi_station_block_ack(station),
                 Sequel::Opportunity { edcaf, end } => match self.build(station, edcaf, end) {
                     // The rate that was chosen is too slow, or another peer's: later.
-                    Some(exchange) if !self.is_within(station, &exchange) => {
-                        self.edcaf(station, edcaf).keep_turn(exchange.peer);
+                    Some(exchange) if !self.is_within(&exchange) => {
+                        self.edcaf(station, edcaf).keep_turn(exchange.peer());
                         self.end_opportunity(station, edcaf);
                     }
-                    // RTS and CTS protect the opportunity at its start.
-                    Some(exchange) => {
-                        self.launch(station, Exchange { requesting: false, ..exchange });
+                    Some(mut exchange) => {
+                        if let Exchange::Single(single) = &mut exchange {
+                            // RTS and CTS protect the opportunity at its start.
+                            single.requesting = false;
+                        }
+                        self.launch(station, exchange);
                     }
                     None => {
                         self.end_opportunity(station, edcaf);
@@ -216,30 +222,31 @@ impl Cell {
     pub(super) fn start_response_timeout(&mut self, station: StationId) {
         let exchange = self.stations[station.index()].exchange.as_ref();
         let exchange = exchange.expect("it just sent a frame that asks for a response");
-        let rate = match exchange.response {
-            Some(response) if !exchange.requesting => response.rate,
-            _ => {
-                let rate = exchange.rate;
-                self.rates.of(rate).response
-            }
-        };
+        let rate = exchange.awaited(&mut self.rates);
         let wait = self.settings.timing.response_timeout(rate);
         self.timeouts.push((self.now + wait, station));
     }
 
     /// Completes a successful exchange; bit n of `acked` is MPDU n.
     pub(super) fn exchange_succeeded(&mut self, station: StationId, acked: &Bitmap) {
-        if self.stations[station.index()].multi_user.is_some() {
-            return self.one_of_several_answered(station, Some(acked));
-        }
-        let Some(exchange) = self.stations[station.index()].exchange.take() else { return };
+        let exchange = match self.stations[station.index()].exchange.take() {
+            Some(Exchange::Single(single)) => single,
+            other => {
+                let is_several = matches!(other, Some(Exchange::Downlink(_)));
+                self.stations[station.index()].exchange = other;
+                if is_several {
+                    self.one_of_several_answered(station, Some(acked));
+                }
+                return;
+            }
+        };
         let (state, mut cx) = self.at(station);
         let settled = state.answered(&mut cx, &exchange, acked);
-        let Exchange { content, edcaf, peer, .. } = exchange;
+        let Single { content, edcaf, peer, .. } = exchange;
         if self.has_services {
             self.served(&exchange, true, settled);
         }
-        self.exchange_over(station, exchange, true);
+        self.exchange_over(station, &exchange.outline(), true);
         match content {
             Content::Management(frame) => {
                 self.edcaf(station, edcaf).absent.exchanged(peer, true);
@@ -258,14 +265,22 @@ impl Cell {
 
     /// Completes an exchange without a response.
     pub(super) fn exchange_failed(&mut self, station: StationId) {
-        if self.stations[station.index()].multi_user.is_some() {
-            return self.one_of_several_answered(station, None);
-        } else if self.stations[station.index()].sounding.is_some() {
-            return self.sounding_unanswered(station);
-        } else if self.has_uplink && self.uplink_failed(station) {
-            return;
+        match &self.stations[station.index()].exchange {
+            Some(Exchange::Single(_)) => self.single_failed(station),
+            Some(Exchange::Downlink(_)) => self.one_of_several_answered(station, None),
+            Some(Exchange::Sounding(_)) => self.sounding_unanswered(station),
+            Some(Exchange::Uplink(_)) => self.uplink_unanswered(station),
+            Some(Exchange::Answer(_)) => self.answer_over(station, None),
+            None => {}
         }
-        let Some(exchange) = self.stations[station.index()].exchange.take() else { return };
+    }
+
+    /// Completes an exchange with one receiver without a response.
+    fn single_failed(&mut self, station: StationId) {
+        let Some(Exchange::Single(exchange)) = self.stations[station.index()].exchange.take()
+        else {
+            return;
+        };
         let (state, mut cx) = self.at(station);
         let settled = state.unanswered(&mut cx, &exchange);
         let (content, edcaf) = (exchange.content, exchange.edcaf);
@@ -299,7 +314,7 @@ impl Cell {
             }
         }
         self.access(station, exchange.edcaf).backoff.widen();
-        self.exchange_over(station, exchange, false);
+        self.exchange_over(station, &exchange.outline(), false);
         if let Some(action) = about_absence {
             self.absence_settled(station, action, false);
             if let (Action::EndOfServicePeriod, Content::Management(frame)) = (action, content) {
@@ -315,7 +330,7 @@ impl Cell {
     }
 
     /// Continues within the transmission opportunity, or contends anew.
-    pub(super) fn exchange_over(&mut self, station: StationId, exchange: Exchange, success: bool) {
+    pub(super) fn exchange_over(&mut self, station: StationId, exchange: &Outline, success: bool) {
         let now = self.now;
         let edcaf = exchange.edcaf;
         let sifs = self.settings.timing.sifs;
@@ -323,7 +338,7 @@ impl Cell {
         if success && edcaf != BEACON_EDCAF && now + sifs < exchange.opportunity_end {
             let access = self.access(station, edcaf);
             access.contends_since = now;
-            if access.has_work() && self.fits(station, &exchange) {
+            if access.has_work() && self.fits(station, exchange) {
                 self.follow(station, Sequel::Opportunity { edcaf, end: exchange.opportunity_end });
                 return;
             }
@@ -350,7 +365,7 @@ impl Cell {
     }
 
     /// Estimates whether another exchange like the last one fits into the opportunity.
-    fn fits(&mut self, station: StationId, last: &Exchange) -> bool {
+    fn fits(&mut self, station: StationId, last: &Outline) -> bool {
         let sifs = self.settings.timing.sifs;
         let access = self.edcaf(station, last.edcaf);
         let peer = last.peer;
@@ -363,11 +378,11 @@ impl Cell {
         });
         let bytes = bytes.unwrap_or(sizes::ADDBA);
         // What comes behind a Block Ack Request or a management frame is sent faster than that.
-        let rate = match last.content {
-            Content::Data { .. } => last.rate,
-            _ => originator
-                .and_then(|one| one.rate_control.as_ref())
-                .map_or(last.rate, RateControl::main_rate),
+        let rate = if last.is_data {
+            last.rate
+        } else {
+            let control = originator.and_then(|one| one.rate_control.as_ref());
+            control.map_or(last.rate, RateControl::main_rate)
         };
         let payload = self.rates.padded_ppdu_duration(rate, bytes, padding);
         let response = last.response.map_or(Duration::ZERO, |r| sifs + r.duration);
@@ -376,12 +391,12 @@ impl Cell {
 
     /// Whether an exchange that was built ends within its transmission opportunity, if it starts
     /// now. PPDUs for several stations are built within that limit already.
-    fn is_within(&self, station: StationId, exchange: &Exchange) -> bool {
+    fn is_within(&self, exchange: &Exchange) -> bool {
+        let Exchange::Single(single) = exchange else { return true };
         let sifs = self.settings.timing.sifs;
-        let response = exchange.response.map_or(Duration::ZERO, |r| sifs + r.duration);
-        !matches!(exchange.content, Content::Data { .. } | Content::BlockAckRequest { .. })
-            || self.stations[station.index()].multi_user.is_some()
-            || self.now + exchange.duration + response <= exchange.opportunity_end
+        let response = single.response.map_or(Duration::ZERO, |r| sifs + r.duration);
+        !matches!(single.content, Content::Data { .. } | Content::BlockAckRequest { .. })
+            || self.now + single.duration + response <= single.opportunity_end
     }
 
     /// Records at the originator that its ADDBA Request was accepted.
@@ -470,5 +485,24 @@ impl Cell {
         }
         self.lift_mu_edca(recipient, edcaf);
         self.arm(recipient, edcaf);
+    }
+}
+
+impl Single {
+    /// The PPDU of `station` with the payload.
+    pub(super) fn flight(&self, station: StationId, now: Instant, sifs: Duration) -> Flight {
+        let end = now + self.duration;
+        Flight {
+            transmitter: station,
+            receiver: self.peer,
+            start: now,
+            end,
+            rate: self.rate,
+            psdu_bytes: self.psdu_bytes,
+            reserves_until: end + self.response.map_or(Duration::ZERO, |r| sifs + r.duration),
+            carried: Carried::Payload,
+            overlaps: Overlaps::NONE,
+            reduction: Reduction::NONE,
+        }
     }
 }

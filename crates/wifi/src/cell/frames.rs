@@ -5,7 +5,7 @@
 //! (`exchange`), and its outcome (`settle`).
 
 use super::absence::Away;
-use super::content::{Action, Content, Exchange, Management};
+use super::content::{Action, Content, Exchange, Management, Single};
 use super::edcaf::{Edcaf, Gate, Work};
 use super::outbox::Outbox;
 use super::service::ServicePeriod;
@@ -106,10 +106,12 @@ impl Station {
                 Work::Management(index) => {
                     let frame = self.edcaf(edcaf).management.remove(index);
                     let frame = frame.expect("next_work saw it");
-                    return Some(self.build_management(cx, edcaf, frame, opportunity_end));
+                    let frame = self.build_management(cx, edcaf, frame, opportunity_end);
+                    return Some(Exchange::Single(frame));
                 }
                 Work::BlockAckRequest(peer) => {
-                    return Some(self.build_request(cx, edcaf, peer, opportunity_end));
+                    let request = self.build_request(cx, edcaf, peer, opportunity_end);
+                    return Some(Exchange::Single(request));
                 }
                 Work::Data(peer) => {
                     if self.config.ofdma.is_some() || self.config.mu_mimo.is_some() {
@@ -118,9 +120,9 @@ impl Station {
                             return several;
                         }
                     }
-                    let exchange = self.build_data(cx, air, edcaf, peer, opportunity_end);
-                    if exchange.is_some() {
-                        return exchange;
+                    let data = self.build_data(cx, air, edcaf, peer, opportunity_end);
+                    if data.is_some() {
+                        return data.map(Exchange::Single);
                     }
                 }
             }
@@ -141,7 +143,8 @@ impl Station {
             return None;
         }
         if let Some(peer) = self.edcaf(edcaf).request_passed_over() {
-            return Some(self.build_request(cx, edcaf, peer, opportunity_end));
+            let request = self.build_request(cx, edcaf, peer, opportunity_end);
+            return Some(Exchange::Single(request));
         }
         match self.build_spatial(cx, air, edcaf, peer, opportunity_end) {
             None => self.build_multi_user(cx, air, edcaf, peer, opportunity_end),
@@ -155,7 +158,7 @@ impl Station {
         edcaf: usize,
         frame: Management,
         opportunity_end: Instant,
-    ) -> Exchange {
+    ) -> Single {
         let rate = self.management_rate(cx, edcaf, frame.peer);
         let bss = &cx.settings.bss[self.config.bss.index()];
         let psdu_bytes = match frame.action {
@@ -177,7 +180,7 @@ impl Station {
         };
         let requesting = matches!(frame.action, Action::Null { .. })
             && self.away.as_ref().is_some_and(|away| away.asks_before_null(frame.attempts));
-        Exchange {
+        Single {
             edcaf,
             peer,
             content: Content::Management(frame),
@@ -190,7 +193,6 @@ impl Station {
             collided: false,
             ends_service: frame.action == Action::EndOfServicePeriod,
             more_data: None,
-            in_space: false,
         }
     }
 
@@ -215,7 +217,7 @@ impl Station {
         edcaf: usize,
         peer: Address,
         opportunity_end: Instant,
-    ) -> Exchange {
+    ) -> Single {
         let index = self.originator(cx.settings, edcaf, peer);
         let originator = &mut self.edcaf(edcaf).originators[index];
         let (start, window) = (originator.window_start(), originator.agreement.window());
@@ -224,7 +226,7 @@ impl Station {
         let data_rate = data_rate.unwrap_or(cx.settings.group_rate);
         let rate = cx.rates.of(data_rate).response;
         let psdu_bytes = alone(rate, sizes::BLOCK_ACK_REQUEST);
-        Exchange {
+        Single {
             edcaf,
             peer,
             content: Content::BlockAckRequest { start },
@@ -237,7 +239,6 @@ impl Station {
             collided: false,
             ends_service: false,
             more_data: None,
-            in_space: false,
         }
     }
 
@@ -248,7 +249,7 @@ impl Station {
         edcaf: usize,
         peer: Address,
         opportunity_end: Instant,
-    ) -> Option<Exchange> {
+    ) -> Option<Single> {
         let now = cx.now;
         let index = self.originator(cx.settings, edcaf, peer);
         let mut mpdus_max = self.mpdus_for(cx, edcaf, peer);
@@ -341,7 +342,7 @@ impl Station {
             Address::Station(_) => Some(cx.rates.response(rate, agreed.filter(|_| aggregated))),
         };
         let padding = self.edcaf(edcaf).originators[index].shared.packet_padding;
-        Some(Exchange {
+        Some(Single {
             edcaf,
             peer,
             content: Content::Data { mpdus, aggregated },
@@ -354,13 +355,12 @@ impl Station {
             collided: false,
             ends_service: false,
             more_data: None,
-            in_space: false,
         })
     }
 
     /// Narrows an exchange that was built and not sent to the permitted width. The exchange keeps
     /// the MPDUs that fit into the same duration, at least one.
-    pub fn narrow(&mut self, cx: &mut Context<'_>, exchange: &mut Exchange) {
+    pub fn narrow(&mut self, cx: &mut Context<'_>, exchange: &mut Single) {
         let Content::Data { mpdus, .. } = exchange.content else { return };
         let rate = exchange.rate.narrowed(self.width_max);
         let spacing_bytes = spacing_bytes(rate, self.config.aggregation.mpdu_start_spacing);
@@ -409,9 +409,8 @@ impl Station {
             return;
         }
         let index = self.originator(cx.settings, edcaf, peer);
-        let is_on_air = self.exchange.as_ref().is_some_and(|e| {
-            e.edcaf == edcaf && e.peer == peer && matches!(e.content, Content::Data { .. })
-        });
+        let exchange = self.exchange.as_ref();
+        let is_on_air = exchange.is_some_and(|exchange| exchange.is_data_to(edcaf, peer));
         loop {
             let originator = &self.edcaf(edcaf).originators[index];
             let built = originator.number_built() + usize::from(is_on_air);

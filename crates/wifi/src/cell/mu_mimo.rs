@@ -24,10 +24,11 @@ mod record;
 
 use super::CellError;
 use super::config::{Role, StationConfig};
+use super::content::Outline;
 use super::multi_user::OfdmaAcknowledgement;
 use crate::mac::sizes;
 use crate::phy::{Codebook, Feedback, HeGuardInterval, Rate, Ru, SpatialShare, VHT_MU_USERS_MAX};
-use crate::station::StationId;
+use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_units::{Db, Duration, Instant};
 
@@ -185,10 +186,11 @@ impl Soundings {
     }
 }
 
-/// A sounding exchange. The [`Exchange`](super::content::Exchange) of its station has its access
-/// category.
+/// A sounding exchange.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sounding {
+    pub edcaf: usize,
+    opportunity_end: Instant,
     pub step: Step,
     /// Rate, length and duration of the NDP Announcement.
     announcement: (Rate, u32, Duration),
@@ -242,9 +244,34 @@ struct Sounded {
     poll: (Rate, Duration),
     /// Whether it decoded the NDP Announcement.
     is_announced: bool,
+    /// Whether it decoded the frame that asks for its report.
+    is_asked: bool,
     /// SNR of the NDP, if it measured it.
     measured: Option<Db>,
     is_reported: bool,
+}
+
+impl Sounding {
+    /// The station that is asked for its report first.
+    pub fn first(&self) -> StationId {
+        self.users[0].station
+    }
+
+    /// Rate of the NDP Announcement.
+    pub fn announced_at(&self) -> Rate {
+        self.announcement.0
+    }
+
+    fn outline(&self) -> Outline {
+        Outline {
+            edcaf: self.edcaf,
+            peer: Address::Station(self.first()),
+            rate: self.announced_at(),
+            is_data: false,
+            response: None,
+            opportunity_end: self.opportunity_end,
+        }
+    }
 }
 
 /// Checks the MU-MIMO configuration of a station.

@@ -14,10 +14,11 @@ mod build;
 mod exchange;
 mod record;
 
-use super::content::Exchange;
+use super::content::{Outline, Single};
 use super::mu_mimo::Beam;
+use super::settle::Sent;
 use super::uplink::UplinkConfig;
-use crate::air::{Expected, Subframes};
+use crate::air::{Expected, Rates, Subframes};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
 use crate::phy::{
@@ -58,10 +59,13 @@ pub enum OfdmaAcknowledgement {
     Aggregated,
 }
 
-/// An exchange with several stations. The [`Exchange`] of its station is that with the first of
-/// them, or with the one that receives a Block Ack Request.
+/// An exchange with several stations.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct MultiUser {
+pub(super) struct Downlink {
+    pub edcaf: usize,
+    /// The station of user 0.
+    pub first: StationId,
+    pub opportunity_end: Instant,
     pub acknowledgement: OfdmaAcknowledgement,
     pub phase: Phase,
     /// Duration of the HE MU PPDU's preamble, to the end of the HE-LTFs.
@@ -81,14 +85,16 @@ pub(super) struct MultiUser {
 }
 
 /// Next frame of the access point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Phase {
     /// The HE MU PPDU.
     Data,
     /// The Trigger frame after it.
     Trigger,
-    /// A Block Ack Request to this user; the PPDU itself asks user 0.
-    Requests(usize),
+    /// None: user 0, which the PPDU itself asked, answers.
+    First,
+    /// A Block Ack Request to this user.
+    Request(usize, Single),
 }
 
 /// Trigger-based PPDUs with Block Acks, and the Trigger frame.
@@ -106,9 +112,16 @@ pub(super) struct Triggered {
 /// One user of the PPDU.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct User {
-    /// The user's exchange as if it were alone: peer, MPDUs, the rate from rate control, response.
-    pub exchange: Exchange,
+    pub station: StationId,
+    /// Number of the originator's first pending MPDUs.
     pub mpdus: usize,
+    /// Rate from rate control, for this user alone.
+    pub rate: Rate,
+    pub psdu_bytes: u32,
+    /// Its Block Ack.
+    pub response: Expected,
+    /// Whether the PPDU overlapped with another one at the station.
+    pub collided: bool,
     /// The user's resource unit; none in a VHT MU PPDU.
     pub ru: Option<Ru>,
     /// The resource unit of its answer to a Trigger frame.
@@ -128,10 +141,48 @@ pub(super) struct User {
     pub acked: Option<Bitmap>,
 }
 
-impl MultiUser {
-    /// Whether the next frame is for all users, not for one.
-    pub fn sends_itself(&self) -> bool {
-        matches!(self.phase, Phase::Data | Phase::Trigger)
+impl Downlink {
+    /// Receiver of the Block Ack Request, or the first user.
+    pub fn peer(&self) -> Address {
+        match &self.phase {
+            Phase::Request(_, request) => request.peer,
+            Phase::Data | Phase::Trigger | Phase::First => Address::Station(self.first),
+        }
+    }
+
+    /// The Block Ack Request that is on the air or about to be.
+    pub fn request(&mut self) -> Option<&mut Single> {
+        if let Phase::Request(_, request) = &mut self.phase { Some(request) } else { None }
+    }
+
+    /// Rate of the awaited response.
+    pub fn awaited(&self, rates: &mut Rates) -> Rate {
+        match &self.phase {
+            Phase::Request(_, request) => request.awaited(rates),
+            Phase::Data | Phase::Trigger | Phase::First => self.users[0].response.rate,
+        }
+    }
+
+    pub fn outline(&self) -> Outline {
+        let &Self { edcaf, opportunity_end, .. } = self;
+        let &User { rate, response, .. } = &self.users[0];
+        let (peer, response) = (Address::Station(self.first), Some(response));
+        Outline { edcaf, peer, rate, is_data: true, response, opportunity_end }
+    }
+
+    /// The MPDUs of a user.
+    fn sent(&self, user: &User) -> Sent {
+        Sent {
+            edcaf: self.edcaf,
+            peer: user.peer(),
+            mpdus: user.mpdus,
+            aggregated: true,
+            rate: user.rate,
+            duration: self.duration,
+            requesting: false,
+            collided: user.collided,
+            in_space: user.beam.is_some(),
+        }
     }
 
     /// Whether a station takes part.
@@ -141,26 +192,18 @@ impl MultiUser {
 
     /// Index of a station among the users.
     pub fn place(&self, station: StationId) -> Option<usize> {
-        self.users.iter().position(|user| user.exchange.peer == Address::Station(station))
+        self.users.iter().position(|user| user.station == station)
     }
 }
 
 impl User {
-    pub fn station(&self) -> StationId {
-        match self.exchange.peer {
-            Address::Station(station) => station,
-            Address::Group => unreachable!("a group has no resource unit"),
-        }
+    pub fn peer(&self) -> Address {
+        Address::Station(self.station)
     }
 
     /// The SNR of the user's streams when the link has `snr`.
     pub fn snr(&self, snr: Db) -> Db {
         self.beam.map_or(snr, |beam| beam.sinr(snr))
-    }
-
-    /// Rate and duration of its Block Ack.
-    pub fn response(&self) -> Expected {
-        self.exchange.response.expect("each is asked for a Block Ack")
     }
 
     /// The subframes of a PPDU that begins at `start`.

@@ -2,8 +2,8 @@
 //! 802.11-2020, 10.3.2, 10.25.6).
 
 use super::arrival::Arrival;
-use super::content::{Action, Content, Exchange, Management};
-use super::multi_user::MultiUser;
+use super::content::{Action, Content, Exchange, Management, Single};
+use super::multi_user::Downlink;
 use super::outbox::Outbox;
 use super::recipient::{Arrived, Fate, release};
 use super::station::Station;
@@ -111,7 +111,7 @@ impl Cell {
                         if self.bandwidth.is_some() {
                             self.narrow_payload(receiver);
                         }
-                        self.follow(receiver, Sequel::Payload);
+                        self.follow(receiver, Sequel::Frame);
                     }
                     Carried::Ack if decoded => self.exchange_succeeded(receiver, &Bitmap::FIRST),
                     Carried::BlockAck if decoded => {
@@ -171,7 +171,7 @@ impl Cell {
         &mut self,
         flight: &Flight,
         receiver: StationId,
-        exchange: &Exchange,
+        exchange: &Single,
         mpdus: &VecDeque<Mpdu>,
     ) -> Option<Bitmap> {
         let snr = self.receive_header(flight, receiver)?;
@@ -216,11 +216,12 @@ impl Cell {
 
     fn receive_payload(&mut self, flight: &Flight, receiver: StationId) {
         let sender = flight.transmitter;
-        let exchange = self.stations[sender.index()].exchange.take();
-        let mut exchange = exchange.expect("a payload belongs to an exchange");
+        let mut taken = self.stations[sender.index()].exchange.take();
+        let exchange = taken.as_mut().and_then(Exchange::frame);
+        let exchange = exchange.expect("a payload belongs to an exchange");
         let mut pending = self.take_pending(sender, exchange.edcaf, exchange.peer);
         let arrived = self.end_arrival(flight, &mut pending);
-        let decoded = arrived.unwrap_or_else(|| self.decode(flight, receiver, &exchange, &pending));
+        let decoded = arrived.unwrap_or_else(|| self.decode(flight, receiver, exchange, &pending));
         let has_header = decoded.is_some();
         let mut decoded = decoded.unwrap_or(Bitmap::EMPTY);
         if let Content::Management(Management { action: Action::Null { power_management }, .. }) =
@@ -231,17 +232,17 @@ impl Cell {
         }
         exchange.collided = self.air.is_disturbed(flight, receiver);
         if self.outbox.records {
-            self.record_payload(flight, &exchange, &decoded, &pending);
+            self.record_payload(flight, exchange, &decoded, &pending);
         }
         if !self.promiscuous.is_empty() {
-            self.overhear_packets(flight, receiver, &exchange, &pending);
+            self.overhear_packets(flight, receiver, exchange, &pending);
         }
         let answered = !decoded.is_empty();
         if answered {
             match exchange.content {
                 Content::Data { mpdus, .. } => {
                     if arrived.is_none() {
-                        let taken = Taken::together(&exchange, mpdus, &decoded);
+                        let taken = Taken::together(exchange, mpdus, &decoded);
                         self.take_in(flight, receiver, &mut pending, taken);
                     }
                     if self.has_uplink {
@@ -249,14 +250,17 @@ impl Cell {
                         let of = (mpdus, &decoded, &pending);
                         self.hear_backlog((sender, receiver), exchange.edcaf, buffered, of);
                     }
-                    decoded =
-                        self.acknowledges((sender, receiver), &exchange, decoded, mpdus, &pending);
+                    if exchange.response.is_some_and(|response| response.block_ack) {
+                        let pair = (sender, receiver);
+                        let edcaf = exchange.edcaf;
+                        decoded = self.acknowledges(pair, edcaf, decoded, mpdus, &pending);
+                    }
                 }
                 Content::BlockAckRequest { start } => {
                     self.take_request(receiver, sender, exchange.edcaf, start);
                     let all = pending.len().min(Bitmap::BITS);
-                    decoded =
-                        self.acknowledges((sender, receiver), &exchange, decoded, all, &pending);
+                    let pair = (sender, receiver);
+                    decoded = self.acknowledges(pair, exchange.edcaf, decoded, all, &pending);
                 }
                 Content::Management(frame) => match frame.action {
                     Action::AddbaRequest { start, .. } => {
@@ -274,7 +278,7 @@ impl Cell {
                     Action::OperatingMode(mode) => self.take_mode(receiver, sender, mode),
                     Action::ProbeRequest | Action::ProbeResponse | Action::EndOfServicePeriod => {}
                 },
-                Content::Beacon | Content::Uplink | Content::Sounding | Content::BufferReport => {}
+                Content::Beacon => {}
             }
             if self.has_services && self.has_service_periods(sender) {
                 if matches!(exchange.content, Content::Data { .. }) {
@@ -309,11 +313,7 @@ impl Cell {
                         !frame.action.is_about_absence()
                             || frame.action == Action::EndOfServicePeriod
                     }),
-                    Content::BlockAckRequest { .. }
-                    | Content::Beacon
-                    | Content::Uplink
-                    | Content::Sounding
-                    | Content::BufferReport => None,
+                    Content::BlockAckRequest { .. } | Content::Beacon => None,
                 };
                 if let Some(more) = more {
                     let edcaf = exchange.edcaf;
@@ -337,11 +337,11 @@ impl Cell {
                 flight,
                 receiver,
                 &mut pending,
-                Taken::together(&exchange, mpdus, &decoded),
+                Taken::together(exchange, mpdus, &decoded),
             );
         }
         self.return_pending(sender, exchange.edcaf, exchange.peer, pending);
-        self.stations[sender.index()].exchange = Some(exchange);
+        self.stations[sender.index()].exchange = taken;
         if !answered {
             self.start_response_timeout(sender);
         }
@@ -353,7 +353,7 @@ impl Cell {
         &mut self,
         flight: &Flight,
         receiver: StationId,
-        exchange: &Exchange,
+        exchange: &Single,
         pending: &VecDeque<Mpdu>,
     ) {
         let Content::Data { mpdus, .. } = exchange.content else { return };
@@ -517,15 +517,12 @@ impl Cell {
     pub(super) fn acknowledges(
         &mut self,
         (sender, receiver): (StationId, StationId),
-        exchange: &Exchange,
+        edcaf: usize,
         decoded: Bitmap,
         mpdus: usize,
         pending: &VecDeque<Mpdu>,
     ) -> Bitmap {
-        if !exchange.response.is_some_and(|response| response.block_ack) {
-            return decoded;
-        }
-        let recipient = self.stations[receiver.index()].recipient(sender, exchange.edcaf);
+        let recipient = self.stations[receiver.index()].recipient(sender, edcaf);
         let Some(block_ack) = &recipient.block_ack else { return decoded };
         let board = block_ack.scoreboard();
         if mpdus > 1
@@ -548,8 +545,10 @@ impl Cell {
 
     fn receive_group(&mut self, flight: &Flight) {
         let sender = flight.transmitter;
-        let exchange = self.stations[sender.index()].exchange.clone();
-        let exchange = exchange.expect("a payload belongs to an exchange");
+        let Some(Exchange::Single(exchange)) = self.stations[sender.index()].exchange.clone()
+        else {
+            unreachable!("a payload belongs to an exchange");
+        };
         let (edcaf, peer) = (exchange.edcaf, exchange.peer);
         let bss = self.bss_of(sender);
         let pending = self.take_pending(sender, edcaf, peer);
@@ -714,7 +713,7 @@ impl Cell {
 
 impl<'a> Taken<'a> {
     /// The first `mpdus` of an exchange, all processed now.
-    fn together(exchange: &Exchange, mpdus: usize, decoded: &'a Bitmap) -> Self {
+    fn together(exchange: &Single, mpdus: usize, decoded: &'a Bitmap) -> Self {
         Self { edcaf: exchange.edcaf, mpdus: 0..mpdus, decoded, subframes: None }
     }
 }
@@ -747,7 +746,7 @@ fn take_in_order<'a>(
 fn exchange_of<'a>(
     flight: &Flight,
     stations: &'a [Station],
-) -> (Option<&'a MultiUser>, Option<&'a Uplink>) {
+) -> (Option<&'a Downlink>, Option<&'a Uplink>) {
     let several = match (flight.carried, flight.receiver) {
         (Carried::MultiUser { .. } | Carried::Trigger, _) => Some(flight.transmitter),
         (Carried::TriggeredBlockAck { .. }, Address::Station(receiver)) => Some(receiver),
@@ -759,8 +758,8 @@ fn exchange_of<'a>(
         _ => None,
     };
     (
-        several.and_then(|of| stations[of.index()].multi_user.as_deref()),
-        soliciting.and_then(|of| stations[of.index()].uplink.as_deref()),
+        several.and_then(|of| stations[of.index()].exchange.as_ref()?.downlink()),
+        soliciting.and_then(|of| stations[of.index()].exchange.as_ref()?.uplink()),
     )
 }
 

@@ -1,6 +1,6 @@
 //! Events of PPDUs, for runs with recorded events.
 
-use super::content::{Action, Content, Exchange};
+use super::content::{Action, Content, Exchange, Single};
 use super::uplink::queue_size_code;
 use super::{Cell, category_of};
 use crate::air::{Carried, Flight};
@@ -18,7 +18,7 @@ impl Cell {
     pub(super) fn record_payload(
         &mut self,
         flight: &Flight,
-        exchange: &Exchange,
+        exchange: &Single,
         decoded: &Bitmap,
         pending: &VecDeque<Mpdu>,
     ) {
@@ -71,9 +71,6 @@ impl Cell {
                     Action::ProbeResponse => FrameKind::ProbeResponse,
                 };
                 alloc::vec![plain(kind, frame.sequence, frame.attempts > 0)]
-            }
-            Content::Uplink | Content::Sounding | Content::BufferReport => {
-                unreachable!("they are recorded frame by frame")
             }
             Content::Beacon => {
                 let beacons = self.stations[flight.transmitter.index()].stats.beacons;
@@ -184,7 +181,7 @@ impl Cell {
             Address::Station(to) => self.stations[to.index()].exchange.as_ref(),
             Address::Group => None,
         };
-        let edcaf = exchange.map_or(1, |exchange| exchange.edcaf);
+        let edcaf = exchange.map_or(1, Exchange::edcaf);
         let tid = category_of(edcaf).tid();
         let originator = match flight.receiver {
             Address::Station(to) => to,

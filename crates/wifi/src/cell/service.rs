@@ -17,7 +17,7 @@ mod station;
 
 use super::Cell;
 use super::absence::EDCAFS;
-use super::content::{Action, Content, Exchange, Management};
+use super::content::{Action, Content, Management, Single};
 use super::settle::Settled;
 use crate::mac::service_period::{ServicePeriodConfig, TwtConfig};
 use crate::station::{Address, BssId, StationId};
@@ -78,7 +78,7 @@ impl Cell {
 
     /// The More Data bit of the next frame to a station with service periods: whether the access
     /// point holds more than the frame's content.
-    pub(super) fn more_data_left(&self, sender: StationId, exchange: &Exchange) -> Option<bool> {
+    pub(super) fn more_data_left(&self, sender: StationId, exchange: &Single) -> Option<bool> {
         let Address::Station(station) = exchange.peer else { return None };
         self.service_config(station)?;
         let leaves = match exchange.content {
@@ -184,7 +184,7 @@ impl Cell {
     /// Whether the next frame of an access point ends the service period of its receiver: it is
     /// alone in its PPDU, and the last one. The last frame of an unscheduled period stays the last
     /// when it is retransmitted: packets that arrive meanwhile wait for the next period.
-    pub(super) fn ends_service(&mut self, access_point: StationId, exchange: &Exchange) -> bool {
+    pub(super) fn ends_service(&mut self, access_point: StationId, exchange: &Single) -> bool {
         let (Content::Data { mpdus, .. }, Address::Station(station)) =
             (exchange.content, exchange.peer)
         else {
@@ -222,7 +222,7 @@ impl Cell {
 
     /// Ends an exchange of an access point with one station. Each MSDU, A-MSDU and management frame
     /// counts once, when it is acknowledged or given up; retransmissions do not count (9.4.1.17).
-    pub(super) fn served(&mut self, exchange: &Exchange, success: bool, settled: Settled) {
+    pub(super) fn served(&mut self, exchange: &Single, success: bool, settled: Settled) {
         let Address::Station(station) = exchange.peer else { return };
         let Some(config) = self.service_config(station) else { return };
         if !config.delivers(exchange.edcaf) {
@@ -312,9 +312,9 @@ impl Cell {
             frame.action == Action::EndOfServicePeriod && frame.peer == station
         };
         let state = &self.stations[access_point.index()];
-        let on_air = state.exchange.as_ref().is_some_and(|exchange| match exchange.content {
-            Content::Management(frame) => ends(&frame),
-            _ => exchange.peer == Address::Station(station),
+        let on_air = state.exchange.as_ref().is_some_and(|exchange| match exchange.management() {
+            Some(frame) => ends(frame),
+            None => exchange.peer() == Address::Station(station),
         });
         if on_air || state.edcafs.iter().flatten().any(|access| access.management.iter().any(ends))
         {
@@ -357,10 +357,7 @@ impl Cell {
     /// Whether a station is in an exchange that its access point began.
     pub(super) fn is_attended(&self, station: StationId) -> bool {
         let state = &self.stations[self.access_point_of(station).index()];
-        let Some(exchange) = &state.exchange else { return false };
-        exchange.peer == Address::Station(station)
-            || state.multi_user.as_ref().is_some_and(|several| several.has(station))
-            || state.uplink.as_ref().is_some_and(|uplink| uplink.has(station))
+        state.exchange.as_ref().is_some_and(|exchange| exchange.attends(station))
     }
 }
 

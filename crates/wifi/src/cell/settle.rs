@@ -4,14 +4,16 @@
 
 use super::Output;
 use super::config::BlockAckRequestPolicy;
-use super::content::{Content, Exchange};
+use super::content::{Content, Single};
 use super::frames::Context;
 use super::station::Station;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::originator::AttemptsMax;
+use crate::phy::Rate;
 use crate::station::Address;
 use alloc::vec::Vec;
 use lasthop_packet::DropReason;
+use lasthop_units::Duration;
 
 /// Settled MPDUs of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -22,113 +24,135 @@ pub(super) struct Settled {
     pub is_given_up: bool,
 }
 
+/// MPDUs to one peer that a PPDU carried, or for which an RTS was sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Sent {
+    pub edcaf: usize,
+    pub peer: Address,
+    /// Number of the originator's first pending MPDUs.
+    pub mpdus: usize,
+    pub aggregated: bool,
+    pub rate: Rate,
+    /// Air time of the PPDU.
+    pub duration: Duration,
+    /// Whether only the RTS was sent.
+    pub requesting: bool,
+    /// Whether the PPDU overlapped with another one at its receiver.
+    pub collided: bool,
+    /// Whether it was sent with MU-MIMO; rate control ignores the outcome then.
+    pub in_space: bool,
+}
+
+impl Single {
+    fn sent(&self, mpdus: usize, aggregated: bool) -> Sent {
+        let &Self { edcaf, peer, rate, duration, requesting, collided, .. } = self;
+        let in_space = false;
+        Sent { edcaf, peer, mpdus, aggregated, rate, duration, requesting, collided, in_space }
+    }
+}
+
 impl Station {
     /// Settles a successful exchange; bit n of `acked` is MPDU n.
-    pub fn answered(
-        &mut self,
-        cx: &mut Context<'_>,
-        exchange: &Exchange,
-        acked: &Bitmap,
-    ) -> Settled {
-        let settled = self.settle_answered(cx, exchange, acked);
-        self.edcaf(exchange.edcaf).backoff.reset();
+    pub fn answered(&mut self, cx: &mut Context<'_>, single: &Single, acked: &Bitmap) -> Settled {
+        let settled = match single.content {
+            Content::Data { mpdus, aggregated } => {
+                self.settle(cx, &single.sent(mpdus, aggregated), acked, true)
+            }
+            Content::BlockAckRequest { .. } => {
+                self.settle_request(cx, single.edcaf, single.peer, acked)
+            }
+            // The request waits for its answer, the answer was taken in already.
+            Content::Management(_) | Content::Beacon => Settled::default(),
+        };
+        self.edcaf(single.edcaf).backoff.reset();
         settled
     }
 
-    /// Does what [`Self::answered`] does, but leaves the contention window as it is.
-    pub fn settle_answered(
-        &mut self,
-        cx: &mut Context<'_>,
-        exchange: &Exchange,
-        acked: &Bitmap,
-    ) -> Settled {
-        match exchange.content {
-            Content::Data { mpdus, .. } => self.settle(cx, exchange, mpdus, acked, true),
-            Content::BlockAckRequest { .. } => self.settle_request(cx, exchange, acked),
-            // The request waits for its answer, the answer was taken in already.
-            Content::Management(_)
-            | Content::Beacon
-            | Content::Uplink
-            | Content::Sounding
-            | Content::BufferReport => Settled::default(),
-        }
-    }
-
     /// Settles an exchange without a response: for data, and for Block Ack Requests.
-    pub fn unanswered(&mut self, cx: &mut Context<'_>, exchange: &Exchange) -> Settled {
-        match exchange.content {
+    pub fn unanswered(&mut self, cx: &mut Context<'_>, single: &Single) -> Settled {
+        match single.content {
             Content::Data { mpdus, aggregated } => {
-                let index = self.originator(cx.settings, exchange.edcaf, exchange.peer);
-                if exchange.requesting {
-                    self.edcaf(exchange.edcaf).originators[index].request_failed(mpdus);
-                }
-                let settled = self.settle(cx, exchange, mpdus, &Bitmap::EMPTY, false);
-                if aggregated
-                    && !exchange.requesting
-                    && self.config.block_ack.request == BlockAckRequestPolicy::AfterMissing
-                {
-                    let originator = &mut self.edcaf(exchange.edcaf).originators[index];
-                    originator.block_ack_request_due = true;
-                }
-                settled
+                self.data_unanswered(cx, &single.sent(mpdus, aggregated))
             }
             Content::BlockAckRequest { .. } => {
-                let retry_limit = self.config.retry_limit;
-                let index = self.originator(cx.settings, exchange.edcaf, exchange.peer);
-                let originator = &mut self.edcaf(exchange.edcaf).originators[index];
-                originator.block_ack_request_attempts += 1;
-                let given_up = originator.block_ack_request_attempts >= retry_limit;
-                originator.failed(given_up);
-                if given_up {
-                    originator.block_ack_request_due = false;
-                    originator.block_ack_request_attempts = 0;
-                }
-                Settled { mpdus: 0, is_given_up: given_up }
+                self.request_unanswered(cx, single.edcaf, single.peer)
             }
-            Content::Management(_)
-            | Content::Beacon
-            | Content::Uplink
-            | Content::Sounding
-            | Content::BufferReport => Settled::default(),
+            Content::Management(_) | Content::Beacon => Settled::default(),
         }
     }
 
-    /// Settles an exchange that ended before this station, one of several, was asked for its Block
-    /// Ack: a Block Ack Request precedes the next data to it.
-    pub fn not_asked(&mut self, cx: &mut Context<'_>, exchange: &Exchange, mpdus: usize) {
-        let index = self.originator(cx.settings, exchange.edcaf, exchange.peer);
-        let originator = &mut self.edcaf(exchange.edcaf).originators[index];
+    /// Settles data that a Block Ack answered; bit n of `acked` is MPDU n.
+    pub fn data_answered(&mut self, cx: &mut Context<'_>, sent: &Sent, acked: &Bitmap) -> Settled {
+        self.settle(cx, sent, acked, true)
+    }
+
+    /// Settles data without a response.
+    pub fn data_unanswered(&mut self, cx: &mut Context<'_>, sent: &Sent) -> Settled {
+        let index = self.originator(cx.settings, sent.edcaf, sent.peer);
+        if sent.requesting {
+            self.edcaf(sent.edcaf).originators[index].request_failed(sent.mpdus);
+        }
+        let settled = self.settle(cx, sent, &Bitmap::EMPTY, false);
+        if sent.aggregated
+            && !sent.requesting
+            && self.config.block_ack.request == BlockAckRequestPolicy::AfterMissing
+        {
+            let originator = &mut self.edcaf(sent.edcaf).originators[index];
+            originator.block_ack_request_due = true;
+        }
+        settled
+    }
+
+    /// Settles a Block Ack Request without a response.
+    pub fn request_unanswered(&mut self, cx: &Context<'_>, edcaf: usize, peer: Address) -> Settled {
+        let retry_limit = self.config.retry_limit;
+        let index = self.originator(cx.settings, edcaf, peer);
+        let originator = &mut self.edcaf(edcaf).originators[index];
+        originator.block_ack_request_attempts += 1;
+        let given_up = originator.block_ack_request_attempts >= retry_limit;
+        originator.failed(given_up);
+        if given_up {
+            originator.block_ack_request_due = false;
+            originator.block_ack_request_attempts = 0;
+        }
+        Settled { mpdus: 0, is_given_up: given_up }
+    }
+
+    /// Settles data to a station, one of several, whose exchange ended before it was asked for its
+    /// Block Ack: a Block Ack Request precedes the next data to it.
+    pub fn not_asked(&mut self, cx: &mut Context<'_>, sent: &Sent) {
+        let index = self.originator(cx.settings, sent.edcaf, sent.peer);
+        let originator = &mut self.edcaf(sent.edcaf).originators[index];
         originator.block_ack_request_due = true;
-        if !exchange.in_space {
+        if !sent.in_space {
             originator.failed(false);
         }
-        self.link_stats(exchange.peer).mpdus_failed += mpdus as u64;
+        self.link_stats(sent.peer).mpdus_failed += sent.mpdus as u64;
     }
 
     /// Settles the MPDUs that were sent: acknowledged, pending again, or given up.
     fn settle(
         &mut self,
         cx: &mut Context<'_>,
-        exchange: &Exchange,
-        mpdus: usize,
+        sent: &Sent,
         acked: &Bitmap,
         answered: bool,
     ) -> Settled {
-        let now = cx.now;
-        let index = self.originator(cx.settings, exchange.edcaf, exchange.peer);
+        let (now, mpdus) = (cx.now, sent.mpdus);
+        let index = self.originator(cx.settings, sent.edcaf, sent.peer);
         let retry_limit = self.config.retry_limit;
-        if self.config.adaptive_mtu.is_some() && !exchange.requesting {
+        if self.config.adaptive_mtu.is_some() && !sent.requesting {
             let air = (cx.settings.band, cx.settings.timing.slot);
-            self.report_lengths(now, air, exchange, index, (mpdus, acked));
+            self.report_lengths(now, air, sent, index, acked);
         }
-        let access = self.edcafs[exchange.edcaf].as_mut().expect("it sent");
+        let access = self.edcafs[sent.edcaf].as_mut().expect("it sent");
         let originator = &mut access.originators[index];
-        let attempts_max = match exchange.peer {
+        let attempts_max = match sent.peer {
             // Group frames are sent once.
             Address::Group => AttemptsMax::all(1),
             Address::Station(_) => {
-                let sent = if exchange.requesting { 0 } else { mpdus };
-                originator.attempts_max(retry_limit, sent, exchange.rate)
+                let on_air = if sent.requesting { 0 } else { mpdus };
+                originator.attempts_max(retry_limit, on_air, sent.rate)
             }
         };
         let before = originator.held();
@@ -144,23 +168,23 @@ impl Station {
             });
         // One of several stations answers for a PSDU of which it got nothing, too: the next one
         // has to be more robust. What is lost in space says nothing of the station alone.
-        match answered && (number_acked > 0 || exchange.in_space) {
+        match answered && (number_acked > 0 || sent.in_space) {
             true => {
-                let is_most_lost = !exchange.in_space && number_acked as usize * 2 < mpdus;
+                let is_most_lost = !sent.in_space && number_acked as usize * 2 < mpdus;
                 originator.succeeded(is_most_lost);
             }
             false => originator.failed(lost_mpdus > 0),
         }
         if let Some(control) = &mut originator.rate_control
-            && !exchange.requesting
-            && !exchange.in_space
+            && !sent.requesting
+            && !sent.in_space
         {
-            control.report(now, exchange.rate, mpdus as u16, number_acked as u16);
+            control.report(now, sent.rate, mpdus as u16, number_acked as u16);
         }
         let after = originator.held();
         let packets = access.let_go(before, after);
         if access.absent.may_hold() {
-            access.absent.exchanged(exchange.peer, answered || packets > 0);
+            access.absent.exchanged(sent.peer, answered || packets > 0);
         }
         self.hold(now, 0, packets);
         self.last_data = now;
@@ -168,15 +192,15 @@ impl Station {
             away.count(number_acked, 0);
         }
         let station = self.id;
-        let link = self.link_stats(exchange.peer);
+        let link = self.link_stats(sent.peer);
         link.mpdus_acked += u64::from(number_acked);
-        if !exchange.requesting {
+        if !sent.requesting {
             link.mpdus_failed += mpdus as u64 - u64::from(number_acked);
         }
-        if exchange.collided {
+        if sent.collided {
             link.collisions += 1;
         }
-        if exchange.peer == Address::Group {
+        if sent.peer == Address::Group {
             for packet in lost {
                 cx.outbox.put_out(Output::GroupSent { at: now, station, packet });
             }
@@ -186,20 +210,21 @@ impl Station {
                 cx.outbox.drop_packet(now, station, packet, DropReason::RetryLimit);
             }
         }
-        self.go_on(cx, exchange, packets);
+        self.go_on(cx, sent.edcaf, sent.peer, packets);
         Settled { mpdus: number_acked + lost_mpdus as u32, is_given_up: lost_mpdus > 0 }
     }
 
     /// Settles all pending MPDUs by the Block Ack that answers a request.
-    fn settle_request(
+    pub fn settle_request(
         &mut self,
         cx: &mut Context<'_>,
-        exchange: &Exchange,
+        edcaf: usize,
+        peer: Address,
         acked: &Bitmap,
     ) -> Settled {
         let now = cx.now;
-        let index = self.originator(cx.settings, exchange.edcaf, exchange.peer);
-        let access = self.edcaf(exchange.edcaf);
+        let index = self.originator(cx.settings, edcaf, peer);
+        let access = self.edcaf(edcaf);
         let originator = &mut access.originators[index];
         let before = originator.held();
         // What is still missing was counted as an attempt when it was sent.
@@ -211,17 +236,17 @@ impl Station {
         let after = originator.held();
         let packets = access.let_go(before, after);
         self.hold(now, 0, packets);
-        self.link_stats(exchange.peer).mpdus_acked += u64::from(number_acked);
-        self.go_on(cx, exchange, packets);
+        self.link_stats(peer).mpdus_acked += u64::from(number_acked);
+        self.go_on(cx, edcaf, peer, packets);
         Settled { mpdus: number_acked, is_given_up: false }
     }
 
     /// Completes the settlement of `packets` released packets: others take their place.
-    fn go_on(&mut self, cx: &mut Context<'_>, exchange: &Exchange, packets: u32) {
+    fn go_on(&mut self, cx: &mut Context<'_>, edcaf: usize, peer: Address, packets: u32) {
         if packets > 0 {
             self.announce_room(cx.outbox);
         }
-        self.fill_driver(cx, exchange.edcaf);
-        self.build_ahead(cx, exchange.edcaf, exchange.peer);
+        self.fill_driver(cx, edcaf);
+        self.build_ahead(cx, edcaf, peer);
     }
 }

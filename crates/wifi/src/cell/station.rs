@@ -5,12 +5,11 @@ use super::absence::Away;
 use super::config::StationConfig;
 use super::content::Exchange;
 use super::edcaf::{Edcaf, slot_of};
-use super::mu_mimo::{Sounding, Soundings};
-use super::multi_user::MultiUser;
+use super::mu_mimo::Soundings;
 use super::operating_mode::Modes;
 use super::outbox::Outbox;
 use super::recipient::RecipientState;
-use super::uplink::{Answer, Uplink};
+use super::settle::Sent;
 use crate::mac::adaptive_mtu::{AdaptiveMtu, PpduLimits};
 use crate::mac::block_ack::Bitmap;
 use crate::phy::{Band, ChannelWidth};
@@ -32,17 +31,10 @@ pub(super) struct Station {
     pub config: StationConfig,
     /// EDCAFs by access category, then that of beacons; created at their first use.
     pub edcafs: [Option<Box<Edcaf>>; 5],
+    /// The exchange that it takes part in.
     pub exchange: Option<Exchange>,
-    /// Exchange with several stations that `exchange` belongs to, if any.
-    pub multi_user: Option<Box<MultiUser>>,
-    /// Sounding exchange of an access point that `exchange` belongs to, if any.
-    pub sounding: Option<Box<Sounding>>,
     /// Knowledge of its stations' channels.
     pub soundings: Option<Soundings>,
-    /// Uplink exchange of an access point that `exchange` belongs to, if any.
-    pub uplink: Option<Box<Uplink>>,
-    /// Answer to a Trigger frame; `exchange` has its content.
-    pub answer: Option<Box<Answer>>,
     /// MPDUs that the next, or current, Block Ack acknowledges: bit n is MPDU n of the exchange
     /// that it answers.
     pub acknowledging: Bitmap,
@@ -129,24 +121,25 @@ impl Station {
         }))
     }
 
-    /// Reports the outcome of an originator's first `mpdus` to the adaptive MTU, before they are
+    /// Reports the outcome of an originator's first MPDUs to the adaptive MTU, before they are
     /// settled; bit n of `acked` is MPDU n.
     pub fn report_lengths(
         &mut self,
         now: Instant,
         (band, slot): (Band, Duration),
-        exchange: &Exchange,
+        sent: &Sent,
         originator: usize,
-        (mpdus, acked): (usize, &Bitmap),
+        acked: &Bitmap,
     ) {
-        let Some(access) = self.edcafs[exchange.edcaf].take() else { return };
-        if let Some(mtu) = self.adaptive_mtu(exchange.peer, band, slot) {
-            let sent = access.originators[originator].pending.iter().take(mpdus).enumerate();
-            let mpdus = sent.map(|(n, mpdu)| (u32::from(mpdu.bytes), acked.contains(n)));
+        let Some(access) = self.edcafs[sent.edcaf].take() else { return };
+        if let Some(mtu) = self.adaptive_mtu(sent.peer, band, slot) {
+            let pending = access.originators[originator].pending.iter();
+            let mpdus = pending.take(sent.mpdus).enumerate();
+            let mpdus = mpdus.map(|(n, mpdu)| (u32::from(mpdu.bytes), acked.contains(n)));
             let elapsed = now - access.contends_since;
-            mtu.handle_exchange(now, exchange.rate, elapsed, exchange.duration, mpdus);
+            mtu.handle_exchange(now, sent.rate, elapsed, sent.duration, mpdus);
         }
-        self.edcafs[exchange.edcaf] = Some(access);
+        self.edcafs[sent.edcaf] = Some(access);
     }
 
     pub fn recipient(&mut self, transmitter: StationId, category: usize) -> &mut RecipientState {

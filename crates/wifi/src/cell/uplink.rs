@@ -27,11 +27,12 @@ mod mu_edca;
 mod record;
 mod reports;
 
-use super::content::Exchange;
+use super::content::Outline;
 use super::multi_user::Channel;
+use super::settle::Sent;
 use crate::mac::block_ack::Bitmap;
 use crate::phy::{HeGuardInterval, MuUser, Rate, Ru};
-use crate::station::StationId;
+use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant, SeqNo12};
 pub(super) use mu_edca::Timer;
@@ -73,8 +74,8 @@ pub struct MuEdcaParameters {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Uplink {
     pub phase: Phase,
-    pub edcaf: usize,
-    pub opportunity_end: Instant,
+    /// The exchange by its first Trigger frame.
+    pub outline: Outline,
     /// Rate, length and duration of the Trigger frame.
     pub trigger: (Rate, u32, Duration),
     /// Duration of the trigger-based PPDUs' preamble, to the end of the HE-LTFs.
@@ -127,11 +128,35 @@ pub(super) struct StationRecord {
     pub bitmap: Bitmap,
 }
 
-/// Answer of a station to a Trigger frame. The station's current [`Exchange`] has its content.
+/// Content of an answer to a Trigger frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answered {
+    /// The originator's first `mpdus` pending MPDUs.
+    Data {
+        mpdus: usize,
+    },
+    BlockAckRequest {
+        start: SeqNo12,
+    },
+    /// QoS Null frames.
+    BufferReport,
+}
+
+/// Answer of a station to a Trigger frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Answer {
     /// Station whose Trigger frame it answers.
     pub to: StationId,
+    pub edcaf: usize,
+    pub content: Answered,
+    /// Rate that rate control chose for the whole channel, within its idle part.
+    pub rate: Rate,
+    pub psdu_bytes: u32,
+    pub duration: Duration,
+    /// Rate of the awaited Multi-STA Block Ack.
+    pub acknowledged_at: Rate,
+    /// Whether the PPDU overlapped with another one at its receiver.
+    pub collided: bool,
     pub ru: Ru,
     /// Time from the start of the PPDU to the end of the HE-LTFs.
     pub header: Duration,
@@ -151,6 +176,44 @@ pub(super) struct Answer {
     pub buffered: [u64; 4],
 }
 
+/// What a Trigger frame says to all stations that it asks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Solicited {
+    pub phase: Phase,
+    pub edcaf: usize,
+    pub channel: Channel,
+    pub header: Duration,
+    pub duration: Duration,
+    pub guard_interval: HeGuardInterval,
+    /// Rate at which the answers are overheard.
+    pub overheard: Rate,
+    /// Rate of the Trigger frame and of the Multi-STA Block Ack.
+    pub rate: Rate,
+    pub until: Instant,
+    /// Number of stations that it asks.
+    pub stations: usize,
+}
+
+impl Solicited {
+    fn new(uplink: &Uplink, channel: Channel) -> Self {
+        let &Uplink { phase, outline, header, duration, guard_interval, until, .. } = uplink;
+        let (edcaf, rate, stations) = (outline.edcaf, uplink.trigger.0, uplink.users.len());
+        let overheard = uplink.rate;
+        Self {
+            phase,
+            edcaf,
+            channel,
+            header,
+            duration,
+            guard_interval,
+            overheard,
+            rate,
+            until,
+            stations,
+        }
+    }
+}
+
 impl Uplink {
     /// Whether a station is one of those asked.
     pub fn has(&self, station: StationId) -> bool {
@@ -164,6 +227,25 @@ impl Uplink {
 }
 
 impl Answer {
+    pub fn peer(&self) -> Address {
+        Address::Station(self.to)
+    }
+
+    /// The MPDUs that it carries.
+    fn sent(&self, mpdus: usize) -> Sent {
+        Sent {
+            edcaf: self.edcaf,
+            peer: self.peer(),
+            mpdus,
+            aggregated: true,
+            rate: self.rate,
+            duration: self.duration,
+            requesting: false,
+            collided: self.collided,
+            in_space: false,
+        }
+    }
+
     /// Number of QoS Null frames in an answer of such frames: one for each access category, or one
     /// for the category of a Basic Trigger frame.
     const fn nulls(phase: Phase) -> u32 {
@@ -193,9 +275,4 @@ impl Channel {
         }
         fits
     }
-}
-
-/// Whether the content of the station's exchange is data.
-fn is_data(exchange: &Exchange) -> bool {
-    matches!(exchange.content, super::content::Content::Data { .. })
 }

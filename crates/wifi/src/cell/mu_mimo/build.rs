@@ -16,11 +16,10 @@
 //! less noise. Sounding waits until the whole channel is idle: a report of a part of it would lack
 //! the rest, which the next PPDU may use.
 
-use super::super::content::{Content, Exchange};
+use super::super::content::Exchange;
 use super::super::frames::Context;
 use super::super::multi_user::{
-    BLOCK_ACK_MCS_MAX, Candidate, Channel, MultiUser, OfdmaAcknowledgement, User, Whom,
-    enough_units,
+    BLOCK_ACK_MCS_MAX, Candidate, Channel, Downlink, OfdmaAcknowledgement, User, Whom, enough_units,
 };
 use super::super::station::Station;
 use super::{
@@ -114,7 +113,10 @@ impl Station {
         };
         let mut soundings = soundings;
         let exchange = match exchange {
-            Built::Alone(other) => self.build_data(cx, air, edcaf, other, opportunity_end),
+            Built::Alone(other) => {
+                let data = self.build_data(cx, air, edcaf, other, opportunity_end);
+                data.map(Exchange::Single)
+            }
             Built::Exchange(exchange) => Some(exchange),
             Built::Nothing => None,
             Built::Candidates(asked, candidates) => {
@@ -128,13 +130,8 @@ impl Station {
                     }
                     self.fill_group(cx, channel, edcaf, (&group, config), opportunity_end)
                 });
-                let exchange = several.map(|several| {
-                    let exchange = several.users[0].exchange.clone();
-                    self.multi_user = Some(Box::new(several));
-                    exchange
-                });
-                self.keep_turns(edcaf, &asked);
-                exchange
+                self.keep_turns(edcaf, &asked, several.as_ref());
+                several.map(|several| Exchange::Downlink(Box::new(several)))
             }
         };
         self.soundings = Some(soundings);
@@ -149,7 +146,7 @@ impl Station {
         edcaf: usize,
         (group, config): (&[(Candidate, Rate)], MuMimoConfig),
         opportunity_end: Instant,
-    ) -> Option<MultiUser> {
+    ) -> Option<Downlink> {
         let alone: Vec<Rate> = group.iter().map(|(_, alone)| *alone).collect();
         let candidates: Vec<Candidate> = group.iter().map(|(candidate, _)| *candidate).collect();
         let whole = Ru::new(RuSize::of_width(channel.width), 1)?;
@@ -233,6 +230,7 @@ impl Station {
                 ru: None,
                 poll: (poll.0, poll.2),
                 is_announced: false,
+                is_asked: false,
                 measured: None,
                 is_reported: false,
             });
@@ -265,7 +263,9 @@ impl Station {
         if !self.config.access[edcaf].txop_limit.is_zero() && until > opportunity_end {
             return None;
         }
-        self.sounding = Some(Box::new(Sounding {
+        Some(Exchange::Sounding(Box::new(Sounding {
+            edcaf,
+            opportunity_end,
             step: Step::Announcement,
             announcement,
             ndp: (ndp_rate(channel, config.antennas), ndp),
@@ -274,22 +274,7 @@ impl Station {
             measured_at: Instant::ZERO,
             answers_due: 0,
             users,
-        }));
-        Some(Exchange {
-            edcaf,
-            peer: Address::Station(stations[0]),
-            content: Content::Sounding,
-            rate: announcement.0,
-            psdu_bytes: announcement.1,
-            duration: announcement.2,
-            response: None,
-            requesting: false,
-            opportunity_end,
-            collided: false,
-            ends_service: false,
-            more_data: None,
-            in_space: false,
-        })
+        })))
     }
 }
 

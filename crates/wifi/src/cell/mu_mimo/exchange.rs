@@ -7,11 +7,13 @@
 //! station answers regardless of carrier sense and NAV, as it does to data. An NDP sets no NAV and
 //! causes no EIFS, because it has no frame.
 
+use super::super::content::Exchange;
 use super::super::multi_user::User;
 use super::super::{Cell, Pending, Sequel};
 use super::{Report, Sounding, Step};
 use crate::air::{Carried, Flight, Overlaps, Reduction, SoundingFrame};
 use crate::station::{Address, StationId};
+use alloc::boxed::Box;
 use lasthop_units::Instant;
 
 impl Cell {
@@ -60,92 +62,89 @@ impl Cell {
     /// Handles the end of the access point's frame in a sounding exchange.
     pub(in super::super) fn receive_sounding(&mut self, flight: &Flight, frame: SoundingFrame) {
         let sender = flight.transmitter;
-        let mut sounding = self.stations[sender.index()].sounding.take().expect("it sounds");
-        match frame {
-            SoundingFrame::Announcement => {
-                for user in &mut sounding.users {
+        let mut users = core::mem::take(&mut self.sounding_of(sender).users);
+        let mut is_heard = true;
+        for user in &mut users {
+            is_heard &= match frame {
+                SoundingFrame::Announcement => {
                     user.is_announced = self.decodes_control(flight, user.station);
+                    user.is_announced
                 }
-                if self.outbox.records {
-                    self.record_sounding(flight, &sounding);
-                }
-                sounding.step = Step::Ndp;
-                self.follow(sender, Sequel::Sounding);
-            }
-            SoundingFrame::Ndp => {
-                sounding.measured_at = flight.end;
-                for user in &mut sounding.users {
+                SoundingFrame::Ndp => {
                     // Also who was not told hears the channel's state.
                     let snr = self.receive_header(flight, user.station);
                     user.measured = snr.filter(|_| user.is_announced);
+                    user.measured.is_some()
                 }
-                if self.outbox.records {
-                    self.record_sounding(flight, &sounding);
+                SoundingFrame::Poll if flight.receiver != Address::Station(user.station) => {
+                    continue;
                 }
+                SoundingFrame::Poll | SoundingFrame::Trigger => {
+                    user.is_asked = self.decodes_control(flight, user.station);
+                    user.is_asked
+                }
+            };
+        }
+        self.sounding_of(sender).users = users;
+        if self.outbox.records {
+            self.record_sounding(flight, sender, is_heard);
+        }
+        let sounding = self.sounding_of(sender);
+        match frame {
+            SoundingFrame::Announcement => {
+                sounding.step = Step::Ndp;
+                self.follow(sender, Sequel::Frame);
+            }
+            SoundingFrame::Ndp => {
+                sounding.measured_at = flight.end;
                 if sounding.triggered.is_some() {
                     sounding.step = Step::Trigger;
-                    self.follow(sender, Sequel::Sounding);
+                    self.follow(sender, Sequel::Frame);
                 } else {
                     sounding.step = Step::Poll(0);
-                    self.answer_sounding(
-                        sender,
-                        &sounding,
-                        0,
-                        sounding.users[0].measured.is_some(),
-                    );
+                    sounding.users[0].is_asked = true;
+                    self.answer_poll(sender, 0);
                 }
             }
             SoundingFrame::Poll => {
                 let Step::Poll(turn) = sounding.step else { unreachable!("it polls") };
-                let user = sounding.users[turn];
-                let is_decoded = self.decodes_control(flight, user.station);
-                if self.outbox.records {
-                    self.record_sounding_frame(flight, &sounding, is_decoded);
-                }
-                let answers = is_decoded && user.measured.is_some();
-                self.answer_sounding(sender, &sounding, turn, answers);
+                self.answer_poll(sender, turn);
             }
-            SoundingFrame::Trigger => {
-                let triggered = sounding.triggered.expect("the sequence has it");
-                let mut is_heard = true;
-                for user in &sounding.users {
-                    let is_decoded = self.decodes_control(flight, user.station);
-                    is_heard &= is_decoded;
-                    if !is_decoded || user.measured.is_none() {
-                        continue;
-                    }
-                    let sequel = Sequel::Response {
-                        to: sender,
-                        carried: Carried::BeamformingReport { header: Some(triggered.header) },
-                        rate: triggered.rate,
-                        psdu_bytes: user.report.1,
-                        duration: triggered.duration,
-                        reserves_until: sounding.until,
-                    };
-                    self.follow(user.station, sequel);
-                    sounding.answers_due += 1;
-                }
-                if self.outbox.records {
-                    self.record_sounding_frame(flight, &sounding, is_heard);
-                }
-                if sounding.answers_due == 0 {
-                    self.start_response_timeout(sender);
-                }
-            }
+            SoundingFrame::Trigger => self.answer_trigger(sender),
         }
-        self.stations[sender.index()].sounding = Some(sounding);
     }
 
-    /// Sends the report of the user whose turn it is, or begins the access point's timeout.
-    fn answer_sounding(
-        &mut self,
-        sender: StationId,
-        sounding: &Sounding,
-        turn: usize,
-        answers: bool,
-    ) {
-        let user = sounding.users[turn];
-        if !answers {
+    /// Lets the users that decoded the BFRP Trigger frame report, or begins the timeout.
+    fn answer_trigger(&mut self, sender: StationId) {
+        let until = self.sounding_of(sender).until;
+        let triggered = self.sounding_of(sender).triggered.expect("the sequence has it");
+        for turn in 0..self.sounding_of(sender).users.len() {
+            let sounding = self.sounding_of(sender);
+            let user = sounding.users[turn];
+            if !user.is_asked || user.measured.is_none() {
+                continue;
+            }
+            sounding.answers_due += 1;
+            let sequel = Sequel::Response {
+                to: sender,
+                carried: Carried::BeamformingReport { header: Some(triggered.header) },
+                rate: triggered.rate,
+                psdu_bytes: user.report.1,
+                duration: triggered.duration,
+                reserves_until: until,
+            };
+            self.follow(user.station, sequel);
+        }
+        if self.sounding_of(sender).answers_due == 0 {
+            self.start_response_timeout(sender);
+        }
+    }
+
+    /// Lets the user whose turn it is report, or begins the access point's timeout.
+    fn answer_poll(&mut self, sender: StationId, turn: usize) {
+        let sounding = self.sounding_of(sender);
+        let (user, until) = (sounding.users[turn], sounding.until);
+        if !user.is_asked || user.measured.is_none() {
             return self.start_response_timeout(sender);
         }
         let (rate, psdu_bytes, duration) = user.report;
@@ -155,7 +154,7 @@ impl Cell {
             rate,
             psdu_bytes,
             duration,
-            reserves_until: sounding.until,
+            reserves_until: until,
         };
         self.follow(user.station, sequel);
     }
@@ -166,7 +165,7 @@ impl Cell {
         flight: &Flight,
         receiver: StationId,
     ) {
-        let sounding = self.stations[receiver.index()].sounding.as_ref().expect("it sounds");
+        let sounding = self.sounding_of(receiver);
         let is_its = |user: &super::Sounded| user.station == flight.transmitter;
         let place = sounding.users.iter().position(is_its).expect("only those report");
         let user = sounding.users[place];
@@ -186,8 +185,9 @@ impl Cell {
     /// Handles a trigger-based report after its third parties; after the last one the exchange
     /// ends.
     pub(in super::super) fn triggered_report_over(&mut self, station: StationId) {
-        let sounding = self.stations[station.index()].sounding.as_ref();
-        if sounding.is_some_and(|sounding| sounding.answers_due == 0) {
+        if let Some(Exchange::Sounding(sounding)) = &self.stations[station.index()].exchange
+            && sounding.answers_due == 0
+        {
             self.sounding_over(station);
         }
     }
@@ -217,15 +217,14 @@ impl Cell {
             }
             false => self.now,
         };
-        self.pending.push(Pending { at, station, sequel: Sequel::Sounding });
+        self.pending.push(Pending { at, station, sequel: Sequel::Frame });
     }
 
     /// Ends the exchange and records the reports.
     fn sounding_over(&mut self, station: StationId) {
         let now = self.now;
+        let sounding = self.take_sounding(station);
         let state = &mut self.stations[station.index()];
-        let sounding = state.sounding.take().expect("it sounds");
-        let exchange = state.exchange.take().expect("it sounds");
         let soundings = state.soundings.get_or_insert_default();
         let at: Instant = sounding.measured_at;
         for user in &sounding.users {
@@ -233,12 +232,12 @@ impl Cell {
             soundings.note(user.station, now, report.map(|snr| Report { at, snr }));
         }
         let success = sounding.users.iter().any(|user| user.is_reported);
-        let backoff = &mut state.edcaf(exchange.edcaf).backoff;
+        let backoff = &mut state.edcaf(sounding.edcaf).backoff;
         match success {
             true => backoff.reset(),
             false => backoff.widen(),
         }
-        self.exchange_over(station, exchange, success);
+        self.exchange_over(station, &sounding.outline(), success);
     }
 
     /// Discards the reports of users that acknowledged less than half of their MPDUs, so that they
@@ -251,16 +250,26 @@ impl Cell {
             let count =
                 acked.map_or(0, |acked| (0..user.mpdus).filter(|&n| acked.contains(n)).count());
             if 2 * count < user.mpdus && (user.asked || acked.is_some()) {
-                soundings.spoil(user.station());
+                soundings.spoil(user.station);
             }
             if user.asked || acked.is_some() {
                 let lost = 1.0 - count as f64 / user.mpdus.max(1) as f64;
-                soundings.learn(user.station(), lost);
+                soundings.learn(user.station, lost);
             }
         }
     }
 
     fn sounding_of(&mut self, station: StationId) -> &mut Sounding {
-        self.stations[station.index()].sounding.as_deref_mut().expect("it sounds")
+        match &mut self.stations[station.index()].exchange {
+            Some(Exchange::Sounding(sounding)) => sounding,
+            _ => unreachable!("it sounds"),
+        }
+    }
+
+    fn take_sounding(&mut self, station: StationId) -> Box<Sounding> {
+        match self.stations[station.index()].exchange.take() {
+            Some(Exchange::Sounding(sounding)) => sounding,
+            _ => unreachable!("it sounds"),
+        }
     }
 }

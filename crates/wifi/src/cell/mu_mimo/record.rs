@@ -1,9 +1,10 @@
 //! Events of sounding: NDP Announcement, NDP, requests for reports, and the reports.
 
 use super::super::Cell;
+use super::super::content::Exchange;
 use super::super::multi_user::NEXT_TO_IT;
 use super::super::record::control_frame;
-use super::{Sounding, Step, report_mpdus};
+use super::{Step, report_mpdus};
 use crate::air::Flight;
 use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu, TriggeredUser};
 use crate::phy::{Feedback, Ru};
@@ -12,22 +13,11 @@ use alloc::vec::Vec;
 use lasthop_units::SeqNo12;
 
 impl Cell {
-    /// Records the NDP Announcement, or the NDP, which has no frame.
-    pub(super) fn record_sounding(&mut self, flight: &Flight, sounding: &Sounding) {
-        let received = match sounding.step {
-            Step::Announcement => sounding.users.iter().all(|user| user.is_announced),
-            _ => sounding.users.iter().all(|user| user.measured.is_some()),
-        };
-        self.record_sounding_frame(flight, sounding, received);
-    }
-
     /// Records a frame of the access point; `received` is whether its addressees decoded it.
-    pub(super) fn record_sounding_frame(
-        &mut self,
-        flight: &Flight,
-        sounding: &Sounding,
-        received: bool,
-    ) {
+    pub(super) fn record_sounding(&mut self, flight: &Flight, sender: StationId, received: bool) {
+        let Some(Exchange::Sounding(sounding)) = &self.stations[sender.index()].exchange else {
+            return;
+        };
         let aid = |station: StationId| self.stations[station.index()].aid;
         let frame = frame(flight, received);
         let frames = match sounding.step {

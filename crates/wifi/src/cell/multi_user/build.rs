@@ -6,13 +6,13 @@
 //! limit on the duration of A-MPDUs. In a limited transmission opportunity, the PPDU and the
 //! acknowledgements fit into the rest of it.
 
-use super::super::content::{Content, Exchange};
+use super::super::content::Exchange;
 use super::super::edcaf::{Edcaf, Gate};
 use super::super::frames::Context;
 use super::super::mu_mimo::Beam;
 use super::super::station::Station;
 use super::{
-    BLOCK_ACK_MCS_MAX, Channel, MultiUser, OfdmaAcknowledgement, Phase, Triggered, User,
+    BLOCK_ACK_MCS_MAX, Channel, Downlink, OfdmaAcknowledgement, Phase, Triggered, User,
     equal_units, triggered_block_ack,
 };
 use crate::air::{Air, Expected};
@@ -83,7 +83,8 @@ impl Station {
             own_padding: self.config.capabilities.packet_padding,
         };
         if let Some(other) = self.overdue(channel, edcaf, peer, |_| true) {
-            return self.build_data(cx, air, edcaf, other, opportunity_end);
+            let data = self.build_data(cx, air, edcaf, other, opportunity_end);
+            return data.map(Exchange::Single);
         }
         let Address::Station(lead) = peer else { return None };
         let stations_max = usize::from(config.stations_max);
@@ -98,7 +99,7 @@ impl Station {
         let mut stations_max = candidates.len();
         loop {
             let Some((size, count)) = equal_units(channel.width, stations_max) else {
-                self.keep_turns(edcaf, &stations);
+                self.keep_turns(edcaf, &stations, None);
                 return None;
             };
             let units: Vec<Ru> = Ru::all(size, channel.width).collect();
@@ -107,10 +108,8 @@ impl Station {
             let acknowledgement = config.acknowledgement;
             match self.fill(cx, (channel, acknowledgement), edcaf, whom, opportunity_end) {
                 Some(several) => {
-                    let exchange = several.users[0].exchange.clone();
-                    self.multi_user = Some(Box::new(several));
-                    self.keep_turns(edcaf, &stations);
-                    return Some(exchange);
+                    self.keep_turns(edcaf, &stations, Some(&several));
+                    return Some(Exchange::Downlink(Box::new(several)));
                 }
                 // Some RU has not time for one MPDU: larger ones may have.
                 None => stations_max = count - 1,
@@ -120,10 +119,14 @@ impl Station {
 
     /// Keeps the turns of stations that were considered, are not in the PPDU, and have MPDUs
     /// pending.
-    pub(in super::super) fn keep_turns(&mut self, edcaf: usize, asked: &[StationId]) {
+    pub(in super::super) fn keep_turns(
+        &mut self,
+        edcaf: usize,
+        asked: &[StationId],
+        several: Option<&Downlink>,
+    ) {
         for &station in asked {
-            let is_in = self.multi_user.as_ref().is_some_and(|several| several.has(station));
-            if !is_in {
+            if !several.is_some_and(|several| several.has(station)) {
                 self.edcaf(edcaf).keep_turn(Address::Station(station));
             }
         }
@@ -249,7 +252,7 @@ impl Station {
         edcaf: usize,
         Whom { candidates, units, answer_units }: Whom<'_>,
         opportunity_end: Instant,
-    ) -> Option<MultiUser> {
+    ) -> Option<Downlink> {
         let aggregation = self.config.aggregation;
         let originators = &self.edcaf(edcaf).originators;
         let needed = candidates.iter().map(|one| originators[one.originator].shared.packet_padding);
@@ -317,22 +320,12 @@ impl Station {
             let own = channel.without_padding().data_time(user);
             let ratio = (u64::from(data_bytes), u64::from(user.psdu_bytes));
             User {
-                exchange: Exchange {
-                    edcaf,
-                    peer: Address::Station(one.station),
-                    content: Content::Data { mpdus, aggregated: true },
-                    rate: one.rate,
-                    psdu_bytes: user.psdu_bytes,
-                    duration,
-                    response: Some(response),
-                    requesting: false,
-                    opportunity_end,
-                    collided: false,
-                    ends_service: false,
-                    more_data: None,
-                    in_space: one.beam.is_some(),
-                },
+                station: one.station,
                 mpdus,
+                rate: one.rate,
+                psdu_bytes: user.psdu_bytes,
+                response,
+                collided: false,
                 ru: channel.vht.is_none().then_some(user.ru),
                 answer_ru,
                 beam: one.beam,
@@ -344,7 +337,10 @@ impl Station {
                 acked: None,
             }
         });
-        let several = MultiUser {
+        let several = Downlink {
+            edcaf,
+            first: candidates.first()?.station,
+            opportunity_end,
             acknowledgement,
             phase: Phase::Data,
             header,

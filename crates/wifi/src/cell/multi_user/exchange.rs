@@ -17,7 +17,7 @@
 use super::super::content::Exchange;
 use super::super::reception::Taken;
 use super::super::{Cell, Pending, Sequel};
-use super::{OfdmaAcknowledgement, Phase, User};
+use super::{Downlink, OfdmaAcknowledgement, Phase, User};
 use crate::air::{Carried, Flight, Overlaps, Reduction};
 use crate::cell::RxInterrupt;
 use crate::event::Event;
@@ -25,6 +25,7 @@ use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::Mpdu;
 use crate::mac::sizes;
 use crate::station::{Address, StationId};
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_units::Duration;
@@ -44,34 +45,44 @@ impl Cell {
     pub(in super::super) fn send_to_several(&mut self, station: StationId) {
         let now = self.now;
         let state = &mut self.stations[station.index()];
-        let mut several = state.multi_user.take().expect("it sends to several");
+        let Some(Exchange::Downlink(several)) = &mut state.exchange else { return };
         let bare = Flight {
             transmitter: station,
             receiver: Address::Group,
             start: now,
             end: now + several.duration,
             rate: several.rate,
-            psdu_bytes: several.users.iter().map(|user| user.exchange.psdu_bytes).sum(),
+            psdu_bytes: several.users.iter().map(|user| user.psdu_bytes).sum(),
             reserves_until: now,
             carried: Carried::MultiUser { header: several.header },
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
         };
-        if several.phase == Phase::Trigger {
-            let trigger = several.triggered.and_then(|triggered| triggered.trigger);
-            let (rate, psdu_bytes, duration) = trigger.expect("the sequence has one");
-            let (end, reserves_until) = (now + duration, several.until);
-            self.stations[station.index()].multi_user = Some(several);
-            let carried = Carried::Trigger;
-            self.transmit(Flight { end, rate, psdu_bytes, reserves_until, carried, ..bare });
-            return;
+        match &several.phase {
+            Phase::Data => {}
+            Phase::Trigger => {
+                let trigger = several.triggered.and_then(|triggered| triggered.trigger);
+                let (rate, psdu_bytes, duration) = trigger.expect("the sequence has one");
+                let (end, reserves_until) = (now + duration, several.until);
+                let carried = Carried::Trigger;
+                self.transmit(Flight { end, rate, psdu_bytes, reserves_until, carried, ..bare });
+                return;
+            }
+            Phase::First => unreachable!("user 0 answers"),
+            Phase::Request(_, request) => {
+                let flight = request.flight(station, now, self.settings.timing.sifs);
+                state.link_stats(flight.receiver).block_ack_requests += 1;
+                return self.transmit(flight);
+            }
         }
         several.until = bare.end + several.acknowledged_in;
         let reserves_until = several.until;
         // Each has its share of the tones.
         let share = several.duration / several.users.len() as u64;
-        for user in &several.users {
-            let (edcaf, peer) = (user.exchange.edcaf, user.exchange.peer);
+        let (edcaf, header) = (several.edcaf, several.header);
+        let users = core::mem::take(&mut several.users);
+        for user in &users {
+            let peer = user.peer();
             let access = state.edcafs[edcaf].as_mut().expect("it sends");
             let index = access.originator(peer).expect("it has pending MPDUs");
             let retries = access.originators[index].sent(user.mpdus, now);
@@ -82,59 +93,60 @@ impl Cell {
             link.mpdus += user.mpdus as u64;
             link.mpdu_retries += retries;
             link.mpdus_per_ppdu.add(user.mpdus as u32, 1);
-            link.count_rate(user.exchange.rate);
+            link.count_rate(user.rate);
             link.data_airtime += share;
         }
         self.transmit(Flight { reserves_until, ..bare });
-        for user in &several.users {
-            let receiver = user.station();
+        for user in &users {
+            let receiver = user.station;
             if self.stations[receiver.index()].config.rx_interrupt == RxInterrupt::Mpdu {
-                let subframes = user.subframes(now, several.header);
-                let &Exchange { edcaf, rate, .. } = &user.exchange;
-                self.await_arrival((station, receiver), edcaf, subframes, rate);
+                let subframes = user.subframes(now, header);
+                self.await_arrival((station, receiver), edcaf, subframes, user.rate);
                 self.aim_arrival(user.beam);
             }
         }
-        self.stations[station.index()].multi_user = Some(several);
+        self.downlink_of(station).users = users;
     }
 
     /// Handles the end of an HE MU PPDU.
     pub(in super::super) fn receive_by_several(&mut self, flight: &Flight) {
         let sender = flight.transmitter;
-        let several = self.stations[sender.index()].multi_user.take();
-        let mut several = several.expect("it sent to several");
+        let several = self.downlink_of(sender);
+        let &mut Downlink { edcaf, acknowledgement, triggered, .. } = several;
+        let mut users = core::mem::take(&mut several.users);
         let mut psdus = Vec::new();
         let mut answering = Vec::new();
-        for (place, user) in several.users.iter_mut().enumerate() {
-            let own = flight.to(user.station(), user.exchange.rate, user.exchange.psdu_bytes);
-            let (edcaf, peer) = (user.exchange.edcaf, user.exchange.peer);
+        for (place, user) in users.iter_mut().enumerate() {
+            let own = flight.to(user.station, user.rate, user.psdu_bytes);
+            let peer = user.peer();
             let mut pending = self.take_pending(sender, edcaf, peer);
-            user.exchange.collided = self.air.is_disturbed(flight, user.station());
-            let heard = self.receive_own(&own, user, several.acknowledgement, &mut pending);
+            user.collided = self.air.is_disturbed(flight, user.station);
+            let heard = self.receive_own(&own, (edcaf, user), acknowledgement, &mut pending);
             if self.outbox.records {
-                let trigger = several.triggered.filter(|triggered| triggered.trigger.is_none());
+                let trigger = triggered.filter(|triggered| triggered.trigger.is_none());
                 let decoded = (&heard.decoded, &pending);
-                psdus.push(self.user_psdu(&own, user, decoded, trigger, heard.is_asked));
+                psdus.push(self.user_psdu(&own, (edcaf, user), decoded, trigger, heard.is_asked));
             }
             self.return_pending(sender, edcaf, peer, pending);
-            let answers = match several.acknowledgement {
+            let answers = match acknowledgement {
                 OfdmaAcknowledgement::BlockAckRequest => place == 0 && !heard.decoded.is_empty(),
                 OfdmaAcknowledgement::MuBlockAckRequest => false,
                 OfdmaAcknowledgement::Aggregated => heard.is_asked,
             };
             if answers {
-                answering.push((user.station(), heard.acked));
+                answering.push((user.station, heard.acked));
             }
         }
         if self.outbox.records {
             self.record_psdus(flight, psdus);
         }
-        match several.acknowledgement {
+        let several = self.downlink_of(sender);
+        several.users = users;
+        match acknowledgement {
             OfdmaAcknowledgement::BlockAckRequest => {
-                let response = several.users[0].response();
+                let response = several.users[0].response;
                 several.users[0].asked = true;
-                several.phase = Phase::Requests(0);
-                self.stations[sender.index()].multi_user = Some(several);
+                several.phase = Phase::First;
                 match answering[..] {
                     [(station, acked)] => {
                         self.stations[station.index()].acknowledging = acked;
@@ -153,13 +165,9 @@ impl Cell {
             }
             OfdmaAcknowledgement::MuBlockAckRequest => {
                 several.phase = Phase::Trigger;
-                self.stations[sender.index()].multi_user = Some(several);
-                self.follow(sender, Sequel::Payload);
+                self.follow(sender, Sequel::Frame);
             }
-            OfdmaAcknowledgement::Aggregated => {
-                self.stations[sender.index()].multi_user = Some(several);
-                self.answer_together(sender, &answering);
-            }
+            OfdmaAcknowledgement::Aggregated => self.answer_together(sender, &answering),
         }
     }
 
@@ -167,12 +175,11 @@ impl Cell {
     fn receive_own(
         &mut self,
         own: &Flight,
-        user: &User,
+        (edcaf, user): (usize, &User),
         acknowledgement: OfdmaAcknowledgement,
         pending: &mut VecDeque<Mpdu>,
     ) -> Heard {
-        let (sender, receiver) = (own.transmitter, user.station());
-        let edcaf = user.exchange.edcaf;
+        let (sender, receiver) = (own.transmitter, user.station);
         let Carried::MultiUser { header } = own.carried else { unreachable!("it is one") };
         let arrived = self.end_arrival(own, pending);
         let decoded = arrived.unwrap_or_else(|| self.decode_own(own, user, header, pending));
@@ -197,12 +204,12 @@ impl Cell {
         let acked = match is_asked || !decoded.is_empty() {
             true => {
                 let pair = (sender, receiver);
-                self.acknowledges(pair, &user.exchange, decoded, user.mpdus, pending)
+                self.acknowledges(pair, edcaf, decoded, user.mpdus, pending)
             }
             false => Bitmap::EMPTY,
         };
         if !decoded.is_empty() && self.stations[receiver.index()].away.is_some() {
-            let (peer, more) = (user.exchange.peer, pending.len() > user.mpdus);
+            let (peer, more) = (user.peer(), pending.len() > user.mpdus);
             let more = self.more_data((sender, edcaf), peer, more);
             self.frame_came(receiver, edcaf, (false, more));
         }
@@ -217,7 +224,7 @@ impl Cell {
         header: Duration,
         pending: &VecDeque<Mpdu>,
     ) -> Option<Bitmap> {
-        let receiver = user.station();
+        let receiver = user.station;
         let snr = user.snr(self.receive_header(own, receiver)?);
         let mut subframes = user.subframes(own.start, header);
         let mut decoded = Bitmap::EMPTY;
@@ -234,36 +241,36 @@ impl Cell {
     /// Handles the end of the Trigger frame after an HE MU PPDU.
     pub(in super::super) fn receive_trigger(&mut self, flight: &Flight) {
         let sender = flight.transmitter;
-        let several = self.stations[sender.index()].multi_user.take();
-        let several = several.expect("it sent to several");
+        let several = self.downlink_of(sender);
+        let &mut Downlink { edcaf, triggered, .. } = several;
+        let users = core::mem::take(&mut several.users);
         let mut answering = Vec::new();
-        for user in &several.users {
-            let receiver = user.station();
+        for user in &users {
+            let receiver = user.station;
             if !self.decodes_control(flight, receiver) {
                 continue;
             }
-            let (edcaf, peer) = (user.exchange.edcaf, user.exchange.peer);
+            let peer = user.peer();
             let pending = self.take_pending(sender, edcaf, peer);
             self.take_request(receiver, sender, edcaf, pending[0].sequence);
             let pair = (sender, receiver);
             let none = Bitmap::EMPTY;
-            let acked = self.acknowledges(pair, &user.exchange, none, user.mpdus, &pending);
+            let acked = self.acknowledges(pair, edcaf, none, user.mpdus, &pending);
             self.return_pending(sender, edcaf, peer, pending);
             answering.push((receiver, acked));
         }
         if self.outbox.records {
-            let is_heard = answering.len() == several.users.len();
-            let triggered = several.triggered.expect("the sequence has it");
-            self.record_trigger(flight, &several.users, triggered, is_heard);
+            let is_heard = answering.len() == users.len();
+            let triggered = triggered.expect("the sequence has it");
+            self.record_trigger(flight, (edcaf, &users), triggered, is_heard);
         }
-        self.stations[sender.index()].multi_user = Some(several);
+        self.downlink_of(sender).users = users;
         self.answer_together(sender, &answering);
     }
 
     /// Puts the answers of these stations to a Trigger frame of `sender` on the air.
     fn answer_together(&mut self, sender: StationId, answering: &[(StationId, Bitmap)]) {
-        let several = self.stations[sender.index()].multi_user.as_mut();
-        let several = several.expect("it sent to several");
+        let several = self.downlink_of(sender);
         several.answers_due = answering.len();
         several.users.iter_mut().for_each(|user| user.asked = true);
         let triggered = several.triggered.expect("the sequence has it");
@@ -287,25 +294,19 @@ impl Cell {
 
     /// Handles the end of a trigger-based PPDU with a Block Ack.
     pub(in super::super) fn receive_triggered(&mut self, flight: &Flight, receiver: StationId) {
-        let several = self.stations[receiver.index()].multi_user.as_ref();
-        let several = several.expect("it waits for Block Acks");
+        let several = self.downlink_of(receiver);
         let place = several.place(flight.transmitter).expect("only those answer that were asked");
-        let response = several.users[place].response();
+        let User { response, answer_ru, .. } = several.users[place];
         let own = flight.to(receiver, response.rate, response.psdu_bytes);
         let is_decoded = self.decodes_control(&own, receiver);
         if self.outbox.records {
             self.record_control(&own, is_decoded);
-            let ru = self.stations[receiver.index()]
-                .multi_user
-                .as_ref()
-                .map(|s| s.users[place].answer_ru);
             if let Some(Event::Ppdu(ppdu)) = self.outbox.events.back_mut() {
-                ppdu.psdus[0].ru = ru;
+                ppdu.psdus[0].ru = Some(answer_ru);
             }
         }
         let acked = self.stations[flight.transmitter.index()].acknowledging;
-        let several = self.stations[receiver.index()].multi_user.as_mut();
-        let several = several.expect("it waits for Block Acks");
+        let several = self.downlink_of(receiver);
         several.answers_due -= 1;
         several.users[place].acked = is_decoded.then_some(acked);
     }
@@ -313,7 +314,8 @@ impl Cell {
     /// Handles a trigger-based PPDU to `station` after its third parties; after the last one the
     /// exchange ends.
     pub(in super::super) fn triggered_answer_over(&mut self, station: StationId) {
-        let several = self.stations[station.index()].multi_user.as_ref();
+        let exchange = self.stations[station.index()].exchange.as_ref();
+        let several = exchange.and_then(Exchange::downlink);
         if several.is_some_and(|several| several.answers_due == 0) {
             self.several_over(station);
         }
@@ -325,11 +327,12 @@ impl Cell {
         station: StationId,
         acked: Option<&Bitmap>,
     ) {
-        let state = &mut self.stations[station.index()];
-        let several = state.multi_user.as_mut().expect("it sent to several");
-        let Phase::Requests(turn) = several.phase else {
+        let several = self.downlink_of(station);
+        let turn = match &several.phase {
+            Phase::First => 0,
+            Phase::Request(turn, _) => *turn,
             // Nobody answered the Trigger frame.
-            return self.several_over(station);
+            Phase::Data | Phase::Trigger => return self.several_over(station),
         };
         several.users[turn].asked = true;
         several.users[turn].acked = acked.copied();
@@ -338,8 +341,8 @@ impl Cell {
         if !may_go_on || next == several.users.len() {
             return self.several_over(station);
         }
-        let &Exchange { edcaf, peer, opportunity_end, .. } = &several.users[next].exchange;
-        several.phase = Phase::Requests(next);
+        let (edcaf, opportunity_end) = (several.edcaf, several.opportunity_end);
+        let peer = several.users[next].peer();
         let at = match acked {
             Some(_) => self.now + self.settings.timing.sifs,
             None if self.air.carries_any(|other| self.senses(station, other)) => {
@@ -349,37 +352,52 @@ impl Cell {
         };
         let (state, mut cx) = self.at(station);
         let request = state.build_request(&mut cx, edcaf, peer, opportunity_end);
-        state.exchange = Some(request);
-        self.pending.push(Pending { at, station, sequel: Sequel::Payload });
+        self.downlink_of(station).phase = Phase::Request(next, request);
+        self.pending.push(Pending { at, station, sequel: Sequel::Frame });
     }
 
     /// Settles the MPDUs of each station, and continues.
     fn several_over(&mut self, station: StationId) {
-        let state = &mut self.stations[station.index()];
-        let several = state.multi_user.take().expect("it sent to several");
-        state.exchange = None;
+        let several = self.take_downlink(station);
+        let edcaf = several.edcaf;
         for user in &several.users {
+            let sent = several.sent(user);
             let (state, mut cx) = self.at(station);
             match (&user.acked, user.asked) {
-                (Some(acked), _) => _ = state.answered(&mut cx, &user.exchange, acked),
-                (None, true) => _ = state.unanswered(&mut cx, &user.exchange),
-                (None, false) => state.not_asked(&mut cx, &user.exchange, user.mpdus),
+                (Some(acked), _) => {
+                    state.data_answered(&mut cx, &sent, acked);
+                    state.edcaf(edcaf).backoff.reset();
+                }
+                (None, true) => _ = state.data_unanswered(&mut cx, &sent),
+                (None, false) => state.not_asked(&mut cx, &sent),
             }
         }
-        let first = &several.users[0].exchange;
-        let edcaf = first.edcaf;
         for user in &several.users[1..] {
-            self.edcaf(station, edcaf).keep_turn(user.exchange.peer);
+            self.edcaf(station, edcaf).keep_turn(user.peer());
         }
         self.judge_reports(station, &several.users);
         let success = several.users.iter().any(|user| user.acked.is_some());
         if !success {
             self.access(station, edcaf).backoff.widen();
         }
-        self.exchange_over(station, first.clone(), success);
+        self.exchange_over(station, &several.outline(), success);
         if self.has_services {
-            several.users.iter().for_each(|user| self.serves(user.station()));
+            several.users.iter().for_each(|user| self.serves(user.station));
             self.close_services(station);
+        }
+    }
+
+    fn take_downlink(&mut self, station: StationId) -> Box<Downlink> {
+        match self.stations[station.index()].exchange.take() {
+            Some(Exchange::Downlink(several)) => several,
+            _ => unreachable!("it sends to several"),
+        }
+    }
+
+    fn downlink_of(&mut self, station: StationId) -> &mut Downlink {
+        match &mut self.stations[station.index()].exchange {
+            Some(Exchange::Downlink(several)) => several,
+            _ => unreachable!("it sends to several"),
         }
     }
 }

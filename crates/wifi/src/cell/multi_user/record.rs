@@ -1,6 +1,5 @@
 //! Events of HE MU PPDUs, and of MU-BAR Trigger frames.
 
-use super::super::content::Exchange;
 use super::super::record::microseconds;
 use super::super::{Cell, category_of};
 use super::{Triggered, User};
@@ -9,7 +8,7 @@ use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu, TriggeredUser};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::Mpdu;
 use crate::mac::sizes;
-use crate::station::{Address, StationId};
+use crate::station::Address;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_units::{Dbm, SeqNo12};
@@ -20,19 +19,18 @@ impl Cell {
     pub(super) fn user_psdu(
         &self,
         own: &Flight,
-        user: &User,
+        (edcaf, user): (usize, &User),
         (decoded, pending): (&Bitmap, &VecDeque<Mpdu>),
         triggered: Option<Triggered>,
         is_asked: bool,
     ) -> Psdu {
-        let &Exchange { edcaf, peer, collided, .. } = &user.exchange;
-        let mut frames = self.data_frames(own, (edcaf, peer), user.mpdus, decoded, pending);
+        let mut frames = self.data_frames(own, (edcaf, user.peer()), user.mpdus, decoded, pending);
         if let Some(triggered) = triggered {
             let start = pending[0].sequence;
             let asked = alloc::vec![self.triggered_user(user, start)];
             frames.push(trigger_frame(own, edcaf, triggered, asked, is_asked));
         }
-        let signal = self.air.mean_power(own, user.station());
+        let signal = self.air.mean_power(own, user.station);
         Psdu {
             receiver: own.receiver,
             rate: own.rate,
@@ -41,7 +39,7 @@ impl Cell {
             aggregated: true,
             frames,
             signal: signal.unwrap_or(NEXT_TO_IT),
-            collided,
+            collided: user.collided,
         }
     }
 
@@ -51,25 +49,24 @@ impl Cell {
         self.outbox.events.push_back(Event::Ppdu(Ppdu { start, end, transmitter, psdus }));
     }
 
-    /// Records a separate Trigger frame to all `users`; `is_heard` is whether each of them decoded
+    /// Records a separate Trigger frame to all users; `is_heard` is whether each of them decoded
     /// it.
     pub(super) fn record_trigger(
         &mut self,
         flight: &Flight,
-        users: &[User],
+        (edcaf, users): (usize, &[User]),
         triggered: Triggered,
         is_heard: bool,
     ) {
-        let edcaf = users[0].exchange.edcaf;
         let mut asked = Vec::with_capacity(users.len());
         for user in users {
             let access = self.stations[flight.transmitter.index()].edcafs[edcaf].as_ref();
             let access = access.expect("it sends");
-            let originator = access.originator(user.exchange.peer).expect("it has pending MPDUs");
+            let originator = access.originator(user.peer()).expect("it has pending MPDUs");
             let start = access.originators[originator].window_start();
             asked.push(self.triggered_user(user, start));
         }
-        let collided = users.iter().any(|user| self.air.is_disturbed(flight, user.station()));
+        let collided = users.iter().any(|user| self.air.is_disturbed(flight, user.station));
         let psdu = Psdu {
             receiver: Address::Group,
             rate: flight.rate,
@@ -84,9 +81,8 @@ impl Cell {
     }
 
     fn triggered_user(&self, user: &User, start: SeqNo12) -> TriggeredUser {
-        let station: StationId = user.station();
-        let mcs = user.response().rate.mcs().expect("an HE rate");
-        let aid = self.stations[station.index()].aid;
+        let mcs = user.response.rate.mcs().expect("an HE rate");
+        let aid = self.stations[user.station.index()].aid;
         TriggeredUser { aid, ru: user.answer_ru, mcs, streams: 1, dcm: false, start }
     }
 }

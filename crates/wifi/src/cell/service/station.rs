@@ -174,9 +174,8 @@ impl Cell {
         let (edcaf, is_on) = (service.config.trigger_category(), service.is_on);
         let is_trigger = |frame: &Management| frame.action == Action::Trigger;
         let state = &self.stations[station.index()];
-        let is_sent = state.exchange.as_ref().is_some_and(
-            |exchange| matches!(exchange.content, Content::Management(frame) if is_trigger(&frame)),
-        );
+        let sent = state.exchange.as_ref().and_then(|exchange| exchange.management());
+        let is_sent = sent.is_some_and(is_trigger);
         let mut queued = state.edcafs.iter().flatten().flat_map(|access| &access.management);
         if is_sent || queued.any(is_trigger) {
             return;

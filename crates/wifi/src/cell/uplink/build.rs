@@ -11,13 +11,13 @@
 //! and would then not be asked when the whole channel is idle.
 
 use super::super::Cell;
-use super::super::content::{Content, Exchange};
+use super::super::content::{Content, Exchange, Outline};
 use super::super::edcaf::{Gate, Work};
 use super::super::frames::Context;
 use super::super::multi_user::{BLOCK_ACK_MCS_MAX, Channel, OfdmaConfig};
 use super::super::station::Station;
 use super::reports::Report;
-use super::{Answer, Asked, Phase, Timer, Uplink, is_data};
+use super::{Answer, Answered, Asked, Phase, Solicited, Timer, Uplink};
 use crate::air::Expected;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::originator::Originator;
@@ -70,8 +70,13 @@ impl Cell {
         let Some(exchange) = self.build_own(station, edcaf, opportunity_end) else {
             return self.build_uplink(station, edcaf, opportunity_end);
         };
+        let is_data = match &exchange {
+            Exchange::Single(single) => matches!(single.content, Content::Data { .. }),
+            Exchange::Downlink(_) => true,
+            Exchange::Sounding(_) | Exchange::Uplink(_) | Exchange::Answer(_) => false,
+        };
         if let Some(reports) = &mut self.access(station, edcaf).reports
-            && is_data(&exchange)
+            && is_data
         {
             reports.had_turn = false;
         }
@@ -119,29 +124,7 @@ impl Cell {
             }
             None => self.solicit(station, edcaf, (start, opportunity_end), config)?,
         };
-        let (rate, psdu_bytes, duration) = uplink.trigger;
-        let response = Expected {
-            rate: uplink.rate,
-            duration: uplink.duration,
-            psdu_bytes: 0,
-            block_ack: false,
-        };
-        self.stations[station.index()].uplink = Some(Box::new(uplink));
-        Some(Exchange {
-            edcaf,
-            peer: Address::Group,
-            content: Content::Uplink,
-            rate,
-            psdu_bytes,
-            duration,
-            response: Some(response),
-            requesting: false,
-            opportunity_end,
-            collided: false,
-            ends_service: false,
-            more_data: None,
-            in_space: false,
-        })
+        Some(Exchange::Uplink(Box::new(uplink)))
     }
 
     /// Builds a BSRP Trigger frame to the stations whose turn it is.
@@ -253,6 +236,7 @@ impl Cell {
         let reports = self.access(access_point, edcaf).reports.as_mut()?;
         reports.last_served = Some(last);
         stations.into_iter().for_each(|station| reports.charge(station, share));
+        uplink.outline.response = Some(expected(uplink.rate, uplink.duration));
         Some(uplink)
     }
 
@@ -277,15 +261,22 @@ impl Cell {
             Phase::Data => sifs + self.rates.ppdu_duration(rate, block_ack),
         };
         let guard_interval = channel.triggered_guard_interval();
+        let answered_at = channel.rate(0, guard_interval);
         Uplink {
             phase,
-            edcaf,
-            opportunity_end,
+            outline: Outline {
+                edcaf,
+                peer: Address::Group,
+                rate,
+                is_data: false,
+                response: Some(expected(answered_at, duration)),
+                opportunity_end,
+            },
             trigger: (rate, bytes, self.rates.ppdu_duration(rate, bytes)),
             header,
             duration,
             guard_interval,
-            rate: channel.rate(0, guard_interval),
+            rate: answered_at,
             acknowledged_in,
             until: start,
             answers_due: 0,
@@ -302,7 +293,7 @@ impl Cell {
         let config = &self.stations[access_point.index()].config;
         let sifs = self.settings.timing.sifs;
         let whole = uplink.trigger.2 + sifs + uplink.duration + uplink.acknowledged_in;
-        config.access[uplink.edcaf].txop_limit.is_zero() || start + whole <= opportunity_end
+        config.access[uplink.outline.edcaf].txop_limit.is_zero() || start + whole <= opportunity_end
     }
 
     fn whole(&self, access_point: StationId) -> ChannelWidth {
@@ -405,61 +396,47 @@ impl Cell {
 }
 
 impl Station {
-    /// Builds the answer of the station to a Trigger frame of `to` that just ended, and the
-    /// station's exchange.
+    /// Builds the answer of the station to a Trigger frame of `to` that just ended.
     pub(super) fn build_answer(
         &mut self,
         cx: &mut Context<'_>,
-        (to, uplink): (StationId, &Uplink),
-        (asked, channel): (&Asked, Channel),
-    ) -> (Exchange, Answer) {
+        to: StationId,
+        ask: &Solicited,
+        asked: &Asked,
+    ) -> Answer {
         let buffered = core::array::from_fn(|category| self.buffered_bytes(category));
         let user = &asked.user;
-        let bits = user.bitrate(uplink.guard_interval).as_bps()
+        let bits = user.bitrate(ask.guard_interval).as_bps()
             * self.config.aggregation.mpdu_start_spacing.as_nanos();
         let spacing_bytes = bits.div_ceil(8_000_000_000) as u32;
-        let (content, data_bytes) = match uplink.phase {
-            Phase::Reports => (Content::BufferReport, null_bytes(Phase::Reports)),
+        let (content, data_bytes) = match ask.phase {
+            Phase::Reports => (Answered::BufferReport, null_bytes(Phase::Reports)),
             Phase::Data => self
-                .data_answer(cx, (uplink.edcaf, to), (user.psdu_bytes, spacing_bytes))
-                .unwrap_or((Content::BufferReport, null_bytes(Phase::Data))),
+                .data_answer(cx, (ask.edcaf, to), (user.psdu_bytes, spacing_bytes))
+                .unwrap_or((Answered::BufferReport, null_bytes(Phase::Data))),
         };
-        let data_time = channel.without_padding().triggered_data_time(user).as_nanos();
+        let data_time = ask.channel.without_padding().triggered_data_time(user).as_nanos();
         let filled = data_time * u64::from(data_bytes) / u64::from(user.psdu_bytes.max(1));
-        let of_all = uplink.duration - uplink.header;
-        let answer = Answer {
+        let of_all = ask.duration - ask.header;
+        Answer {
             to,
-            ru: user.ru,
-            header: uplink.header,
-            data_end: uplink.header + Duration::from_nanos(filled).min(of_all),
-            data_bytes,
-            spacing_bytes,
-            share: uplink.duration / uplink.users.len() as u64,
-            overheard: uplink.rate,
-            until: uplink.until,
-            buffered,
-        };
-        let exchange = Exchange {
-            edcaf: uplink.edcaf,
-            peer: Address::Station(to),
+            edcaf: ask.edcaf,
             content,
             rate: asked.rate,
             psdu_bytes: user.psdu_bytes,
-            duration: uplink.duration,
-            response: Some(Expected {
-                rate: uplink.trigger.0,
-                duration: Duration::ZERO,
-                psdu_bytes: 0,
-                block_ack: true,
-            }),
-            requesting: false,
-            opportunity_end: uplink.opportunity_end,
+            duration: ask.duration,
+            acknowledged_at: ask.rate,
             collided: false,
-            ends_service: false,
-            more_data: None,
-            in_space: false,
-        };
-        (exchange, answer)
+            ru: user.ru,
+            header: ask.header,
+            data_end: ask.header + Duration::from_nanos(filled).min(of_all),
+            data_bytes,
+            spacing_bytes,
+            share: ask.duration / ask.stations as u64,
+            overheard: ask.overheard,
+            until: ask.until,
+            buffered,
+        }
     }
 
     /// Returns data, or the Block Ack Request that must precede them, and their length; `None` if
@@ -469,7 +446,7 @@ impl Station {
         cx: &mut Context<'_>,
         (edcaf, to): (usize, StationId),
         (psdu_bytes, spacing_bytes): (u32, u32),
-    ) -> Option<(Content, u32)> {
+    ) -> Option<(Answered, u32)> {
         let peer = Address::Station(to);
         let index = self.edcafs[edcaf].as_ref()?.originator(peer)?;
         self.edcaf(edcaf).originators[index].agreement.window()?;
@@ -483,7 +460,7 @@ impl Station {
         if originator.block_ack_request_due {
             let start = originator.window_start();
             let bytes = sizes::AMPDU_DELIMITER + sizes::BLOCK_ACK_REQUEST;
-            return (bytes <= psdu_bytes).then_some((Content::BlockAckRequest { start }, bytes));
+            return (bytes <= psdu_bytes).then_some((Answered::BlockAckRequest { start }, bytes));
         }
         if access.gate != Gate::Open && originator.pending.is_empty()
             || originator.pending.is_empty() && self.pull(cx, edcaf, index, u32::MAX).is_none()
@@ -502,7 +479,7 @@ impl Station {
         let limits = (bytes_max, spacing_bytes, usize::from(aggregation.ampdu_frames_max));
         let (mpdus, bytes) = self.aggregate(cx, edcaf, index, limits, true);
         let bytes = if mpdus == 1 { first + sizes::AMPDU_DELIMITER } else { bytes };
-        Some((Content::Data { mpdus, aggregated: true }, bytes))
+        Some((Answered::Data { mpdus }, bytes))
     }
 
     /// Bytes of MSDUs that the station holds in a category, those in flight included.
@@ -520,6 +497,11 @@ fn equal_units(channel: Channel, stations: usize) -> Option<(RuSize, usize)> {
     let counts = RuSize::ALL.map(|size| (size, usize::from(size.count_in(channel.width))));
     let fitting = counts.into_iter().filter(|(_, count)| (1..=stations).contains(count));
     fitting.max_by_key(|(_, count)| *count)
+}
+
+/// The trigger-based PPDUs as the response to a Trigger frame.
+const fn expected(rate: Rate, duration: Duration) -> Expected {
+    Expected { rate, duration, psdu_bytes: 0, block_ack: false }
 }
 
 /// Whether the rate fills the whole channel.

@@ -13,10 +13,10 @@
 //! by the levels that make a secondary channel busy elsewhere; the standard requires energy
 //! detection there (level not seen). PPDUs that begin within the following SIFS are not checked.
 
-use super::super::content::{Content, Exchange};
+use super::super::content::{Content, Exchange, Outline, Single};
 use super::super::multi_user::Channel;
 use super::super::{Cell, Pending, Sequel};
-use super::{Answer, Phase, StationRecord, Timer, Uplink, is_data};
+use super::{Answer, Answered, Phase, Solicited, StationRecord, Timer, Uplink};
 use crate::air::{Carried, Flight, Overlaps, Reduction, Subframes};
 use crate::cell::RxInterrupt;
 use crate::mac::block_ack::Bitmap;
@@ -55,11 +55,14 @@ impl Cell {
     pub(in super::super) fn receive_solicitation(&mut self, flight: &Flight) {
         let sender = flight.transmitter;
         let config = self.stations[sender.index()].config.ofdma.expect("it solicits");
-        let mut uplink = self.stations[sender.index()].uplink.take().expect("it solicits");
-        let width = uplink.rate.width();
+        let width = self.uplink_of(sender).rate.width();
         let channel = Channel { width, ..self.channel(sender, config) };
         let mut is_heard = true;
-        for asked in &uplink.users {
+        let uplink = self.uplink_of(sender);
+        let ask = Solicited::new(uplink, channel);
+        let users = core::mem::take(&mut uplink.users);
+        let mut answers_due = 0;
+        for asked in &users {
             let station = asked.station;
             if !self.decodes_control(flight, station) {
                 is_heard = false;
@@ -69,21 +72,19 @@ impl Cell {
                 continue;
             }
             let (state, mut cx) = self.at(station);
-            let (exchange, answer) =
-                state.build_answer(&mut cx, (sender, &uplink), (asked, channel));
-            state.exchange = Some(exchange);
-            state.answer = Some(Box::new(answer));
+            let answer = state.build_answer(&mut cx, sender, &ask, asked);
+            state.exchange = Some(Exchange::Answer(Box::new(answer)));
             // It may count slots meanwhile: what it decodes need not be strong enough to sense.
             self.contention.leave(station, self.now);
-            self.follow(station, Sequel::Answer);
-            uplink.answers_due += 1;
+            self.follow(station, Sequel::Frame);
+            answers_due += 1;
         }
+        let uplink = self.uplink_of(sender);
+        (uplink.users, uplink.answers_due) = (users, answers_due);
         if self.outbox.records {
-            self.record_solicitation(flight, &uplink, is_heard);
+            self.record_solicitation(flight, sender, is_heard);
         }
-        let is_answered = uplink.answers_due > 0;
-        self.stations[sender.index()].uplink = Some(uplink);
-        if !is_answered {
+        if answers_due == 0 {
             self.start_response_timeout(sender);
         }
     }
@@ -102,12 +103,12 @@ impl Cell {
     /// Puts a station's trigger-based PPDU on the air.
     pub(in super::super) fn send_answer(&mut self, station: StationId) {
         let now = self.now;
+        let answer = *self.answer_of(station);
+        let Answer { edcaf, content, rate, psdu_bytes, duration, .. } = answer;
+        let peer = answer.peer();
         let state = &mut self.stations[station.index()];
-        let answer = *state.answer.as_deref().expect("it was asked");
-        let exchange = state.exchange.as_ref().expect("it is in one");
-        let &Exchange { edcaf, peer, content, rate, psdu_bytes, duration, .. } = exchange;
         match content {
-            Content::Data { mpdus, .. } => {
+            Answered::Data { mpdus } => {
                 let access = state.edcafs[edcaf].as_mut().expect("it sends");
                 let index = access.originator(peer).expect("it has pending MPDUs");
                 let retries = access.originators[index].sent(mpdus, now);
@@ -120,8 +121,8 @@ impl Cell {
                 link.count_rate(rate);
                 link.data_airtime += answer.share;
             }
-            Content::BlockAckRequest { .. } => state.link_stats(peer).block_ack_requests += 1,
-            _ => {}
+            Answered::BlockAckRequest { .. } => state.link_stats(peer).block_ack_requests += 1,
+            Answered::BufferReport => {}
         }
         self.transmit(Flight {
             transmitter: station,
@@ -136,7 +137,7 @@ impl Cell {
             reduction: Reduction::NONE,
         });
         let receiver = answer.to;
-        if let Content::Data { mpdus, .. } = content
+        if let Answered::Data { mpdus } = content
             && self.stations[receiver.index()].config.rx_interrupt == RxInterrupt::Mpdu
         {
             let subframes = answer.subframes(now, mpdus);
@@ -147,20 +148,18 @@ impl Cell {
     /// Handles the end of a trigger-based PPDU at the access point.
     pub(in super::super) fn receive_answer(&mut self, flight: &Flight, receiver: StationId) {
         let sender = flight.transmitter;
-        let state = &mut self.stations[sender.index()];
-        let answer = *state.answer.as_deref().expect("it was asked");
-        let mut exchange = state.exchange.take().expect("it is in one");
-        exchange.collided = self.air.is_disturbed(flight, receiver);
-        let own = flight.to(receiver, exchange.rate, exchange.psdu_bytes);
-        let mut pending = self.take_pending(sender, exchange.edcaf, exchange.peer);
-        let (decoded, record) =
-            self.receive_answered(&own, receiver, (&exchange, &answer), &mut pending);
+        let collided = self.air.is_disturbed(flight, receiver);
+        let answer = self.answer_of(sender);
+        answer.collided = collided;
+        let answer = *answer;
+        let own = flight.to(receiver, answer.rate, answer.psdu_bytes);
+        let mut pending = self.take_pending(sender, answer.edcaf, answer.peer());
+        let (decoded, record) = self.receive_answered(&own, receiver, &answer, &mut pending);
         if self.outbox.records {
-            self.record_answer(&own, (&exchange, &answer), &decoded, &pending);
+            self.record_answer(&own, &answer, &decoded, &pending);
         }
-        self.return_pending(sender, exchange.edcaf, exchange.peer, pending);
-        let is_report = exchange.content == Content::BufferReport;
-        self.stations[sender.index()].exchange = Some(exchange);
+        self.return_pending(sender, answer.edcaf, answer.peer(), pending);
+        let is_report = answer.content == Answered::BufferReport;
         let uplink = self.uplink_of(receiver);
         uplink.answers_due -= 1;
         let user = uplink.user(sender);
@@ -177,14 +176,13 @@ impl Cell {
         &mut self,
         own: &Flight,
         receiver: StationId,
-        (exchange, answer): (&Exchange, &Answer),
+        answer: &Answer,
         pending: &mut VecDeque<Mpdu>,
     ) -> (Bitmap, Option<StationRecord>) {
         let sender = own.transmitter;
-        let &Exchange { edcaf, content, .. } = exchange;
-        let mpdus = match content {
-            Content::Data { mpdus, .. } => mpdus,
-            _ => return self.receive_control_answer(own, receiver, (exchange, answer), pending),
+        let edcaf = answer.edcaf;
+        let Answered::Data { mpdus } = answer.content else {
+            return self.receive_control_answer(own, receiver, answer, pending);
         };
         let arrived = self.end_arrival(own, pending);
         let decoded = arrived.unwrap_or_else(|| {
@@ -221,7 +219,7 @@ impl Cell {
         }
         let buffered = answer.buffered[edcaf];
         self.hear_backlog((sender, receiver), edcaf, buffered, (mpdus, &decoded, pending));
-        let acked = self.acknowledges((sender, receiver), exchange, decoded, mpdus, pending);
+        let acked = self.acknowledges((sender, receiver), edcaf, decoded, mpdus, pending);
         (decoded, Some(self.station_record((sender, receiver), edcaf, acked)))
     }
 
@@ -230,17 +228,17 @@ impl Cell {
         &mut self,
         own: &Flight,
         receiver: StationId,
-        (exchange, answer): (&Exchange, &Answer),
+        answer: &Answer,
         pending: &VecDeque<Mpdu>,
     ) -> (Bitmap, Option<StationRecord>) {
         let sender = own.transmitter;
         let Some(snr) = self.receive_header(own, receiver) else { return (Bitmap::EMPTY, None) };
-        let (mpdu, phase) = match exchange.content {
-            Content::BlockAckRequest { .. } => (sizes::BLOCK_ACK_REQUEST, Phase::Data),
+        let (mpdu, phase) = match answer.content {
+            Answered::BlockAckRequest { .. } => (sizes::BLOCK_ACK_REQUEST, Phase::Data),
             _ => (sizes::QOS_NULL, self.uplink_of(receiver).phase),
         };
-        let count = match exchange.content {
-            Content::BlockAckRequest { .. } => 1,
+        let count = match answer.content {
+            Answered::BlockAckRequest { .. } => 1,
             _ => Answer::nulls(phase) as usize,
         };
         let mut subframes = answer.subframes(own.start, count);
@@ -251,18 +249,18 @@ impl Cell {
                 decoded.insert(bit);
             }
         }
-        if let Content::BlockAckRequest { start } = exchange.content {
+        if let Answered::BlockAckRequest { start } = answer.content {
             if decoded.is_empty() {
                 return (decoded, None);
             }
-            let edcaf = exchange.edcaf;
+            let edcaf = answer.edcaf;
             self.take_request(receiver, sender, edcaf, start);
             let all = pending.len().min(Bitmap::BITS);
-            let acked = self.acknowledges((sender, receiver), exchange, decoded, all, pending);
+            let acked = self.acknowledges((sender, receiver), edcaf, decoded, all, pending);
             return (decoded, Some(self.station_record((sender, receiver), edcaf, acked)));
         }
         for bit in (0..count).filter(|&bit| decoded.contains(bit)) {
-            let category = if phase == Phase::Reports { bit } else { exchange.edcaf };
+            let category = if phase == Phase::Reports { bit } else { answer.edcaf };
             let nothing = (0, &Bitmap::EMPTY, &VecDeque::new());
             let buffered = answer.buffered[category];
             self.hear_backlog((sender, receiver), category, buffered, nothing);
@@ -289,7 +287,8 @@ impl Cell {
     /// Handles a trigger-based PPDU after its third parties; after the last one the access point
     /// continues.
     pub(in super::super) fn uplink_answer_noticed(&mut self, station: StationId) {
-        let uplink = self.stations[station.index()].uplink.as_deref();
+        let exchange = self.stations[station.index()].exchange.as_ref();
+        let uplink = exchange.and_then(Exchange::uplink);
         if uplink.is_some_and(|uplink| uplink.answers_due == 0) {
             self.uplink_answered(station);
         }
@@ -298,8 +297,9 @@ impl Cell {
     /// Continues after the last trigger-based PPDU.
     fn uplink_answered(&mut self, station: StationId) {
         let sifs = self.settings.timing.sifs;
-        let uplink = self.stations[station.index()].uplink.take().expect("it solicits");
-        let Uplink { phase, edcaf, opportunity_end, .. } = *uplink;
+        let uplink = self.take_uplink(station);
+        let Uplink { phase, outline, .. } = *uplink;
+        let Outline { edcaf, opportunity_end, .. } = outline;
         let is_heard = uplink.users.iter().any(|user| user.is_heard);
         match phase {
             Phase::Reports if is_heard => {
@@ -307,19 +307,19 @@ impl Cell {
                 let time = (self.now + sifs, opportunity_end);
                 match self.solicit(station, edcaf, time, config) {
                     Some(next) => {
-                        self.stations[station.index()].uplink = Some(Box::new(next));
-                        self.pending.push(Pending { at: time.0, station, sequel: Sequel::Trigger });
+                        let next = Box::new(Uplink { outline, ..next });
+                        self.stations[station.index()].exchange = Some(Exchange::Uplink(next));
+                        self.pending.push(Pending { at: time.0, station, sequel: Sequel::Frame });
                     }
-                    None => self.uplink_over(station, true),
+                    None => self.uplink_over(station, &outline, true),
                 }
             }
-            Phase::Reports => self.uplink_over(station, false),
+            Phase::Reports => self.uplink_over(station, &outline, false),
             Phase::Data => {
                 let retry_limit = self.stations[station.index()].config.retry_limit;
                 let is_acknowledged = uplink.users.iter().any(|user| user.record.is_some());
                 for user in &uplink.users {
-                    let answered = self.stations[user.station.index()].answer.as_deref();
-                    let waits = answered.is_some_and(|answer| answer.to == station);
+                    let waits = self.has_answered(user.station, station);
                     if user.record.is_none() {
                         let of = (user.station, user.is_heard);
                         self.miss(station, edcaf, of, retry_limit);
@@ -329,11 +329,11 @@ impl Cell {
                     }
                 }
                 if is_acknowledged {
-                    self.stations[station.index()].uplink = Some(uplink);
+                    self.stations[station.index()].exchange = Some(Exchange::Uplink(uplink));
                     let sequel = Sequel::MultiStationBlockAck;
                     self.pending.push(Pending { at: self.now + sifs, station, sequel });
                 } else {
-                    self.uplink_over(station, is_heard);
+                    self.uplink_over(station, &outline, is_heard);
                 }
             }
         }
@@ -364,12 +364,11 @@ impl Cell {
     /// Handles the end of the Multi-STA Block Ack.
     pub(in super::super) fn receive_multi_station_block_ack(&mut self, flight: &Flight) {
         let sender = flight.transmitter;
-        let uplink = self.stations[sender.index()].uplink.take().expect("it solicits");
         let mut is_heard = true;
-        let mut over = Vec::with_capacity(uplink.users.len());
-        for user in &uplink.users {
-            let answered = self.stations[user.station.index()].answer.as_deref();
-            if answered.is_none_or(|answer| answer.to != sender) {
+        let users = core::mem::take(&mut self.uplink_of(sender).users);
+        let mut over = Vec::with_capacity(users.len());
+        for user in &users {
+            if !self.has_answered(user.station, sender) {
                 continue;
             }
             let is_decoded = self.decodes_control(flight, user.station);
@@ -377,32 +376,44 @@ impl Cell {
             over.push((user.station, user.record.filter(|_| is_decoded)));
         }
         if self.outbox.records {
-            self.record_multi_station_block_ack(flight, &uplink, is_heard);
+            self.record_multi_station_block_ack(flight, (sender, &users), is_heard);
         }
         for (station, record) in over {
             self.answer_over(station, record.map(|record| record.acked));
         }
-        self.uplink_over(sender, true);
+        let outline = self.take_uplink(sender).outline;
+        self.uplink_over(sender, &outline, true);
     }
 
     /// Settles the station's answer; `acked` are the MPDUs that the access point acknowledged.
     pub(in super::super) fn answer_over(&mut self, station: StationId, acked: Option<Bitmap>) {
         let now = self.now;
         let (state, mut cx) = self.at(station);
-        state.answer = None;
-        let Some(exchange) = state.exchange.take() else { return };
-        match &acked {
-            Some(acked) => state.settle_answered(&mut cx, &exchange, acked),
-            None => state.unanswered(&mut cx, &exchange),
-        };
-        if is_data(&exchange) && acked.is_some_and(|acked| !acked.is_empty()) {
-            self.contend_less(station, exchange.edcaf);
+        let Some(Exchange::Answer(answer)) = state.exchange.take() else { return };
+        let (edcaf, peer) = (answer.edcaf, answer.peer());
+        match (answer.content, &acked) {
+            (Answered::Data { mpdus }, Some(acked)) => {
+                state.data_answered(&mut cx, &answer.sent(mpdus), acked);
+            }
+            (Answered::Data { mpdus }, None) => {
+                state.data_unanswered(&mut cx, &answer.sent(mpdus));
+            }
+            (Answered::BlockAckRequest { .. }, Some(acked)) => {
+                state.settle_request(&mut cx, edcaf, peer, acked);
+            }
+            (Answered::BlockAckRequest { .. }, None) => {
+                state.request_unanswered(&cx, edcaf, peer);
+            }
+            (Answered::BufferReport, _) => {}
+        }
+        let is_data = matches!(answer.content, Answered::Data { .. });
+        if is_data && acked.is_some_and(|acked| !acked.is_empty()) {
+            self.contend_less(station, edcaf);
             self.sent_when_asked(station);
         }
         self.contention.hold(station, now);
-        let edcaf = exchange.edcaf;
         let Some(access) = &mut self.stations[station.index()].edcafs[edcaf] else { return };
-        access.keep_turn(exchange.peer);
+        access.keep_turn(peer);
         let contender = access.contender;
         match access.has_work() {
             true => _ = self.arm(station, edcaf),
@@ -412,27 +423,24 @@ impl Cell {
 
     /// Handles a Trigger frame of the access point without any answer.
     pub(in super::super) fn uplink_unanswered(&mut self, station: StationId) {
-        let uplink = self.stations[station.index()].uplink.take().expect("it solicits");
+        let uplink = self.take_uplink(station);
         let retry_limit = self.stations[station.index()].config.retry_limit;
         if uplink.phase == Phase::Data {
             for user in &uplink.users {
-                self.miss(station, uplink.edcaf, (user.station, false), retry_limit);
+                self.miss(station, uplink.outline.edcaf, (user.station, false), retry_limit);
             }
         }
-        self.uplink_over(station, false);
+        self.uplink_over(station, &uplink.outline, false);
     }
 
     /// Ends the exchange of an access point.
-    fn uplink_over(&mut self, station: StationId, success: bool) {
-        let state = &mut self.stations[station.index()];
-        state.uplink = None;
-        let exchange = state.exchange.take().expect("it solicits");
-        let backoff = &mut state.edcaf(exchange.edcaf).backoff;
+    fn uplink_over(&mut self, station: StationId, outline: &Outline, success: bool) {
+        let backoff = &mut self.access(station, outline.edcaf).backoff;
         match success {
             true => backoff.reset(),
             false => backoff.widen(),
         }
-        self.exchange_over(station, exchange, success);
+        self.exchange_over(station, outline, success);
         if self.has_services {
             self.close_services(station);
         }
@@ -487,23 +495,12 @@ impl Cell {
         self.arm(receiver, edcaf);
     }
 
-    /// Handles a timeout of `station` in an uplink exchange; returns whether there was one.
-    pub(in super::super) fn uplink_failed(&mut self, station: StationId) -> bool {
-        let state = &self.stations[station.index()];
-        let (solicits, answers) = (state.uplink.is_some(), state.answer.is_some());
-        if solicits {
-            self.uplink_unanswered(station);
-        } else if answers {
-            self.answer_over(station, None);
-        }
-        solicits || answers
-    }
-
     /// Stores the bytes that the station holds as it begins a PPDU with data.
     pub(in super::super) fn stamp_buffered(&mut self, station: StationId) {
         let state = &mut self.stations[station.index()];
-        let edcaf = state.exchange.as_ref().filter(|e| is_data(e)).map(|exchange| exchange.edcaf);
-        if let Some(edcaf) = edcaf {
+        if let Some(Exchange::Single(Single { edcaf, content: Content::Data { .. }, .. })) =
+            state.exchange
+        {
             state.buffered = state.buffered_bytes(edcaf);
         }
     }
@@ -527,7 +524,30 @@ impl Cell {
     }
 
     fn uplink_of(&mut self, station: StationId) -> &mut Uplink {
-        self.stations[station.index()].uplink.as_deref_mut().expect("it solicits")
+        match &mut self.stations[station.index()].exchange {
+            Some(Exchange::Uplink(uplink)) => uplink,
+            _ => unreachable!("it solicits"),
+        }
+    }
+
+    fn take_uplink(&mut self, station: StationId) -> Box<Uplink> {
+        match self.stations[station.index()].exchange.take() {
+            Some(Exchange::Uplink(uplink)) => uplink,
+            _ => unreachable!("it solicits"),
+        }
+    }
+
+    fn answer_of(&mut self, station: StationId) -> &mut Answer {
+        match &mut self.stations[station.index()].exchange {
+            Some(Exchange::Answer(answer)) => answer,
+            _ => unreachable!("it was asked"),
+        }
+    }
+
+    /// Whether the station has answered a Trigger frame of `access_point` and waits.
+    fn has_answered(&self, station: StationId, access_point: StationId) -> bool {
+        let exchange = &self.stations[station.index()].exchange;
+        matches!(exchange, Some(Exchange::Answer(answer)) if answer.to == access_point)
     }
 }
 

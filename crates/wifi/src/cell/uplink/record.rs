@@ -1,10 +1,10 @@
 //! Events of uplink exchanges: Trigger frames, trigger-based PPDUs, Multi-STA Block Acks.
 
-use super::super::content::{Content, Exchange};
+use super::super::content::Exchange;
 use super::super::multi_user::NEXT_TO_IT;
 use super::super::record::control_frame;
 use super::super::{Cell, category_of};
-use super::{Answer, Phase, Uplink, queue_size_code};
+use super::{Answer, Answered, Asked, Phase, Uplink, queue_size_code};
 use crate::air::Flight;
 use crate::event::{Frame, FrameKind, Psdu, QueueSize, StationAcknowledged, TriggeredUser};
 use crate::mac::block_ack::Bitmap;
@@ -24,13 +24,20 @@ impl Cell {
     }
 
     /// Records a Trigger frame; `is_heard` is whether all stations that it asks decoded it.
-    pub(super) fn record_solicitation(&mut self, flight: &Flight, uplink: &Uplink, is_heard: bool) {
+    pub(super) fn record_solicitation(
+        &mut self,
+        flight: &Flight,
+        sender: StationId,
+        is_heard: bool,
+    ) {
+        let exchange = self.stations[sender.index()].exchange.as_ref();
+        let Some(uplink) = exchange.and_then(Exchange::uplink) else { return };
         let Uplink { duration: response, guard_interval, .. } = *uplink;
         let width = uplink.rate.width();
         let kind = match uplink.phase {
             Phase::Reports => FrameKind::BufferStatusReportPoll { response, guard_interval, width },
             Phase::Data => {
-                let access_category = category_of(uplink.edcaf);
+                let access_category = category_of(uplink.outline.edcaf);
                 FrameKind::BasicTrigger { access_category, response, guard_interval, width }
             }
         };
@@ -44,7 +51,9 @@ impl Cell {
         });
         let triggered = triggered.collect();
         let frame = Frame { triggered, ..control_frame(flight, kind, is_heard) };
-        self.record_to_all(flight, uplink, frame);
+        let is_disturbed = |asked: &Asked| self.air.is_disturbed(flight, asked.station);
+        let collided = uplink.users.iter().any(is_disturbed);
+        self.record_to_all(flight, collided, frame);
     }
 
     /// Records a Multi-STA Block Ack; `is_heard` is whether all stations that wait for it decoded
@@ -52,11 +61,12 @@ impl Cell {
     pub(super) fn record_multi_station_block_ack(
         &mut self,
         flight: &Flight,
-        uplink: &Uplink,
+        (sender, users): (StationId, &[Asked]),
         is_heard: bool,
     ) {
-        let tid = category_of(uplink.edcaf).tid();
-        let records = uplink.users.iter().filter_map(|asked| {
+        let edcaf = self.stations[sender.index()].exchange.as_ref().map_or(0, Exchange::edcaf);
+        let tid = category_of(edcaf).tid();
+        let records = users.iter().filter_map(|asked| {
             let record = asked.record?;
             let aid = self.stations[asked.station.index()].aid;
             let (start, bitmap, bits) = (record.start, record.bitmap, asked.bits);
@@ -65,12 +75,11 @@ impl Cell {
         let acknowledged = records.collect();
         let kind = FrameKind::MultiStationBlockAck;
         let frame = Frame { acknowledged, ..control_frame(flight, kind, is_heard) };
-        self.record_to_all(flight, uplink, frame);
+        let collided = users.iter().any(|asked| self.air.is_disturbed(flight, asked.station));
+        self.record_to_all(flight, collided, frame);
     }
 
-    fn record_to_all(&mut self, flight: &Flight, uplink: &Uplink, frame: Frame) {
-        let stations = uplink.users.iter().map(|asked| asked.station);
-        let collided = stations.into_iter().any(|one| self.air.is_disturbed(flight, one));
+    fn record_to_all(&mut self, flight: &Flight, collided: bool, frame: Frame) {
         let psdu = Psdu {
             receiver: Address::Group,
             rate: flight.rate,
@@ -88,28 +97,28 @@ impl Cell {
     pub(super) fn record_answer(
         &mut self,
         own: &Flight,
-        (exchange, answer): (&Exchange, &Answer),
+        answer: &Answer,
         decoded: &Bitmap,
         pending: &VecDeque<Mpdu>,
     ) {
-        let &Exchange { edcaf, peer, collided, .. } = exchange;
-        let frames = match exchange.content {
-            Content::Data { mpdus, .. } => {
+        let &Answer { edcaf, collided, .. } = answer;
+        let peer = answer.peer();
+        let frames = match answer.content {
+            Answered::Data { mpdus } => {
                 self.stations[own.transmitter.index()].buffered = answer.buffered[edcaf];
                 self.data_frames(own, (edcaf, peer), mpdus, decoded, pending)
             }
-            Content::BlockAckRequest { start } => {
+            Answered::BlockAckRequest { start } => {
                 let tid = category_of(edcaf).tid();
                 let kind = FrameKind::BlockAckRequest { tid, start };
                 let frame = control_frame(own, kind, decoded.contains(0));
                 let bytes = sizes::BLOCK_ACK_REQUEST as u16;
                 alloc::vec![Frame { bytes, sequence: start, ..frame }]
             }
-            _ => {
-                let phase = match self.stations[answer.to.index()].uplink.as_deref() {
-                    Some(uplink) => uplink.phase,
-                    None => Phase::Data,
-                };
+            Answered::BufferReport => {
+                let exchange = self.stations[answer.to.index()].exchange.as_ref();
+                let uplink = exchange.and_then(Exchange::uplink);
+                let phase = uplink.map_or(Phase::Data, |uplink| uplink.phase);
                 let null = |bit: usize| {
                     let category = if phase == Phase::Reports { bit } else { edcaf };
                     let tid = category_of(category).tid();
