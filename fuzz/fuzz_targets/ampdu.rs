@@ -1,7 +1,7 @@
 //! A PSDU with MPDU delimiters, damaged ones too.
 #![no_main]
 
-use lasthop_wifi::wire::ampdu::{Subframes, Writer};
+use lasthop_wifi_wire::ampdu::{Subframes, Writer};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|psdu: &[u8]| {

@@ -1,7 +1,7 @@
 //! The body of an A-MSDU, and the LLC headers in it.
 #![no_main]
 
-use lasthop_wifi::wire::{amsdu, llc};
+use lasthop_wifi_wire::{amsdu, llc};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|body: &[u8]| {

@@ -6,8 +6,8 @@
 use lasthop_capture::decrypt::{Credentials, Decryption, HEADER_LEN};
 use lasthop_capture::frame::Frame;
 use lasthop_capture::link::Radio;
-use lasthop_wifi::wire::eapol::{Kdes, Key};
-use lasthop_wifi::wire::frame::{Layout, View};
+use lasthop_wifi_wire::eapol::{Kdes, Key};
+use lasthop_wifi_wire::frame::{Layout, View};
 use libfuzzer_sys::fuzz_target;
 
 /// Keys of the two networks that seeds are from, so that no passphrase slows it down.

@@ -2,8 +2,8 @@
 //! another reading.
 #![no_main]
 
-use lasthop_wifi::wire::Error;
-use lasthop_wifi::wire::elements::{
+use lasthop_wifi_wire::Error;
+use lasthop_wifi_wire::elements::{
     EhtOperation, Elements, HeCapabilities, HeOperation, Repr, Rsn, VhtCapabilities, VhtOperation,
 };
 use libfuzzer_sys::fuzz_target;

@@ -2,8 +2,8 @@
 //! equal after another reading.
 #![no_main]
 
-use lasthop_wifi::wire::control::{AckVariant, Body};
-use lasthop_wifi::wire::frame::{Layout, Repr, View};
+use lasthop_wifi_wire::control::{AckVariant, Body};
+use lasthop_wifi_wire::frame::{Layout, Repr, View};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|mpdu: &[u8]| {

@@ -6,7 +6,7 @@ use lasthop_hwsim::frame::{FrameFacts, agreement_change, declined};
 use lasthop_hwsim::rates::{receive_index, series};
 use lasthop_hwsim::wire::Event;
 use lasthop_linux::message::messages;
-use lasthop_wifi::phy::Band;
+use lasthop_wifi_phy::Band;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|datagram: &[u8]| {

@@ -1,7 +1,7 @@
 //! Reads a radiotap header and the bytes behind it.
 #![no_main]
 
-use lasthop_wifi::wire::radiotap::{Repr, View};
+use lasthop_wifi_wire::radiotap::{Repr, View};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|captured: &[u8]| {

@@ -22,8 +22,8 @@ use check::Verdict;
 use dedupe::Dedupe;
 use journal::Journal;
 use lasthop_units::SeqNo12;
-use lasthop_wifi::wire::frame::View;
-use lasthop_wifi::wire::{self, Error, Kind, amsdu, eapol, fcs, llc};
+use lasthop_wifi_wire::frame::View;
+use lasthop_wifi_wire::{self as wire, Error, Kind, amsdu, eapol, fcs, llc};
 use std::collections::BTreeMap;
 
 /// Analysis of a capture, packet by packet.

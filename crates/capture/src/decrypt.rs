@@ -21,8 +21,8 @@ use credentials::Pmks;
 use handshake::{Ends, GroupKey, Obstacle, Pair, unsupported_cipher};
 use keys::Secret;
 use lasthop_units::MacAddr;
-use lasthop_wifi::wire::elements::{Cipher, Elements};
-use lasthop_wifi::wire::{Error, Kind, eapol, llc};
+use lasthop_wifi_wire::elements::{Cipher, Elements};
+use lasthop_wifi_wire::{Error, Kind, eapol, llc};
 use std::collections::BTreeMap;
 
 /// Largest number of pairs of access point and station whose handshakes are followed.

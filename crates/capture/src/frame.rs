@@ -2,8 +2,8 @@
 
 use crate::link::Radio;
 use lasthop_units::MacAddr;
-use lasthop_wifi::wire::frame::View;
-use lasthop_wifi::wire::{FrameControl, Kind};
+use lasthop_wifi_wire::frame::View;
+use lasthop_wifi_wire::{FrameControl, Kind};
 
 /// A captured MPDU with a complete MAC header.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,7 @@ impl<'a> Frame<'a> {
 
     /// Returns the length of the frame body on the air without FCS, in bytes.
     pub fn body_bytes(&self) -> u32 {
-        let around = self.view.body_start() + lasthop_wifi::wire::fcs::LEN;
+        let around = self.view.body_start() + lasthop_wifi_wire::fcs::LEN;
         self.mpdu_bytes.saturating_sub(around as u32)
     }
 

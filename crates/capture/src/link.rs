@@ -1,4 +1,4 @@
-//! Headers in front of a frame: radiotap (`wifi::wire::radiotap`), AVS (`avs`), Prism (`prism`),
+//! Headers in front of a frame: radiotap (`wifi_wire::radiotap`), AVS (`avs`), Prism (`prism`),
 //! PPI (`ppi`) or none for an MPDU of 802.11; Ethernet and similar headers of wired captures
 //! (`wired`). The result is an MPDU with metadata of the receiver ([`Radio`]), or a network-layer
 //! packet with its addresses.
@@ -14,8 +14,8 @@ pub use wired::Wired;
 
 use crate::file::Packet;
 use crate::rate::Rate;
-use lasthop_wifi::wire::frame::Layout;
-use lasthop_wifi::wire::{Error, fcs, radiotap};
+use lasthop_wifi_wire::frame::Layout;
+use lasthop_wifi_wire::{Error, fcs, radiotap};
 use std::fmt;
 
 /// Link-layer header types of a packet (the registry of LINKTYPE values).

@@ -1,12 +1,12 @@
 //! PHY rates of captured frames: DSSS and CCK, OFDM, HT (802.11n), VHT (802.11ac), HE (802.11ax)
-//! and EHT (802.11be). Up to HT the time on the air is exact ([`lasthop_wifi::phy`]); later formats
+//! and EHT (802.11be). Up to HT the time on the air is exact ([`lasthop_wifi_phy`]); later formats
 //! are given a preamble of typical length.
 
 use lasthop_units::Duration;
-use lasthop_wifi::phy::{
+use lasthop_wifi_phy::{
     Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate as PhyRate,
 };
-use lasthop_wifi::wire::radiotap;
+use lasthop_wifi_wire::radiotap;
 use std::fmt;
 
 /// Family of a PHY rate.

@@ -1,4 +1,4 @@
-//! The reader of frames in `kernel/lasthop_retryout` against `wifi::wire`, which writes them (and
+//! The reader of frames in `kernel/lasthop_retryout` against `wifi-wire`, which writes them (and
 //! is judged by tshark): every form of data frame and Block Ack Request, cut anywhere. Skipped
 //! without a C compiler.
 
@@ -12,8 +12,8 @@ fn frames_are_read_as_they_were_written() {
 mod with_a_compiler {
     use lasthop_kernel_core::{Kind, frame};
     use lasthop_units::{MacAddr, SeqNo12};
-    use lasthop_wifi::wire::data::{Addresses, Repr};
-    use lasthop_wifi::wire::{AckPolicy, Flags, QosControl, SequenceControl, frame as whole};
+    use lasthop_wifi_wire::data::{Addresses, Repr};
+    use lasthop_wifi_wire::{AckPolicy, Flags, QosControl, SequenceControl, frame as whole};
     use proptest::prelude::*;
 
     const RECEIVER: MacAddr = MacAddr([0x02, 1, 2, 3, 4, 5]);

@@ -17,7 +17,7 @@ use lasthop_packet::NodeId;
 use lasthop_packet::queue::QueueConfig;
 use lasthop_units::Instant;
 use lasthop_wifi::StationId;
-use lasthop_wifi::cell::{Adjustment, CellConfig, OperatingMode, StationConfig};
+use lasthop_wifi::cell::{Adjustment, CellConfig, StationConfig};
 use lasthop_wifi::mac::rate::RateControlConfig;
 use std::sync::Arc;
 
@@ -365,7 +365,7 @@ fn radio(node: NodeId, now: &mut StationConfig, then: &StationConfig, changes: &
         now.rate_control = then.rate_control.clone();
     }
     if now.operating_mode != then.operating_mode {
-        let mode = then.operating_mode.unwrap_or_else(|| OperatingMode::of(&then.capabilities));
+        let mode = then.operating_mode.unwrap_or_else(|| then.capabilities.operating_mode());
         changes.push(Change::OperatingMode { node, mode });
         now.operating_mode = then.operating_mode;
     }

@@ -8,7 +8,7 @@
 
 use crate::mac::rate::RateSet;
 use crate::mac::sizes;
-use crate::phy::{Band, ChannelWidth, PacketPadding, Rate};
+use crate::phy::{Band, ChannelWidth, OperatingMode, PacketPadding, Rate};
 use alloc::vec::Vec;
 
 /// Generation of a PHY, by the fields of its PPDUs after the legacy preamble: a station of a later
@@ -111,6 +111,34 @@ impl Capabilities {
     /// Whether the station has rates of 802.11ax.
     pub fn is_he(&self) -> bool {
         self.rates.iter().any(|rate| rate.is_he())
+    }
+
+    /// Whether these capabilities include operating modes: those of 802.11ac or 802.11ax, with QoS
+    /// frames.
+    pub fn has_operating_modes(&self) -> bool {
+        (self.is_vht() || self.is_he()) && self.qos
+    }
+
+    /// Returns the mode that uses all of the capabilities.
+    pub fn operating_mode(&self) -> OperatingMode {
+        let streams = self.streams();
+        OperatingMode {
+            width: self.width(),
+            receive_streams: streams,
+            transmit_streams: streams,
+            uplink_ofdma: true,
+        }
+    }
+
+    /// Whether a station with these capabilities can have the mode: the station is of 802.11ac or
+    /// 802.11ax, and only the latter answers Trigger frames.
+    pub fn allow(&self, mode: &OperatingMode) -> bool {
+        let streams = 1..=self.streams();
+        self.has_operating_modes()
+            && mode.width <= self.width()
+            && streams.contains(&mode.receive_streams)
+            && streams.contains(&mode.transmit_streams)
+            && (mode.uplink_ofdma || self.is_he())
     }
 
     /// Whether the station has rates of extended range.

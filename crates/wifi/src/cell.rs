@@ -67,6 +67,7 @@ pub(crate) mod tests;
 mod uplink;
 mod waits;
 
+pub use crate::phy::OperatingMode;
 pub use adjust::{AdjustError, Adjustment};
 pub use bandwidth::{BandwidthAccess, OperatingChannel};
 pub use config::{
@@ -77,7 +78,6 @@ pub use links::Links;
 pub use mu_mimo::MuMimoConfig;
 pub use multi_user::{OfdmaAcknowledgement, OfdmaConfig};
 pub use occupancy::SteadyExchange;
-pub use operating_mode::OperatingMode;
 pub use spatial_reuse::ObssPd;
 pub use uplink::{MuEdcaParameters, UplinkConfig};
 
@@ -397,7 +397,7 @@ impl Cell {
             check_service_periods(config, station)?;
             let is_possible = |mode: OperatingMode| {
                 config.has_operating_modes(StationId(index as u16))
-                    && mode.is_of(&station.capabilities)
+                    && station.capabilities.allow(&mode)
             };
             if !station.operating_mode.is_none_or(is_possible) {
                 return Err(CellError::OperatingMode);

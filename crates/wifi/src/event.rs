@@ -3,9 +3,8 @@
 //! `trace` writes them to files. Instants are those of the cell's clock. Lengths are in bytes, FCS
 //! included.
 
-use crate::cell::OperatingMode;
 use crate::mac::block_ack::Bitmap;
-use crate::phy::{ChannelWidth, Feedback, HeGuardInterval, Rate, Ru};
+use crate::phy::{ChannelWidth, Feedback, HeGuardInterval, OperatingMode, Rate, Ru};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_packet::{AccessCategory, DropReason, Packet};

@@ -1,11 +1,11 @@
-//! IEEE 802.11 as pure state machines, from the bits up to a whole cell.
+//! IEEE 802.11 as pure state machines, up to a whole cell.
 //!
 //! The layers, bottom up:
 //!
 //! | module | responsibility |
 //! |---|---|
-//! | [`wire`] | frames and radiotap headers as bytes |
-//! | [`phy`] | rates, PPDU durations, error model, channel |
+//! | [`phy`] | rates, PPDU durations, error model, channel: the crate `lasthop-wifi-phy` |
+//! | [`wire`] | frames and radiotap headers as bytes: the crate `lasthop-wifi-wire` |
 //! | [`mac`] | channel access, aggregation, Block Ack, retries, rate control |
 //! | [`cell`] | stations and the air between them as one machine |
 //! | [`medium`] | the same air between radios whose MAC is outside |
@@ -25,10 +25,11 @@ pub mod cell;
 pub mod event;
 pub mod mac;
 pub mod medium;
-pub mod phy;
 pub mod station;
 pub mod stats;
-pub mod wire;
+
+pub use lasthop_wifi_phy as phy;
+pub use lasthop_wifi_wire as wire;
 
 pub use capabilities::{Capabilities, Generation};
 pub use station::{Address, BssId, StationId};

@@ -18,7 +18,7 @@ use super::bare::{self, BareFrame, Recent};
 use super::pauses::Pauses;
 use crate::frame::Frame;
 use lasthop_units::SeqNo12;
-use lasthop_wifi::wire::Kind;
+use lasthop_wifi_wire::Kind;
 
 /// A time in which a station could not be reached.
 #[derive(Clone, Debug, PartialEq)]
@@ -634,7 +634,7 @@ impl Absence {
 mod tests {
     use super::*;
     use crate::link::Radio;
-    use lasthop_wifi::wire::frame::{Layout, View};
+    use lasthop_wifi_wire::frame::{Layout, View};
 
     const MS: u64 = 1_000_000;
 

@@ -11,7 +11,7 @@ use super::ppdu::Ppdu;
 use super::stations::StationId;
 use crate::rate::Rate;
 use lasthop_units::SeqNo12;
-use lasthop_wifi::wire::Kind;
+use lasthop_wifi_wire::Kind;
 use std::collections::VecDeque;
 
 /// A frame without data that is alone in its PPDU.

@@ -2,8 +2,8 @@
 //! sender's clock (IEEE 802.11-2020, 9.3.3.2, 11.1.2.1). Beacons count while the receiver stays on
 //! the channel that they name.
 
-use lasthop_wifi::wire::elements::{KeyManagement, Rsn, extension, id};
-use lasthop_wifi::wire::management::Beacon;
+use lasthop_wifi_wire::elements::{KeyManagement, Rsn, extension, id};
+use lasthop_wifi_wire::management::Beacon;
 
 /// Captured beacons of an access point.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

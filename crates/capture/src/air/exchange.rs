@@ -8,8 +8,8 @@ use super::unheard::Unheard;
 use crate::rate::Rate;
 use crate::series::Seconds;
 use lasthop_units::{Duration, SeqNo12};
-use lasthop_wifi::wire::Kind;
-use lasthop_wifi::wire::control::{Bitmap, Record};
+use lasthop_wifi_wire::Kind;
+use lasthop_wifi_wire::control::{Bitmap, Record};
 use std::collections::BTreeMap;
 
 /// Data frames from one station to another.

@@ -9,7 +9,7 @@ pub mod words;
 use crate::frame::Frame;
 use handshake::{Handshake, Message};
 use lasthop_units::MacAddr;
-use lasthop_wifi::wire::Kind;
+use lasthop_wifi_wire::Kind;
 use std::collections::BTreeMap;
 
 /// Frames that begin and end associations.

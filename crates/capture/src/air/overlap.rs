@@ -8,7 +8,7 @@
 use super::exchange::is_data;
 use super::ppdu::Ppdu;
 use super::stations::StationId;
-use lasthop_wifi::phy::Band;
+use lasthop_wifi_phy::Band;
 use std::collections::BTreeMap;
 use std::mem;
 
@@ -102,7 +102,7 @@ mod tests {
     use crate::air::stations::Stations;
     use crate::rate::Rate;
     use lasthop_units::{Duration, MacAddr};
-    use lasthop_wifi::wire::Kind;
+    use lasthop_wifi_wire::Kind;
 
     /// A PPDU whose PSDU begins at `begin_us`.
     fn ppdu(stations: (StationId, StationId), begin_us: u64, length_us: u64, kind: Kind) -> Ppdu {

@@ -14,8 +14,8 @@ use super::stations::StationId;
 use crate::frame::Frame;
 use crate::rate::Rate;
 use lasthop_units::{Duration, SeqNo12};
-use lasthop_wifi::phy::Band;
-use lasthop_wifi::wire::Kind;
+use lasthop_wifi_phy::Band;
+use lasthop_wifi_wire::Kind;
 
 /// A PPDU: MPDUs that one sender sent together.
 #[derive(Clone, Debug)]

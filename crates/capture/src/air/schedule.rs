@@ -11,7 +11,7 @@
 use super::Air;
 use super::absence::{Absence, Absences, Look};
 use super::stations::StationId;
-use lasthop_wifi::phy::Band;
+use lasthop_wifi_phy::Band;
 
 /// A run of absences that follow each other closely: the degraded period of the `scan` paper.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,7 +5,7 @@
 //! of memory.
 
 use lasthop_units::SeqNo12;
-use lasthop_wifi::wire::control::Bitmap;
+use lasthop_wifi_wire::control::Bitmap;
 
 /// Acknowledged numbers of one TID.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

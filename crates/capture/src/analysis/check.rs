@@ -6,8 +6,8 @@
 //! wrong, its check sequences are ignored.
 
 use crate::link::Radio;
-use lasthop_wifi::wire::fcs;
-use lasthop_wifi::wire::frame::View;
+use lasthop_wifi_wire::fcs;
+use lasthop_wifi_wire::frame::View;
 
 /// Number of wrong frames, without a right one before, after which the check sequences are ignored.
 pub const WRONG_MAX: u64 = 100;

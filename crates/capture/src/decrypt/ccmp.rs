@@ -176,7 +176,7 @@ impl<'a> Protected<'a> {
         let mut stream = Ctr32BE::from_core(ctr::CtrCore::inner_iv_init(&key.0, &block.into()));
         stream.seek(block.len());
         stream.apply_keystream(out);
-        let at = if self.amsdu.is_some() { lasthop_wifi::wire::amsdu::HEADER_LEN } else { 0 };
+        let at = if self.amsdu.is_some() { lasthop_wifi_wire::amsdu::HEADER_LEN } else { 0 };
         self.is_first_fragment && out.get(at..).is_some_and(|msdu| msdu.starts_with(&SNAP))
     }
 }
@@ -203,7 +203,7 @@ const SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
 mod tests {
     use super::*;
     use crate::link::Radio;
-    use lasthop_wifi::wire::frame::{Layout, View};
+    use lasthop_wifi_wire::frame::{Layout, View};
 
     /// The only vector of CCMP in IEEE 802.11-2020, J.6.4. The frame has the Retry bit.
     const KEY: [u8; 16] = [

@@ -11,8 +11,8 @@ use super::ccmp;
 use super::credentials::Pmks;
 use super::keys::{Functions, Nonce, Ptk, Secret};
 use lasthop_units::MacAddr;
-use lasthop_wifi::wire::eapol::{Kdes, Key};
-use lasthop_wifi::wire::elements::{Cipher, KeyManagement, Rsn};
+use lasthop_wifi_wire::eapol::{Kdes, Key};
+use lasthop_wifi_wire::elements::{Cipher, KeyManagement, Rsn};
 
 /// Largest number of nonces remembered for each side.
 const NONCES_MAX: usize = 3;

@@ -10,7 +10,7 @@ use aes_kw::KwAes128;
 use cmac::Cmac;
 use hmac::{Hmac, KeyInit, Mac};
 use lasthop_units::MacAddr;
-use lasthop_wifi::wire::eapol;
+use lasthop_wifi_wire::eapol;
 use sha1::Sha1;
 use sha2::Sha256;
 use std::fmt;

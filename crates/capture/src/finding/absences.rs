@@ -10,7 +10,7 @@ use crate::air::schedule::{Cause, Period, Schedule};
 use crate::air::stations::StationId;
 use crate::analysis::Analysis;
 use crate::series::Seconds;
-use lasthop_wifi::phy::Band;
+use lasthop_wifi_phy::Band;
 use std::ops::Range;
 
 /// Absences of an oscillation are shorter than this, in ns: too short for a scan or a rest.

@@ -5,7 +5,7 @@
 
 use super::Radio;
 use crate::rate::Rate;
-use lasthop_wifi::wire::{Error, Reason};
+use lasthop_wifi_wire::{Error, Reason};
 
 const LAYER: &str = "AVS";
 const MAGIC: u32 = 0x8021_1000;

@@ -6,8 +6,8 @@
 
 use super::{Ampdu, Radio, of_radiotap};
 use crate::rate::Rate;
-use lasthop_wifi::wire::Error;
-use lasthop_wifi::wire::radiotap::{self, AmpduStatus, Channel, Flags, Mcs, bit};
+use lasthop_wifi_wire::Error;
+use lasthop_wifi_wire::radiotap::{self, AmpduStatus, Channel, Flags, Mcs, bit};
 
 /// Parser of radiotap headers.
 #[derive(Debug, Default)]

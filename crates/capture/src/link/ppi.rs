@@ -4,7 +4,7 @@
 
 use super::{Ampdu, LinkType, Radio};
 use crate::rate::Rate;
-use lasthop_wifi::wire::{Error, Reason};
+use lasthop_wifi_wire::{Error, Reason};
 
 const LAYER: &str = "PPI";
 const HEADER_BYTES: usize = 8;

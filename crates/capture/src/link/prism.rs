@@ -7,7 +7,7 @@
 
 use super::{Radio, avs};
 use crate::rate::Rate;
-use lasthop_wifi::wire::{Error, Reason};
+use lasthop_wifi_wire::{Error, Reason};
 
 const LAYER: &str = "Prism";
 /// Length of message code, length and device, in bytes.

@@ -3,7 +3,7 @@
 
 use super::LinkType;
 use lasthop_units::MacAddr;
-use lasthop_wifi::wire::{Error, Reason};
+use lasthop_wifi_wire::{Error, Reason};
 
 /// A packet of a wired (or any) interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use lasthop_capture::document::CaptureDocument;
 use lasthop_capture::file::Packet;
 use lasthop_capture::finding::{Finding, Kind};
 use lasthop_capture::link::LinkType;
-use lasthop_wifi::wire::fcs;
+use lasthop_wifi_wire::fcs;
 
 pub const AP: [u8; 6] = [2, 0, 0, 0, 0, 1];
 pub const STATION: [u8; 6] = [2, 0, 0, 0, 0, 2];

@@ -7,7 +7,7 @@ use lasthop_capture::decrypt::{Counts, Credentials, Decryption};
 use lasthop_capture::file::Capture;
 use lasthop_capture::frame::Frame;
 use lasthop_capture::link::{self, Headers, Opened};
-use lasthop_wifi::wire::frame::View;
+use lasthop_wifi_wire::frame::View;
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read, Write};
 use std::path::PathBuf;

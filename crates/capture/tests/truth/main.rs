@@ -32,7 +32,7 @@ use lasthop_capture::analysis::Analysis;
 use lasthop_capture::document::CaptureDocument;
 use lasthop_capture::finding::Kind;
 use lasthop_wifi::event::FrameKind;
-use lasthop_wifi::wire::Kind as Frame;
+use lasthop_wifi_wire::Kind as Frame;
 use monitor::Monitor;
 use scene::{BareTruth, Scene, heard, heard_until};
 

@@ -5,7 +5,7 @@ use crate::scene::Scene;
 use lasthop_capture::analysis::Analysis;
 use lasthop_capture::file::{Capture, Packet};
 use lasthop_units::{Seed, Stream};
-use lasthop_wifi::wire::radiotap::{AmpduStatus, Repr, View};
+use lasthop_wifi_wire::radiotap::{AmpduStatus, Repr, View};
 use std::fs::File;
 
 /// Properties of a receiver.

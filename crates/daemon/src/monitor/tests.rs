@@ -1,7 +1,7 @@
 //! Frames written octet by octet from the tables of IEEE 802.11-2020, and changed at random.
 
 use super::*;
-use lasthop_wifi::wire::fcs;
+use lasthop_wifi_wire::fcs;
 use proptest::prelude::*;
 
 /// Version 0, 9 octets, flags are there.

@@ -88,7 +88,7 @@ mod tests {
     use lasthop_capture::air::bare::BareFrame;
     use lasthop_capture::document::CaptureDocument;
     use lasthop_trace::{AirStream, Recorder};
-    use lasthop_wifi::wire::Kind;
+    use lasthop_wifi_wire::Kind;
     use std::ops::ControlFlow;
     use std::sync::atomic::AtomicBool;
     use std::thread;

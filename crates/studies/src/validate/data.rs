@@ -1,5 +1,5 @@
 //! The reference data in `data/` (described in its README) and in the tests of
-//! `lasthop-wifi`, as rows with named columns; and error models made from ns-3's
+//! `lasthop-wifi-phy`, as rows with named columns; and error models made from ns-3's
 //! curves. Units are in the names of the columns. The files are compiled in.
 
 use lasthop_units::{Db, Probability};
@@ -29,9 +29,9 @@ pub const TCP_QUEUE: &str = include_str!("../../data/tcp_queue.csv");
 /// The content of `tcp_wire.csv`.
 pub const TCP_WIRE: &str = include_str!("../../data/tcp_wire.csv");
 /// Durations of PPDUs according to ns-3.
-pub const PHY_TABLES: &str = include_str!("../../../wifi/tests/data/phy_tables.csv");
+pub const PHY_TABLES: &str = include_str!("../../../wifi-phy/tests/data/phy_tables.csv");
 /// Curves of packet error rate (PER) over SNR according to ns-3.
-pub const PER_TABLES: &str = include_str!("../../../wifi/tests/data/per_tables.csv");
+pub const PER_TABLES: &str = include_str!("../../../wifi-phy/tests/data/per_tables.csv");
 
 /// Goodput of one saturated station with 802.11ac or ax.
 pub const AX_UDP_SAT: &str = include_str!("../../data/ax_udp_sat.csv");

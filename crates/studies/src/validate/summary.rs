@@ -335,7 +335,7 @@ cargo run --release -p lasthop-studies -- ns3 --full              # every table 
 ```
 
 `ns3 --write` writes this page and [every table as CSV](validation); do not edit them. Reference \
-figures are in `crates/studies/data` and `crates/wifi/tests/data`. mac80211 is compared in \
+figures are in `crates/studies/data` and `crates/wifi-phy/tests/data`. mac80211 is compared in \
 [virtual machines](validation-vm.md).
 ";
 

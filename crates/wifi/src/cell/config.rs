@@ -5,7 +5,6 @@ use super::bandwidth::OperatingChannel;
 use super::links::Links;
 use super::mu_mimo::MuMimoConfig;
 use super::multi_user::OfdmaConfig;
-use super::operating_mode::OperatingMode;
 use super::spatial_reuse::ObssPd;
 use crate::capabilities::Capabilities;
 use crate::mac::adaptive_mtu::AdaptiveMtuConfig;
@@ -15,7 +14,9 @@ use crate::mac::rate::RateControlConfig;
 use crate::mac::retry_out::RateTable;
 use crate::mac::scan::ScanConfig;
 use crate::mac::service_period::ServicePeriodConfig;
-use crate::phy::{Band, ControlRates, ErrorModel, LinkConfig, Preamble, Rate, SnrChange, Standard};
+use crate::phy::{
+    Band, ControlRates, ErrorModel, LinkConfig, OperatingMode, Preamble, Rate, SnrChange, Standard,
+};
 use crate::station::{BssId, StationId};
 use alloc::sync::Arc;
 use alloc::vec::Vec;

@@ -4,10 +4,9 @@
 
 use super::mu_mimo::Sounding;
 use super::multi_user::Downlink;
-use super::operating_mode::OperatingMode;
 use super::uplink::{Answer, Answered, Uplink};
 use crate::air::{Expected, Rates};
-use crate::phy::{ChannelWidth, Rate};
+use crate::phy::{ChannelWidth, OperatingMode, Rate};
 use crate::station::{Address, StationId};
 use alloc::boxed::Box;
 use lasthop_units::{Duration, Instant, SeqNo12};

@@ -16,59 +16,16 @@ use super::station::Station;
 use super::{AdjustError, Cell, Settings};
 use crate::capabilities::Capabilities;
 use crate::mac::rate::RateSet;
-use crate::phy::ChannelWidth;
+use crate::phy::{ChannelWidth, OperatingMode};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_packet::AccessCategory;
 use lasthop_units::{Instant, SeqNo12};
 
-/// Subset of its capabilities that a station uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OperatingMode {
-    /// Width of the widest PPDU that it receives and sends, around its primary 20 MHz.
-    pub width: ChannelWidth,
-    /// Limit of spatial streams that it receives, 1 to 8 (Rx NSS).
-    pub receive_streams: u8,
-    /// Limit of spatial streams that it sends, 1 to 8 (Tx NSTS).
-    pub transmit_streams: u8,
-    /// Whether the station answers Trigger frames that solicit data or buffer status (UL MU Data
-    /// Disable is 0). Only an HE station can clear it.
-    pub uplink_ofdma: bool,
-}
-
-impl OperatingMode {
-    /// Returns the mode that uses all capabilities of a station.
-    pub fn of(capabilities: &Capabilities) -> Self {
-        let streams = capabilities.streams();
-        Self {
-            width: capabilities.width(),
-            receive_streams: streams,
-            transmit_streams: streams,
-            uplink_ofdma: true,
-        }
-    }
-
-    /// Whether a station with these capabilities can have the mode: the station is of 802.11ac or
-    /// 802.11ax, and only the latter answers Trigger frames.
-    pub fn is_of(&self, capabilities: &Capabilities) -> bool {
-        let streams = 1..=capabilities.streams();
-        has_modes(capabilities)
-            && self.width <= capabilities.width()
-            && streams.contains(&self.receive_streams)
-            && streams.contains(&self.transmit_streams)
-            && (self.uplink_ofdma || capabilities.is_he())
-    }
-}
-
-/// Whether these capabilities include operating modes.
-fn has_modes(capabilities: &Capabilities) -> bool {
-    (capabilities.is_vht() || capabilities.is_he()) && capabilities.qos
-}
-
 /// Whether a station with its own capabilities has operating modes under an access point with
 /// theirs: both must support them. An independent cell has no access point in this sense.
 fn has_modes_under(own: &Capabilities, theirs: &Capabilities, independent: bool) -> bool {
-    !independent && has_modes(own) && has_modes(theirs)
+    !independent && own.has_operating_modes() && theirs.has_operating_modes()
 }
 
 impl CellConfig {
@@ -153,7 +110,7 @@ impl Cell {
     ///
     /// # Errors
     /// Returns an error for an access point, for a mode beyond the station's capabilities
-    /// ([`OperatingMode::is_of`]), and if the access point does not support modes or would share no
+    /// ([`Capabilities::allow`]), and if the access point does not support modes or would share no
     /// rate with the station.
     pub fn change_operating_mode(
         &mut self,
@@ -169,7 +126,7 @@ impl Cell {
         let received = theirs.shared_with(&own.within_mode(mode.width, mode.receive_streams));
         let has_rates = !sent.rates.is_empty() && !received.rates.is_empty();
         let has_modes = has_modes_under(own, theirs, self.settings.independent);
-        if station == access_point || !has_modes || !mode.is_of(own) || !has_rates {
+        if station == access_point || !has_modes || !own.allow(&mode) || !has_rates {
             return Err(AdjustError::OperatingMode);
         }
         self.now = now;

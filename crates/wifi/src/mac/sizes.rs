@@ -128,6 +128,31 @@ pub const fn ampdu_subframe(mpdu_bytes: u32, spacing_bytes: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phy::{Ru, RuSize};
+    use crate::wire::control;
+    use alloc::vec::Vec;
+    use lasthop_packet::AccessCategory;
+    use lasthop_units::SeqNo12;
+
+    /// Trigger frames as `wire` writes them.
+    #[test]
+    fn trigger_frames_are_as_long_as_written() {
+        let ru = Ru::new(RuSize::Tones242, 1).expect("an RU");
+        // Two octets of Frame Control and of Duration, two addresses, Common Info, FCS.
+        let whole = |rest: &[u8]| 2 + 2 + 12 + 8 + rest.len() as u32 + FCS;
+        let mut rest = Vec::new();
+        for aid in [1, 2] {
+            let start = SeqNo12::new(7);
+            control::emit_block_ack_request((aid, 0, start), (ru, 5), &mut rest);
+        }
+        assert_eq!(whole(&rest), mu_block_ack_request(2));
+        rest.clear();
+        control::emit_basic(7, ru, (3, 2, true), AccessCategory::Video, &mut rest);
+        assert_eq!(whole(&rest), basic_trigger(1));
+        rest.clear();
+        control::emit_buffer_status_report_poll(9, ru, (5, 1, false), &mut rest);
+        assert_eq!(whole(&rest), buffer_status_report_poll(1));
+    }
 
     #[test]
     fn a_udp_packet_of_1472_bytes() {

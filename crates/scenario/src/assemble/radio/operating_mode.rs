@@ -29,7 +29,7 @@ pub(super) fn config(
     if !capabilities.qos {
         problems.push_unfit(&raw.here, "an operating mode needs QoS frames, and qos is false");
     }
-    let all = OperatingMode::of(capabilities);
+    let all = capabilities.operating_mode();
     let width = raw.width.as_ref().map_or(all.width, |at| at.value);
     if let Some(at) = raw.width.as_ref().filter(|_| width > all.width) {
         let message = format!("expected at most its own {}, got {width}", all.width);

@@ -150,7 +150,7 @@ pub(super) fn one_station() -> Table {
         notes: vec![
             "*ns-3 corrected*: ns-3 omits VHT-SIG-B (4 us), does not round VHT's short guard \
              interval up to 4 us, has HE-LTFs of 8 us for every guard interval, and no LDPC. The \
-             correction adds the difference, which `crates/wifi/tests/airtime_ax.rs` derives to \
+             correction adds the difference, which `crates/wifi-phy/tests/airtime_ax.rs` derives to \
              the nanosecond, to each of ns-3's exchanges. If it moves the longest PPDU across \
              5.484 ms, one MPDU more or less fits; the target is then that number, computed from \
              the durations alone. With A-MSDUs, whose last one is as long as fits, the correction \

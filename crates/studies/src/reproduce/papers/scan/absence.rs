@@ -11,7 +11,7 @@ use lasthop_capture::air::absence::Absence;
 use lasthop_capture::air::bare::BareFrame;
 use lasthop_capture::air::schedule::Period;
 use lasthop_figures::plot::{Axis, Panel, Series};
-use lasthop_wifi::wire::Kind;
+use lasthop_wifi_wire::Kind;
 
 /// Attempts of the Null in the trace of the paper: the first one and eight retries.
 const ATTEMPTS: u32 = 9;
