@@ -64,6 +64,7 @@ mod spatial_reuse;
 mod station;
 #[cfg(test)]
 pub(crate) mod tests;
+mod timers;
 mod uplink;
 mod waits;
 
@@ -81,11 +82,11 @@ pub use occupancy::SteadyExchange;
 pub use spatial_reuse::ObssPd;
 pub use uplink::{MuEdcaParameters, UplinkConfig};
 
-use crate::air::{Air, Carried, Rates};
+use crate::air::{Air, Rates};
 use crate::capabilities::Capabilities;
 use crate::event::Event;
 use crate::mac::block_ack::Bitmap;
-use crate::mac::contention::{ContenderId, Contention};
+use crate::mac::contention::Contention;
 use crate::mac::originator::Originator;
 use crate::mac::service_period::ServicePeriodConfig;
 use crate::mac::sizes;
@@ -106,7 +107,8 @@ use outbox::Outbox;
 use service::ServicePeriod;
 use spatial_reuse::SpatialReuse;
 use station::{BEACON_EDCAF, Station};
-use uplink::{Reports, Timer};
+use timers::{Sequel, Timers, earliest};
+use uplink::Reports;
 
 /// A packet that left the cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -183,10 +185,8 @@ pub struct Cell {
     settings: Settings,
     /// The last instant handled.
     now: Instant,
-    /// The next instant at which something is due, and the reason; [`Instant::MAX`] for none.
-    next: (Instant, Reason),
-    /// The same without the arrivals of MPDUs that [`Cell::merge_arrivals`] adds.
-    next_step: (Instant, Reason),
+    /// What is due next, and the work that is due.
+    timers: Timers,
     stations: Vec<Station>,
     contention: Contention,
     /// Station of each contender, and the index of its EDCAF.
@@ -194,19 +194,8 @@ pub struct Cell {
     air: Air,
     /// A-MPDUs on the air whose receivers process them MPDU by MPDU.
     arrivals: Vec<Arrival>,
-    /// Actions of stations SIFS after the end of a PPDU.
-    pending: Vec<Pending>,
-    /// Response timeouts: their end, and the station that waits for a response.
-    timeouts: Vec<(Instant, StationId)>,
-    /// Reorder buffers with a gap: the instant at which the gap is given up, the receiver, and the
-    /// index of its recipient.
-    gaps: Vec<(Instant, StationId, usize)>,
-    /// The next instant at which an access point queues a beacon.
-    next_beacon: Instant,
     /// States of the sets, by [`BssId`](crate::BssId).
     bss: Vec<Bss>,
-    /// The next step of a station's scan or power save.
-    next_absence: Instant,
     /// Stations whose driver still sends its held frames before they leave.
     flushing: Vec<StationId>,
     /// Stations that their access points know to be unreachable.
@@ -221,10 +210,6 @@ pub struct Cell {
     promiscuous: Vec<StationId>,
     /// Whether an access point solicits uplink PPDUs.
     has_uplink: bool,
-    /// Timers of uplink OFDMA: the instant, the station, the access category, the kind.
-    uplink_timers: Vec<(Instant, StationId, usize, Timer)>,
-    /// The first of these timers, or the end of an HE-SIG-A; [`Instant::MAX`] for none.
-    next_uplink: Instant,
     /// The two NAVs of each station; empty if only their maximum matters.
     navs: Vec<Navs>,
     /// State of spatial reuse, boxed because most cells have none.
@@ -233,8 +218,6 @@ pub struct Cell {
     bandwidth: Option<alloc::boxed::Box<Bandwidth>>,
     rates: Rates,
     outbox: Outbox,
-    /// Contenders that gain the channel now; kept to save allocations.
-    winners: Vec<ContenderId>,
 }
 
 /// Facts that follow from the configuration and stay the same during a run.
@@ -254,33 +237,6 @@ struct Settings {
     peers: Vec<(Identity, Capabilities)>,
     error_model: ErrorModel,
     seed: Seed,
-}
-
-/// An action of a station SIFS after the end of a PPDU.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Pending {
-    at: Instant,
-    station: StationId,
-    sequel: Sequel,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Sequel {
-    /// Sends the response to a frame.
-    Response {
-        to: StationId,
-        carried: Carried,
-        rate: Rate,
-        psdu_bytes: u32,
-        duration: Duration,
-        reserves_until: Instant,
-    },
-    /// Sends the next frame of its exchange.
-    Frame,
-    /// Begins another exchange in its transmission opportunity.
-    Opportunity { edcaf: usize, end: Instant },
-    /// Acknowledges the solicited PPDUs.
-    MultiStationBlockAck,
 }
 
 /// Error of a configuration that no cell can have.
@@ -478,12 +434,9 @@ impl Cell {
                 .map(|set| &config.stations[set.access_point.index()])
                 .map(|state| Bss::new(settings.beacon_interval, state.beacon_offset))
                 .collect(),
-            next_beacon: Instant::MAX,
             settings,
             now: Instant::ZERO,
-            next: (Instant::MAX, Reason::PpduEnd),
-            next_step: (Instant::MAX, Reason::PpduEnd),
-            next_absence: Instant::MAX,
+            timers: Timers::new(),
             flushing: Vec::new(),
             dozing: Vec::new(),
             has_services: false,
@@ -497,8 +450,6 @@ impl Cell {
                 .map(|(index, _)| StationId(index as u16))
                 .collect(),
             has_uplink,
-            uplink_timers: Vec::new(),
-            next_uplink: Instant::MAX,
             navs,
             spatial_reuse,
             bandwidth,
@@ -507,12 +458,8 @@ impl Cell {
             owners: Vec::new(),
             air,
             arrivals: Vec::new(),
-            pending: Vec::new(),
-            timeouts: Vec::new(),
-            gaps: Vec::new(),
             rates,
             outbox: Outbox::new(config.record_events),
-            winners: Vec::new(),
         };
         cell.find_next_beacon();
         cell.begin_modes();
@@ -665,7 +612,7 @@ impl Cell {
     /// the reason.
     #[inline]
     pub fn due(&self) -> Instant {
-        self.next.0
+        self.timers.next().0
     }
 
     /// Number of stations, access points included.
@@ -679,17 +626,15 @@ impl Cell {
         self.end_ppdus();
         self.expire_responses();
         self.expire_gaps();
-        if self.next_beacon == at {
+        if self.timers.beacon == at {
             self.queue_beacons();
         }
-        if self.next_uplink <= at {
+        if self.timers.has_uplink(at) {
             self.take_signal_fields();
             self.expire_uplink_timers();
         }
         // Whoever starts at this instant starts before anyone senses it.
-        let mut winners = core::mem::take(&mut self.winners);
-        winners.clear();
-        self.contention.winners(at, &mut winners);
+        let mut winners = self.timers.take_winners(&mut self.contention, at);
         if winners.len() > 1 {
             let Self { owners, stations, .. } = self;
             winners.sort_unstable_by_key(|winner| {
@@ -699,53 +644,23 @@ impl Cell {
         }
         self.start_sequels();
         self.start_exchanges(&winners);
-        self.winners = winners;
-        if self.next_absence <= at || !self.flushing.is_empty() {
+        self.timers.return_winners(winners);
+        if self.timers.absence <= at || !self.flushing.is_empty() {
             self.advance_absences();
         }
     }
 
     fn schedule(&mut self) {
-        let end = self.air.next_end();
-        let sequel = earliest(self.pending.iter().map(|pending| pending.at));
-        let timeout = earliest(self.timeouts.iter().map(|(at, _)| *at));
-        let gap = earliest(self.gaps.iter().map(|(at, ..)| *at));
-        let beacon = self.next_beacon;
-        let absence = self.next_absence;
-        let uplink = self.next_uplink;
-        let horizon = end.min(sequel).min(timeout).min(gap).min(beacon).min(absence).min(uplink);
-        let access = self.contention.next_access(horizon);
-        let reason = match horizon.min(access) {
-            at if at == end => Reason::PpduEnd,
-            at if at == sequel => Reason::Sequel,
-            at if at == access => Reason::Access,
-            at if at == timeout => Reason::ResponseTimeout,
-            at if at == gap => Reason::ReorderTimeout,
-            at if at == beacon => Reason::Beacon,
-            at if at == absence => Reason::Absence,
-            _ => self.reason_of_timer(),
-        };
-        self.next_step = (horizon.min(access), reason);
-        self.next = self.next_step;
+        self.timers.schedule(self.air.next_end(), &mut self.contention);
         if !self.arrivals.is_empty() {
             self.merge_arrivals();
         }
     }
 
-    /// Determines the next step from that of [`Self::next_step`] and the MPDUs that have arrived
-    /// since.
+    /// Adds the MPDUs that arrive on the air to what is due next.
     fn merge_arrivals(&mut self) {
-        let mut next = self.next_step;
-        let gap = earliest(self.gaps.iter().map(|(at, ..)| *at));
-        if gap < next.0 {
-            next = (gap, Reason::ReorderTimeout);
-        }
         let prompt = self.arrivals.iter().filter(|arrival| arrival.is_prompt);
-        let arrival = earliest(prompt.map(|arrival| arrival.due));
-        if arrival < next.0 {
-            next = (arrival, Reason::MpduEnd);
-        }
-        self.next = next;
+        self.timers.merge(earliest(prompt.map(|arrival| arrival.due)));
     }
 
     /// A station and the context of its procedures.
@@ -810,14 +725,15 @@ impl Machine for Cell {
 
     #[inline]
     fn poll_timeout(&self) -> Option<(Instant, Reason)> {
-        (self.next.0 < Instant::MAX).then_some(self.next)
+        let next = self.timers.next();
+        (next.0 < Instant::MAX).then_some(next)
     }
 
     /// Performs all steps due up to `now`, each at its own instant.
     fn handle_timeout(&mut self, now: Instant) {
         debug_assert!(now >= self.now, "time does not run backwards");
-        while self.next.0 <= now {
-            let (at, reason) = self.next;
+        while self.due() <= now {
+            let (at, reason) = self.timers.next();
             if reason == Reason::MpduEnd {
                 self.now = at;
                 self.take_arrived(at);
@@ -895,10 +811,6 @@ pub(crate) fn ranks(stations: &[StationConfig]) -> Result<Vec<u16>, CellError> {
         ranks[usize::from(station)] = rank;
     }
     Ok(ranks)
-}
-
-fn earliest(instants: impl Iterator<Item = Instant>) -> Instant {
-    instants.min().unwrap_or(Instant::MAX)
 }
 
 /// The access category of an EDCAF index below [`BEACON_EDCAF`].

@@ -9,12 +9,12 @@
 //! are lost. If the access point missed the notice of an absence, its frames to the station are
 //! lost; it takes every frame without the bit as a sign that the station is back.
 
+use super::Cell;
 use super::absence::{Away, EDCAFS, Rhythm};
 use super::adjust::AdjustError;
 use super::content::{Action, Management};
 use super::frames::Context;
 use super::station::{BEACON_EDCAF, Station};
-use super::{Cell, Sequel};
 use crate::air::happens;
 use crate::event::{Event, PowerState};
 use crate::mac::scan::{self, Input, Leftover, Phase, Scan, ScanConfig};
@@ -134,7 +134,7 @@ impl Cell {
     /// Determines the next step of a station's scan or power save.
     pub(super) fn find_next_absence(&mut self) {
         let due = self.stations.iter().filter_map(|station| station.away.as_ref()?.due());
-        self.next_absence = super::earliest(due);
+        self.timers.absence = super::earliest(due);
     }
 
     /// Starts scans of a station with the settings of `config` from `now` on, or ends them
@@ -176,7 +176,7 @@ impl Cell {
     /// Performs the steps that are due, and checks which flushing drivers are empty.
     pub(super) fn advance_absences(&mut self) {
         let now = self.now;
-        while self.next_absence <= now {
+        while self.timers.absence <= now {
             let due = |away: &Away| away.due().is_some_and(|at| at <= now);
             let mut stations = self.stations.iter().filter(|s| s.away.as_deref().is_some_and(due));
             let station = match self.has_services {
@@ -494,12 +494,7 @@ impl Cell {
 
     /// The instant at which the station's frame exchange may have ended, if it is in one.
     fn engaged_until(&self, station: StationId) -> Option<Instant> {
-        let due = self.pending.iter().filter(|pending| pending.station == station);
-        let due = due.map(|pending| match pending.sequel {
-            Sequel::Response { duration, .. } => pending.at + duration,
-            Sequel::Frame | Sequel::Opportunity { .. } | Sequel::MultiStationBlockAck => pending.at,
-        });
-        let speaks_until = due.max().max(self.air.transmits_until(station));
+        let speaks_until = self.timers.acts_until(station).max(self.air.transmits_until(station));
         let state = &self.stations[station.index()];
         let is_engaged = state.exchange.is_some()
             || self.has_services
@@ -507,10 +502,7 @@ impl Cell {
                 && self.is_attended(station);
         let exchange = is_engaged.then(|| {
             // It goes on when a PPDU ends, SIFS after one, or when none came.
-            let follows = self.pending.iter().map(|pending| pending.at);
-            let silence = self.timeouts.iter().map(|(at, _)| *at);
-            let later = follows.chain(silence).filter(|at| *at > self.now);
-            super::earliest(later.chain([self.air.next_end()]))
+            self.timers.goes_on_after(self.now).min(self.air.next_end())
         });
         speaks_until.max(exchange).filter(|until| *until > self.now)
     }

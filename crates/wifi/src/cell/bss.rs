@@ -141,6 +141,6 @@ impl Cell {
 
     /// Determines the access point that queues a beacon next.
     pub(super) fn find_next_beacon(&mut self) {
-        self.next_beacon = super::earliest(self.bss.iter().map(|bss| bss.next_beacon));
+        self.timers.beacon = super::earliest(self.bss.iter().map(|bss| bss.next_beacon));
     }
 }

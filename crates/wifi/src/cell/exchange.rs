@@ -3,7 +3,7 @@
 
 use super::content::{Action, Content, Exchange, Management, Outline, Single};
 use super::station::BEACON_EDCAF;
-use super::{Cell, Pending, Sequel, StationConfig};
+use super::{Cell, Sequel, StationConfig};
 use crate::air::{Carried, Flight, Overlaps, Reduction, alone};
 use crate::event::Event;
 use crate::mac::block_ack::{Bitmap, Recipient};
@@ -166,8 +166,7 @@ impl Cell {
     /// Starts the actions that are due SIFS after the end of a PPDU.
     pub(super) fn start_sequels(&mut self) {
         let now = self.now;
-        while let Some(index) = self.pending.iter().position(|pending| pending.at == now) {
-            let Pending { station, sequel, .. } = self.pending.remove(index);
+        while let Some((station, sequel)) = self.timers.take_sequel(now) {
             match sequel {
                 Sequel::Response { to, carried, rate, psdu_bytes, duration, reserves_until } => {
                     self.transmit(Flight {
@@ -210,9 +209,7 @@ impl Cell {
     }
 
     pub(super) fn expire_responses(&mut self) {
-        let now = self.now;
-        while let Some(index) = self.timeouts.iter().position(|(at, _)| *at == now) {
-            let (_, station) = self.timeouts.remove(index);
+        while let Some(station) = self.timers.take_overdue(self.now) {
             self.exchange_failed(station);
         }
     }
@@ -224,7 +221,7 @@ impl Cell {
         let exchange = exchange.expect("it just sent a frame that asks for a response");
         let rate = exchange.awaited(&mut self.rates);
         let wait = self.settings.timing.response_timeout(rate);
-        self.timeouts.push((self.now + wait, station));
+        self.timers.await_response(self.now + wait, station);
     }
 
     /// Completes a successful exchange; bit n of `acked` is MPDU n.

@@ -8,7 +8,7 @@ use super::outbox::Outbox;
 use super::recipient::{Arrived, Fate, release};
 use super::station::Station;
 use super::uplink::Uplink;
-use super::{Cell, Output, Pending, Sequel};
+use super::{Cell, Output, Sequel};
 use crate::air::Subframes;
 use crate::air::{Carried, Flight, Overheard, SoundingFrame, alone, happens};
 use crate::mac::absence::Waits;
@@ -62,8 +62,7 @@ impl Cell {
 
     pub(super) fn expire_gaps(&mut self) {
         let now = self.now;
-        while let Some(index) = self.gaps.iter().position(|(at, ..)| *at <= now) {
-            let (_, station, key) = self.gaps.swap_remove(index);
+        while let Some((station, key)) = self.timers.take_gap(now) {
             let Self { stations, outbox, .. } = self;
             let recipient = stations[station.index()].recipients[key].as_mut();
             if let Some(block_ack) = recipient.and_then(|recipient| recipient.block_ack.as_mut()) {
@@ -131,7 +130,7 @@ impl Cell {
         if let Sequel::Response { duration, .. } = sequel {
             self.contention.respond(station, at + duration);
         }
-        self.pending.push(Pending { at, station, sequel });
+        self.timers.follow(at, station, sequel);
     }
 
     fn answer_rts(&mut self, flight: &Flight, receiver: StationId) {
@@ -699,15 +698,7 @@ impl Cell {
         // Behind a gap that just closed, the next may have waited long enough already.
         let deadline = recipient.and_then(|recipient| recipient.block_ack.as_ref()?.deadline());
         let deadline = deadline.map(|at| at.max(self.now));
-        let known = self.gaps.iter().position(|(_, s, k)| (*s, *k) == (station, key));
-        match (known, deadline) {
-            (Some(index), Some(at)) => self.gaps[index].0 = at,
-            (Some(index), None) => {
-                self.gaps.swap_remove(index);
-            }
-            (None, Some(at)) => self.gaps.push((at, station, key)),
-            (None, None) => {}
-        }
+        self.timers.watch_gap(station, key, deadline);
     }
 }
 

@@ -16,7 +16,7 @@ use super::{Cell, CellError};
 use crate::air::{Flight, Overheard, Reduction, is_below};
 use crate::station::StationId;
 use alloc::vec::Vec;
-use lasthop_units::{Db, Dbm, Instant};
+use lasthop_units::{Db, Dbm};
 
 /// Minimum power at which a PPDU without a detected preamble makes the medium busy.
 const ENERGY_DETECTION: Dbm = Dbm(-62.0);
@@ -72,8 +72,6 @@ pub(super) struct SpatialReuse {
     sensed: Vec<Sensed>,
     /// Power restriction in force for each station.
     reductions: Vec<Reduction>,
-    /// The end of the next HE-SIG-A; [`Instant::MAX`] for none.
-    pub next_signal_field: Instant,
     /// Number of changes of mean SNRs at the last check for missed preambles.
     changed: u64,
 }
@@ -110,7 +108,6 @@ impl SpatialReuse {
             rules: config.stations.iter().map(|it| it.obss_pd.as_ref().map(rule)).collect(),
             sensed: Vec::new(),
             reductions: alloc::vec![Reduction::NONE; stations],
-            next_signal_field: Instant::MAX,
             changed: 0,
         }))
     }
@@ -163,7 +160,7 @@ impl Cell {
     #[inline(never)]
     pub(super) fn transmit_reusing(&mut self, mut flight: Flight) {
         let occupied = self.occupies(&flight);
-        let Self { air, contention, spatial_reuse, .. } = self;
+        let Self { air, contention, spatial_reuse, timers, .. } = self;
         let Some(reuse) = spatial_reuse else { return };
         let transmitter = flight.transmitter;
         flight.reduction = reuse.reductions[transmitter.index()];
@@ -174,7 +171,7 @@ impl Cell {
             contention.becomes_busy(station, flight.start);
         }
         if let Some(end) = flight.signal_field_end().filter(|_| reuse.ignores) {
-            reuse.next_signal_field = reuse.next_signal_field.min(end);
+            timers.signal_field = timers.signal_field.min(end);
         }
         match occupied {
             Some(width) => air.begin_over(flight, width),
@@ -184,7 +181,6 @@ impl Cell {
         let number = begun.overlaps.number();
         reuse.sensed.push(Sensed { number, transmitter, busy_for, ignoring: Vec::new() });
         self.release_missed();
-        self.find_next_uplink();
     }
 
     /// Releases stations that miss the preamble of a PPDU because another one began.
@@ -253,9 +249,9 @@ impl Cell {
     /// Lets stations ignore the PPDUs whose HE-SIG-A ends now.
     pub(super) fn take_signal_fields(&mut self) {
         let now = self.now;
-        let Self { air, contention, spatial_reuse, stations, settings, .. } = self;
+        let Self { air, contention, spatial_reuse, timers, stations, settings, .. } = self;
         let Some(reuse) = spatial_reuse else { return };
-        if reuse.next_signal_field > now {
+        if timers.signal_field > now {
             return;
         }
         let set = |station: StationId| stations[station.index()].config.bss;
@@ -287,9 +283,8 @@ impl Cell {
             contention.becomes_idle(listener, now);
         }
         if reuse.ignores {
-            reuse.next_signal_field = air.next_signal_field(now);
+            timers.signal_field = air.next_signal_field(now);
         }
-        self.find_next_uplink();
     }
 
     /// Handles the end of a PPDU at third parties, except those that ignore it.

@@ -35,7 +35,6 @@ use crate::phy::{HeGuardInterval, MuUser, Rate, Ru};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant, SeqNo12};
-pub(super) use mu_edca::Timer;
 pub(super) use reports::Reports;
 
 /// The code of a Queue Size subfield.

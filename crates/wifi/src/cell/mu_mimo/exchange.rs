@@ -9,7 +9,7 @@
 
 use super::super::content::Exchange;
 use super::super::multi_user::User;
-use super::super::{Cell, Pending, Sequel};
+use super::super::{Cell, Sequel};
 use super::{Report, Sounding, Step};
 use crate::air::{Carried, Flight, Overlaps, Reduction, SoundingFrame};
 use crate::station::{Address, StationId};
@@ -217,7 +217,7 @@ impl Cell {
             }
             false => self.now,
         };
-        self.pending.push(Pending { at, station, sequel: Sequel::Frame });
+        self.timers.follow(at, station, Sequel::Frame);
     }
 
     /// Ends the exchange and records the reports.

@@ -16,7 +16,7 @@
 
 use super::super::content::Exchange;
 use super::super::reception::Taken;
-use super::super::{Cell, Pending, Sequel};
+use super::super::{Cell, Sequel};
 use super::{Downlink, OfdmaAcknowledgement, Phase, User};
 use crate::air::{Carried, Flight, Overlaps, Reduction};
 use crate::cell::RxInterrupt;
@@ -353,7 +353,7 @@ impl Cell {
         let (state, mut cx) = self.at(station);
         let request = state.build_request(&mut cx, edcaf, peer, opportunity_end);
         self.downlink_of(station).phase = Phase::Request(next, request);
-        self.pending.push(Pending { at, station, sequel: Sequel::Frame });
+        self.timers.follow(at, station, Sequel::Frame);
     }
 
     /// Settles the MPDUs of each station, and continues.

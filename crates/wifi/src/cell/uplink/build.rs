@@ -16,8 +16,9 @@ use super::super::edcaf::{Gate, Work};
 use super::super::frames::Context;
 use super::super::multi_user::{BLOCK_ACK_MCS_MAX, Channel, OfdmaConfig};
 use super::super::station::Station;
+use super::super::timers::{Timer, UplinkWait};
 use super::reports::Report;
-use super::{Answer, Answered, Asked, Phase, Solicited, Timer, Uplink};
+use super::{Answer, Answered, Asked, Phase, Solicited, Uplink};
 use crate::air::Expected;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::originator::Originator;
@@ -50,7 +51,8 @@ impl Cell {
             let state = &self.stations[index];
             let interval = state.config.ofdma.and_then(|of| of.uplink?.buffer_reports);
             if let Some(interval) = interval {
-                self.set_timer(state.id, POLLING, Timer::Poll, self.now + interval);
+                let poll = UplinkWait { station: state.id, edcaf: POLLING, kind: Timer::Poll };
+                self.timers.set_uplink(self.now + interval, poll);
             }
         }
     }
@@ -118,7 +120,8 @@ impl Cell {
             Some(interval) => {
                 self.access(station, edcaf).reports.as_mut()?.is_poll_due = false;
                 if edcaf == POLLING {
-                    self.set_timer(station, edcaf, Timer::Poll, start + interval);
+                    let poll = UplinkWait { station, edcaf, kind: Timer::Poll };
+                    self.timers.set_uplink(start + interval, poll);
                 }
                 self.poll_stations(station, edcaf, (start, opportunity_end), config)?
             }

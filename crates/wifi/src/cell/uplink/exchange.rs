@@ -15,8 +15,9 @@
 
 use super::super::content::{Content, Exchange, Outline, Single};
 use super::super::multi_user::Channel;
-use super::super::{Cell, Pending, Sequel};
-use super::{Answer, Answered, Phase, Solicited, StationRecord, Timer, Uplink};
+use super::super::timers::{Timer, UplinkWait};
+use super::super::{Cell, Sequel};
+use super::{Answer, Answered, Phase, Solicited, StationRecord, Uplink};
 use crate::air::{Carried, Flight, Overlaps, Reduction, Subframes};
 use crate::cell::RxInterrupt;
 use crate::mac::block_ack::Bitmap;
@@ -309,7 +310,7 @@ impl Cell {
                     Some(next) => {
                         let next = Box::new(Uplink { outline, ..next });
                         self.stations[station.index()].exchange = Some(Exchange::Uplink(next));
-                        self.pending.push(Pending { at: time.0, station, sequel: Sequel::Frame });
+                        self.timers.follow(time.0, station, Sequel::Frame);
                     }
                     None => self.uplink_over(station, &outline, true),
                 }
@@ -331,7 +332,7 @@ impl Cell {
                 if is_acknowledged {
                     self.stations[station.index()].exchange = Some(Exchange::Uplink(uplink));
                     let sequel = Sequel::MultiStationBlockAck;
-                    self.pending.push(Pending { at: self.now + sifs, station, sequel });
+                    self.timers.follow(self.now + sifs, station, sequel);
                 } else {
                     self.uplink_over(station, &outline, is_heard);
                 }
@@ -507,10 +508,8 @@ impl Cell {
 
     /// Handles the timers that have ended.
     pub(in super::super) fn expire_uplink_timers(&mut self) {
-        let now = self.now;
-        while let Some(index) = self.uplink_timers.iter().position(|timer| timer.0 <= now) {
-            let (_, station, edcaf, timer) = self.uplink_timers.remove(index);
-            match timer {
+        while let Some(UplinkWait { station, edcaf, kind }) = self.timers.take_uplink(self.now) {
+            match kind {
                 Timer::Poll => {
                     if let Some(reports) = &mut self.edcaf(station, edcaf).reports {
                         reports.is_poll_due = true;
@@ -520,7 +519,6 @@ impl Cell {
                 Timer::MuEdca => self.contend_as_ever(station, edcaf),
             }
         }
-        self.find_next_uplink();
     }
 
     fn uplink_of(&mut self, station: StationId) -> &mut Uplink {

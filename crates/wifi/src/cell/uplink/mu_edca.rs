@@ -6,19 +6,10 @@
 //! frames. In this model they share the EDCAF of their category: while one waits, that EDCAF
 //! contends with the usual parameters.
 
-use super::super::station::BEACON_EDCAF;
-use super::super::{Cell, Reason};
+use super::super::Cell;
+use super::super::timers::{Timer, UplinkWait};
 use crate::station::StationId;
-use lasthop_units::{Duration, Instant};
-
-/// Kind of a timer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Timer {
-    /// An access point's wait before it asks for buffer status again.
-    Poll,
-    /// A station's MUEDCATimer.
-    MuEdca,
-}
+use lasthop_units::Duration;
 
 impl Cell {
     /// Starts the MUEDCATimer after data of `station` were acknowledged in a trigger-based PPDU.
@@ -41,7 +32,8 @@ impl Cell {
         access.backoff.set_limits((parameters.cw_min, parameters.cw_max));
         let contender = access.contender;
         self.contention.set_aifs(contender, aifs, now);
-        self.set_timer(station, edcaf, Timer::MuEdca, now + parameters.timer);
+        self.timers
+            .set_uplink(now + parameters.timer, UplinkWait { station, edcaf, kind: Timer::MuEdca });
     }
 
     /// Restores the usual parameters after the MUEDCATimer.
@@ -56,38 +48,8 @@ impl Cell {
 
     /// Ends the MUEDCATimer, because a management frame waits in the station's EDCAF.
     pub(in super::super) fn lift_mu_edca(&mut self, station: StationId, edcaf: usize) {
-        let timers = self.uplink_timers.len();
-        self.uplink_timers.retain(|&(_, s, e, t)| (s, e, t) != (station, edcaf, Timer::MuEdca));
-        if self.uplink_timers.len() < timers {
-            self.find_next_uplink();
+        if self.timers.cancel_uplink(UplinkWait { station, edcaf, kind: Timer::MuEdca }) {
             self.contend_as_ever(station, edcaf);
         }
-    }
-
-    /// Sets a timer; replaces the running one.
-    pub(in super::super) fn set_timer(
-        &mut self,
-        station: StationId,
-        edcaf: usize,
-        timer: Timer,
-        at: Instant,
-    ) {
-        debug_assert!(edcaf < BEACON_EDCAF, "beacons have none");
-        self.uplink_timers.retain(|&(_, s, e, t)| (s, e, t) != (station, edcaf, timer));
-        self.uplink_timers.push((at, station, edcaf, timer));
-        self.find_next_uplink();
-    }
-
-    /// Determines the first end of these timers or of an HE-SIG-A.
-    pub(in super::super) fn find_next_uplink(&mut self) {
-        let first = super::super::earliest(self.uplink_timers.iter().map(|timer| timer.0));
-        let signal_field = self.spatial_reuse.as_ref().map(|reuse| reuse.next_signal_field);
-        self.next_uplink = signal_field.map_or(first, |end| end.min(first));
-    }
-
-    /// Reason of the wake-up at the first of these instants.
-    pub(in super::super) fn reason_of_timer(&self) -> Reason {
-        let is_timer = self.uplink_timers.iter().any(|timer| timer.0 == self.next_uplink);
-        if is_timer { Reason::Uplink } else { Reason::SignalField }
     }
 }
