@@ -28,8 +28,7 @@
 //! | `uplink` | Trigger frames, and PPDUs of several stations at once (uplink OFDMA) |
 //! | `reception`, `arrival` | reception of a PPDU, at its end or MPDU by MPDU |
 //! | `bss` | basic service sets and their access points |
-//! | `bandwidth` | sets on different channels, and the width of a PPDU (dynamic bandwidth) |
-//! | `navs`, `spatial_reuse` | the set that a PPDU belongs to (colours), two NAVs, OBSS-PD |
+//! | `channel` | two NAVs, colours, OBSS-PD, sets on different channels and the width of a PPDU |
 //! | `away`, `doze`, `waits` | stations that leave the channel or doze, and the frames held for them |
 //! | `service` | service periods of stations that stay in power save mode (U-APSD, TWT) |
 //! | `record` | events of PPDUs |
@@ -40,8 +39,8 @@ mod access;
 mod adjust;
 mod arrival;
 mod away;
-mod bandwidth;
 mod bss;
+mod channel;
 mod config;
 mod content;
 mod doze;
@@ -51,7 +50,6 @@ mod frames;
 mod links;
 mod mu_mimo;
 mod multi_user;
-mod navs;
 mod occupancy;
 mod operating_mode;
 mod outbox;
@@ -60,7 +58,6 @@ mod recipient;
 mod record;
 mod service;
 mod settle;
-mod spatial_reuse;
 mod station;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -70,7 +67,7 @@ mod waits;
 
 pub use crate::phy::OperatingMode;
 pub use adjust::{AdjustError, Adjustment};
-pub use bandwidth::{BandwidthAccess, OperatingChannel};
+pub use channel::{BandwidthAccess, ObssPd, OperatingChannel};
 pub use config::{
     Aggregation, BlockAck, BlockAckRequestPolicy, CellConfig, EdcaParameters, PairConfig, Role,
     RxInterrupt, StationConfig,
@@ -79,7 +76,6 @@ pub use links::Links;
 pub use mu_mimo::MuMimoConfig;
 pub use multi_user::{OfdmaAcknowledgement, OfdmaConfig};
 pub use occupancy::SteadyExchange;
-pub use spatial_reuse::ObssPd;
 pub use uplink::{MuEdcaParameters, UplinkConfig};
 
 use crate::air::{Air, Rates};
@@ -96,16 +92,14 @@ use crate::stats::{LinkStats, StationStats};
 use absence::Away;
 use alloc::vec::Vec;
 use arrival::Arrival;
-use bandwidth::Bandwidth;
 use bss::{Bss, BssFacts};
+use channel::{Channels, Scene};
 use edcaf::Edcaf;
 use frames::Context;
 use lasthop_packet::{AccessCategory, DropReason, Packet, Released};
 use lasthop_units::{Duration, Identity, Instant, Machine, Seed};
-use navs::Navs;
 use outbox::Outbox;
 use service::ServicePeriod;
-use spatial_reuse::SpatialReuse;
 use station::{BEACON_EDCAF, Station};
 use timers::{Sequel, Timers, earliest};
 use uplink::Reports;
@@ -208,14 +202,7 @@ pub struct Cell {
     services: Vec<ServicePeriod>,
     /// Stations that also deliver packets to other stations.
     promiscuous: Vec<StationId>,
-    /// Whether an access point solicits uplink PPDUs.
-    has_uplink: bool,
-    /// The two NAVs of each station; empty if only their maximum matters.
-    navs: Vec<Navs>,
-    /// State of spatial reuse, boxed because most cells have none.
-    spatial_reuse: Option<alloc::boxed::Box<SpatialReuse>>,
-    /// State of the channels, if sets are on several.
-    bandwidth: Option<alloc::boxed::Box<Bandwidth>>,
+    channels: Channels,
     rates: Rates,
     outbox: Outbox,
 }
@@ -229,6 +216,8 @@ struct Settings {
     beacon_interval: Option<Duration>,
     dtim_period: u8,
     independent: bool,
+    /// Whether an access point solicits uplink PPDUs.
+    has_uplink: bool,
     /// EIFS less AIFS: SIFS + Ack at the lowest basic rate.
     extended_space: Duration,
     /// Facts of the sets, by [`BssId`](crate::BssId).
@@ -366,20 +355,13 @@ impl Cell {
                 return Err(CellError::NoCommonRate(access_point.0, index as u16));
             }
         }
-        let has_uplink =
-            config.stations.iter().any(|s| s.ofdma.is_some_and(|o| o.uplink.is_some()));
-        let navs = Navs::of(config, has_uplink, sets.len());
-        let spatial_reuse = SpatialReuse::of(config)?.map(alloc::boxed::Box::new);
         let timing = timing_of(config);
-        let bandwidth = Bandwidth::of(config, &sets, timing)?.map(alloc::boxed::Box::new);
+        let channels = Channels::new(config, &sets, timing)?;
         let ranks = ranks(&config.stations)?;
         let rates = Rates::new(config);
         let lowest = rates.lowest();
         let air = Air::new(config, seed)?;
-        let contention = match &spatial_reuse {
-            None => Contention::new(timing.slot, &air.sense_matrix()),
-            Some(_) => Contention::separate(timing.slot, &air.sense_matrix()),
-        };
+        let contention = channels.contention(timing, &air);
         let aids = bss::association_ids(config, &sets);
         let settings = Settings {
             band: config.band,
@@ -389,6 +371,7 @@ impl Cell {
             beacon_interval: config.beacon_interval,
             dtim_period: config.dtim_period,
             independent: config.independent,
+            has_uplink: config.stations.iter().any(StationConfig::solicits),
             bss: sets,
             peers: config
                 .stations
@@ -449,10 +432,7 @@ impl Cell {
                 .filter(|(_, station)| station.promiscuous)
                 .map(|(index, _)| StationId(index as u16))
                 .collect(),
-            has_uplink,
-            navs,
-            spatial_reuse,
-            bandwidth,
+            channels,
             stations,
             contention,
             owners: Vec::new(),
@@ -630,7 +610,8 @@ impl Cell {
             self.queue_beacons();
         }
         if self.timers.has_uplink(at) {
-            self.take_signal_fields();
+            let (channels, mut scene) = self.channels();
+            channels.end_signal_fields(&mut scene);
             self.expire_uplink_timers();
         }
         // Whoever starts at this instant starts before anyone senses it.
@@ -661,6 +642,13 @@ impl Cell {
     fn merge_arrivals(&mut self) {
         let prompt = self.arrivals.iter().filter(|arrival| arrival.is_prompt);
         self.timers.merge(earliest(prompt.map(|arrival| arrival.due)));
+    }
+
+    /// The channels, and the parts of the cell that they use.
+    #[inline]
+    fn channels(&mut self) -> (&mut Channels, Scene<'_>) {
+        let Self { now, settings, stations, air, contention, timers, channels, .. } = self;
+        (channels, Scene { now: *now, settings, stations, air, contention, timers })
     }
 
     /// A station and the context of its procedures.

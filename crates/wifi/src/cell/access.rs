@@ -134,8 +134,10 @@ impl Cell {
             self.contention.set_backoff(winner, slots);
         } else {
             let limit = access.parameters.txop_limit;
-            if self.bandwidth.is_some() && !self.takes_what_is_idle(station, edcaf, winner) {
-                return;
+            let Self { channels, air, now, stations, contention, .. } = self;
+            let state = &mut stations[station.index()];
+            if let Some(slots) = channels.must_back_off(air, *now, state, edcaf) {
+                return contention.back_off(winner, slots, *now);
             }
             self.start_exchange(station, edcaf, self.now + limit);
         }
@@ -151,7 +153,7 @@ impl Cell {
         if edcaf == BEACON_EDCAF {
             return Some(Exchange::Single(self.build_beacon(station, opportunity_end)));
         }
-        if self.has_uplink {
+        if self.settings.has_uplink {
             return self.build_either_way(station, edcaf, opportunity_end);
         }
         self.build_own(station, edcaf, opportunity_end)

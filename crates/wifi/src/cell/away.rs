@@ -447,7 +447,7 @@ impl Cell {
         if state.deaf_until == Instant::MAX {
             state.deaf_until = now;
             self.contention.return_to_channel(station, now);
-            self.forget_navs(station);
+            self.channels.forget_navs(station);
             self.record_power(station, PowerState::Awake);
         }
     }

@@ -1,11 +1,10 @@
 //! Configuration of a cell: the channel, the stations, their settings, and the links between them.
 //! The types are plain values; `scenario` creates them from TOML and supplies the defaults.
 
-use super::bandwidth::OperatingChannel;
+use super::channel::{ObssPd, OperatingChannel};
 use super::links::Links;
 use super::mu_mimo::MuMimoConfig;
 use super::multi_user::OfdmaConfig;
-use super::spatial_reuse::ObssPd;
 use crate::capabilities::Capabilities;
 use crate::mac::adaptive_mtu::AdaptiveMtuConfig;
 use crate::mac::originator::LowRateRetry;
@@ -224,6 +223,11 @@ pub struct StationConfig {
 }
 
 impl StationConfig {
+    /// Whether the station is an access point that solicits uplink PPDUs.
+    pub(crate) fn solicits(&self) -> bool {
+        self.ofdma.is_some_and(|ofdma| ofdma.uplink.is_some())
+    }
+
     /// Returns a station that sends all frames at `rate`. The other settings have usual values: MAC
     /// address 0, set 0, best effort parameters in every access category, mac80211's queue without
     /// a driver queue, QoS from 802.11n on, the longest A-MPDUs of the standard, 7 attempts. All

@@ -49,7 +49,7 @@ impl Cell {
         } else {
             self.send_frame(station);
         }
-        self.stay_within(station);
+        self.channels.stay_within(&mut self.stations[station.index()]);
         self.contention.hold(station, Instant::MAX);
     }
 
@@ -98,7 +98,7 @@ impl Cell {
     /// Puts the payload of the station's exchange with one receiver on the air.
     fn send_payload(&mut self, station: StationId) {
         let now = self.now;
-        if self.has_uplink {
+        if self.settings.has_uplink {
             self.stamp_buffered(station);
         }
         if !self.services.is_empty() {
@@ -156,11 +156,8 @@ impl Cell {
     #[inline]
     pub(super) fn transmit(&mut self, flight: Flight) {
         self.stations[flight.transmitter.index()].stats.airtime += flight.end - flight.start;
-        if self.spatial_reuse.is_some() {
-            return self.transmit_reusing(flight);
-        }
-        self.contention.transmission_starts(flight.transmitter, flight.start);
-        self.air.begin(flight);
+        let (channels, mut scene) = self.channels();
+        channels.begin(&mut scene, flight);
     }
 
     /// Starts the actions that are due SIFS after the end of a PPDU.
@@ -347,7 +344,7 @@ impl Cell {
     pub(super) fn end_opportunity(&mut self, station: StationId, edcaf: usize) {
         let now = self.now;
         self.contention.hold(station, now);
-        self.lift_restriction(station);
+        self.channels.lift_restriction(station);
         let access = self.edcaf(station, edcaf);
         let contender = access.contender;
         access.contends_since = now;

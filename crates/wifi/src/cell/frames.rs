@@ -358,9 +358,21 @@ impl Station {
         })
     }
 
+    /// Narrows the payload after a CTS that was narrower than its RTS, within the duration
+    /// announced by the RTS; only a single MPDU may exceed it.
+    pub fn narrow_payload(&mut self, cx: &mut Context<'_>) {
+        let Some(mut exchange) = self.exchange.take() else { return };
+        if let Exchange::Single(single) = &mut exchange
+            && single.rate.width() > self.width_max
+        {
+            self.narrow(cx, single);
+        }
+        self.exchange = Some(exchange);
+    }
+
     /// Narrows an exchange that was built and not sent to the permitted width. The exchange keeps
     /// the MPDUs that fit into the same duration, at least one.
-    pub fn narrow(&mut self, cx: &mut Context<'_>, exchange: &mut Single) {
+    fn narrow(&mut self, cx: &mut Context<'_>, exchange: &mut Single) {
         let Content::Data { mpdus, .. } = exchange.content else { return };
         let rate = exchange.rate.narrowed(self.width_max);
         let spacing_bytes = spacing_bytes(rate, self.config.aggregation.mpdu_start_spacing);

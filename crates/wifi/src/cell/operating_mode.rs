@@ -234,9 +234,7 @@ impl Cell {
     /// Limits the PPDUs that the station understands to `width`.
     fn receive_within(&mut self, station: StationId, width: ChannelWidth) {
         self.air.receive_within(station, width);
-        if let Some(bandwidth) = &mut self.bandwidth {
-            bandwidth.set_width(station, width);
-        }
+        self.channels.set_width(station, width);
     }
 
     /// The last mode that `station` notified its access point of, if there was one.

@@ -10,7 +10,7 @@ use super::station::Station;
 use super::uplink::Uplink;
 use super::{Cell, Output, Sequel};
 use crate::air::Subframes;
-use crate::air::{Carried, Flight, Overheard, SoundingFrame, alone, happens};
+use crate::air::{Carried, Flight, alone, happens};
 use crate::mac::absence::Waits;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::Mpdu;
@@ -39,7 +39,8 @@ impl Cell {
     pub(super) fn end_ppdus(&mut self) {
         while let Some(flight) = self.air.end(self.now) {
             self.receive(&flight);
-            self.overhear(&flight);
+            let (channels, mut scene) = self.channels();
+            channels.overhear(&mut scene, &flight);
             match (flight.carried, flight.receiver) {
                 (Carried::TriggeredBlockAck { .. }, Address::Station(receiver)) => {
                     self.triggered_answer_over(receiver);
@@ -52,10 +53,8 @@ impl Cell {
                 }
                 _ => {}
             }
-            match self.spatial_reuse.is_some() {
-                false => self.contention.transmission_ends(flight.transmitter, self.now),
-                true => self.transmission_over(&flight),
-            }
+            let (channels, mut scene) = self.channels();
+            channels.end(&mut scene, &flight);
             self.air.forget(flight);
         }
     }
@@ -98,18 +97,13 @@ impl Cell {
                     self.record_control(flight, decoded);
                 }
                 match carried {
-                    Carried::Rts
-                        if decoded
-                            && self.may_clear(receiver, flight.transmitter)
-                            && self.clears(flight, receiver) =>
-                    {
+                    Carried::Rts if decoded && self.clears(flight, receiver) => {
                         self.answer_rts(flight, receiver);
                     }
                     Carried::Rts => self.start_response_timeout(flight.transmitter),
                     Carried::Cts if decoded => {
-                        if self.bandwidth.is_some() {
-                            self.narrow_payload(receiver);
-                        }
+                        let (state, mut cx) = self.at(receiver);
+                        state.narrow_payload(&mut cx);
                         self.follow(receiver, Sequel::Frame);
                     }
                     Carried::Ack if decoded => self.exchange_succeeded(receiver, &Bitmap::FIRST),
@@ -133,6 +127,12 @@ impl Cell {
         self.timers.follow(at, station, sequel);
     }
 
+    /// Whether `receiver` answers an RTS that it decoded.
+    fn clears(&mut self, flight: &Flight, receiver: StationId) -> bool {
+        let Self { channels, air, contention, stations, .. } = self;
+        channels.clears(air, contention, stations, flight, receiver)
+    }
+
     fn answer_rts(&mut self, flight: &Flight, receiver: StationId) {
         let facts = self.rates.of(flight.rate);
         let (rate, duration) = (facts.response, facts.ack);
@@ -145,6 +145,12 @@ impl Cell {
             reserves_until: flight.reserves_until,
         };
         self.follow(receiver, sequel);
+    }
+
+    /// Whether `station` senses a PPDU on the air.
+    pub(super) fn senses_any(&self, station: StationId) -> bool {
+        let Self { channels, contention, air, .. } = self;
+        air.carries_any(|other| channels.senses(contention, station, other))
     }
 
     /// Whether `receiver` was away when the PPDU began.
@@ -244,7 +250,7 @@ impl Cell {
                         let taken = Taken::together(exchange, mpdus, &decoded);
                         self.take_in(flight, receiver, &mut pending, taken);
                     }
-                    if self.has_uplink {
+                    if self.settings.has_uplink {
                         let buffered = self.stations[sender.index()].buffered;
                         let of = (mpdus, &decoded, &pending);
                         self.hear_backlog((sender, receiver), exchange.edcaf, buffered, of);
@@ -595,62 +601,6 @@ impl Cell {
         self.exchange_succeeded(sender, &Bitmap::EMPTY);
     }
 
-    /// Sets the NAV of stations that are not addressed, or lets them wait for EIFS.
-    fn overhear(&mut self, flight: &Flight) {
-        let failed_until = self.now + self.settings.extended_space;
-        let Self { air, contention, navs, .. } = self;
-        if flight.reserves_until <= self.now
-            && !contention.extends_beyond(self.now)
-            && air.is_decoded_by_all(flight)
-        {
-            // The NAV ends with the PPDU, and there is no EIFS to cut short.
-            return;
-        }
-        if flight.carried.is_of_several() || !navs.is_empty() || self.spatial_reuse.is_some() {
-            return self.overhear_outside(flight);
-        }
-        air.overhear(flight, |listener, overheard| match overheard {
-            Overheard::Decoded => contention.reserve(listener, flight.reserves_until),
-            Overheard::Failed => contention.extend_interframe_space(listener, failed_until),
-        });
-    }
-
-    /// Does the same for PPDUs of several stations, and for stations with two NAVs or spatial
-    /// reuse.
-    // Where the two are one, listeners to a plain PPDU take half as long again.
-    #[inline(never)]
-    fn overhear_outside(&mut self, flight: &Flight) {
-        if flight.carried == Carried::Sounding(SoundingFrame::Ndp) {
-            return;
-        }
-        if self.spatial_reuse.is_some() {
-            return self.overhear_reusing(flight);
-        }
-        let failed_until = self.now + self.settings.extended_space;
-        let Self { air, contention, stations, navs, settings, .. } = self;
-        let (several, uplink) = exchange_of(flight, stations);
-        let set = |station: StationId| stations[station.index()].config.bss;
-        air.overhear(flight, |listener, overheard| match overheard {
-            _ if several.is_some_and(|several| several.has(listener))
-                || uplink.is_some_and(|uplink| uplink.has(listener)) => {}
-            Overheard::Decoded => {
-                contention.reserve(listener, flight.reserves_until);
-                if let Some(navs) = navs.get_mut(listener.index()) {
-                    let sets = (set(listener), set(flight.transmitter));
-                    navs.update(flight, navs.origin(sets, &settings.bss, flight));
-                }
-            }
-            Overheard::Failed => contention.extend_interframe_space(listener, failed_until),
-        });
-    }
-
-    /// Whether a station takes part in the exchange with several stations that a PPDU belongs to.
-    pub(super) fn takes_part(&self, flight: &Flight, station: StationId) -> bool {
-        let (several, uplink) = exchange_of(flight, &self.stations);
-        several.is_some_and(|several| several.has(station))
-            || uplink.is_some_and(|uplink| uplink.has(station))
-    }
-
     pub(super) fn has_agreement(&self, sender: StationId, edcaf: usize, peer: Address) -> bool {
         let access = self.stations[sender.index()].edcafs[edcaf].as_ref();
         access
@@ -734,7 +684,7 @@ fn take_in_order<'a>(
 
 /// The exchange with several stations that a PPDU belongs to, in the downlink and in the uplink;
 /// its participants are no third parties to the PPDU.
-fn exchange_of<'a>(
+pub(super) fn exchange_of<'a>(
     flight: &Flight,
     stations: &'a [Station],
 ) -> (Option<&'a Downlink>, Option<&'a Uplink>) {

@@ -212,7 +212,7 @@ impl Cell {
         sounding.step = Step::Poll(next);
         let at = match is_reported {
             true => self.now + sifs,
-            false if self.air.carries_any(|other| self.senses(station, other)) => {
+            false if self.senses_any(station) => {
                 return self.sounding_over(station);
             }
             false => self.now,

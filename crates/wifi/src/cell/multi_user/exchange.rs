@@ -345,7 +345,7 @@ impl Cell {
         let peer = several.users[next].peer();
         let at = match acked {
             Some(_) => self.now + self.settings.timing.sifs,
-            None if self.air.carries_any(|other| self.senses(station, other)) => {
+            None if self.senses_any(station) => {
                 return self.several_over(station);
             }
             None => self.now,

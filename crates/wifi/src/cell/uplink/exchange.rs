@@ -69,7 +69,7 @@ impl Cell {
                 is_heard = false;
                 continue;
             }
-            if !self.may_answer(station, (asked.user.ru, width)) {
+            if !self.may_answer(station, asked.user.ru, width) {
                 continue;
             }
             let (state, mut cx) = self.at(station);
@@ -92,13 +92,10 @@ impl Cell {
 
     /// Whether the station may answer: it is in no exchange, senses no PPDU on its primary channel
     /// or on those of its RU in a PPDU of this width, and its basic NAV is over.
-    fn may_answer(&self, station: StationId, of: (Ru, ChannelWidth)) -> bool {
-        let navs = self.navs.get(station.index());
-        let (air, bandwidth) = (&self.air, &self.bandwidth);
-        self.stations[station.index()].exchange.is_none()
-            && navs.is_none_or(|navs| navs.basic <= self.now)
-            && bandwidth.as_ref().is_none_or(|it| it.is_idle_around(air, (station, self.now), of))
-            && !self.air.carries_any(|other| self.senses(station, other))
+    fn may_answer(&mut self, station: StationId, ru: Ru, width: ChannelWidth) -> bool {
+        let (channels, scene) = self.channels();
+        scene.stations[station.index()].exchange.is_none()
+            && channels.may_answer(&scene, station, ru, width)
     }
 
     /// Puts a station's trigger-based PPDU on the air.

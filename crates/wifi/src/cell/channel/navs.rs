@@ -7,11 +7,11 @@
 //! are stored only where the difference matters; contention uses their maximum. The control frames
 //! of an independent cell name no access point, so their set is unknown to receivers. Left out: the
 //! NAV of a PPDU of which only HE-SIG-A is decoded, unless it is for several stations.
+//! Touches the NAVs of one station.
 
-use super::Cell;
-use super::bss::BssFacts;
-use super::config::{CellConfig, StationConfig};
 use crate::air::{Carried, Flight};
+use crate::cell::bss::BssFacts;
+use crate::cell::config::{CellConfig, StationConfig};
 use crate::station::{Address, BssId, StationId};
 use alloc::vec::Vec;
 use lasthop_units::Instant;
@@ -36,14 +36,15 @@ pub(super) enum Origin {
 
 impl Navs {
     /// Returns the NAVs of each station; empty if the two NAVs never differ in effect.
-    pub fn of(config: &CellConfig, has_uplink: bool, sets: usize) -> Vec<Self> {
+    pub fn all(config: &CellConfig, sets: usize) -> Vec<Self> {
         let is_any = |is: fn(&StationConfig) -> bool| config.stations.iter().any(is);
-        let matters = has_uplink && sets > 1
+        let matters = is_any(StationConfig::solicits) && sets > 1
             || is_any(|station| station.rts_threshold.is_some())
             || is_any(|station| station.obss_pd.is_some());
-        match matters && is_any(|station| station.capabilities.is_he()) {
-            true => alloc::vec![Self::default(); config.stations.len()],
-            false => Vec::new(),
+        if matters && is_any(|station| station.capabilities.is_he()) {
+            alloc::vec![Self::default(); config.stations.len()]
+        } else {
+            Vec::new()
         }
     }
 
@@ -69,22 +70,17 @@ impl Navs {
     }
 
     /// Whether an RTS of `sender` is answered.
-    fn allows(&self, sender: StationId, now: Instant) -> bool {
+    pub fn allows(&self, sender: StationId, now: Instant) -> bool {
         self.basic <= now && (self.intra <= now || self.holder == Some(sender))
     }
 
     /// The set to which a station of `set` assigns a frame that it decodes, or a PPDU of which it
     /// decodes part of the header.
-    pub fn origin(
-        &self,
-        (set, theirs): (BssId, BssId),
-        sets: &[BssFacts],
-        flight: &Flight,
-    ) -> Origin {
+    pub fn origin(&self, set: BssId, theirs: BssId, sets: &[BssFacts], flight: &Flight) -> Origin {
         match flight.carried {
             Carried::MultiUser { .. }
             | Carried::Triggered { .. }
-            | Carried::TriggeredBlockAck { .. } => by_colour((set, theirs), sets),
+            | Carried::TriggeredBlockAck { .. } => by_colour(set, theirs, sets),
             Carried::Cts | Carried::Ack => match flight.receiver {
                 // They have a receiver's address only: that of the access point, or of the
                 // TXOP holder that the station knows of.
@@ -104,26 +100,10 @@ impl Navs {
 }
 
 /// The set to which a station of `set` assigns an HE PPDU by its colour.
-pub(super) fn by_colour((set, theirs): (BssId, BssId), sets: &[BssFacts]) -> Origin {
+pub(super) fn by_colour(set: BssId, theirs: BssId, sets: &[BssFacts]) -> Origin {
     match [set, theirs].map(|set| sets[set.index()].colour) {
         [0, _] | [_, 0] => Origin::Unknown,
         [own, theirs] if own == theirs => Origin::Own,
         _ => Origin::Other,
-    }
-}
-
-impl Cell {
-    /// Whether the NAVs of `receiver` permit an answer to a decoded RTS of `sender`.
-    pub(super) fn may_clear(&self, receiver: StationId, sender: StationId) -> bool {
-        let allows = |navs: &Navs| navs.allows(sender, self.now);
-        !self.contention.is_reserved(receiver, self.now)
-            || self.navs.get(receiver.index()).is_some_and(allows)
-    }
-
-    /// Clears the NAVs of a station that leaves the channel.
-    pub(super) fn forget_navs(&mut self, station: StationId) {
-        if let Some(navs) = self.navs.get_mut(station.index()) {
-            *navs = Navs::default();
-        }
     }
 }

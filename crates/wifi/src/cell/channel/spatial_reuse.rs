@@ -8,15 +8,19 @@
 //! Stations without OBSS-PD defer to all PPDUs that they sense. Left out: SRG levels, parametrised
 //! spatial reuse, Spatial Reuse fields that forbid it, levels that adapt, the sum of several PPDUs'
 //! energy. The module also records for which stations a PPDU makes the medium busy if sets are on
-//! different channels (`bandwidth`).
+//! different channels (`bandwidth`). Touches its own state and what a [`Scene`] lends.
 
-use super::config::{CellConfig, Role};
-use super::navs::{Origin, by_colour};
-use super::{Cell, CellError};
-use crate::air::{Flight, Overheard, Reduction, is_below};
+use super::Scene;
+use super::navs::{Navs, Origin, by_colour};
+use crate::air::{Air, Flight, Overheard, Reduction, is_below};
+use crate::cell::CellError;
+use crate::cell::config::{CellConfig, Role};
+use crate::cell::reception::exchange_of;
+use crate::mac::contention::Contention;
+use crate::phy::ChannelWidth;
 use crate::station::StationId;
 use alloc::vec::Vec;
-use lasthop_units::{Db, Dbm};
+use lasthop_units::{Db, Dbm, Instant};
 
 /// Minimum power at which a PPDU without a detected preamble makes the medium busy.
 const ENERGY_DETECTION: Dbm = Dbm(-62.0);
@@ -95,7 +99,7 @@ impl SpatialReuse {
     ///
     /// # Errors
     /// Returns an error if a station with OBSS-PD has no rates of 802.11ax.
-    pub fn of(config: &CellConfig) -> Result<Option<Self>, CellError> {
+    pub fn new(config: &CellConfig) -> Result<Option<Self>, CellError> {
         let reusing = config.stations.iter().filter(|station| station.obss_pd.is_some());
         if reusing.clone().any(|station| !station.capabilities.is_he()) {
             return Err(CellError::SpatialReuseWithoutHe);
@@ -144,33 +148,26 @@ impl SpatialReuse {
             *now = now.max(reduction);
         }
     }
-}
 
-impl Cell {
-    /// Whether `listener` senses PPDUs of `transmitter`; with spatial reuse, whether it senses one
-    /// on the air.
-    pub(super) fn senses(&self, listener: StationId, transmitter: StationId) -> bool {
-        match &self.spatial_reuse {
-            None => self.contention.senses(listener, transmitter),
-            Some(reuse) => reuse.senses(listener, transmitter),
-        }
-    }
-
-    /// Puts a PPDU on the air with the power that its transmitter may use.
+    /// Puts a PPDU on the air with the power that its transmitter may use; it occupies a channel of
+    /// width `occupied` if sets are on several.
     #[inline(never)]
-    pub(super) fn transmit_reusing(&mut self, mut flight: Flight) {
-        let occupied = self.occupies(&flight);
-        let Self { air, contention, spatial_reuse, timers, .. } = self;
-        let Some(reuse) = spatial_reuse else { return };
+    pub fn begin(
+        &mut self,
+        scene: &mut Scene<'_>,
+        mut flight: Flight,
+        occupied: Option<ChannelWidth>,
+    ) {
+        let Scene { now, air, contention, timers, .. } = scene;
         let transmitter = flight.transmitter;
-        flight.reduction = reuse.reductions[transmitter.index()];
+        flight.reduction = self.reductions[transmitter.index()];
         let mut busy_for = alloc::vec![transmitter];
         let width = occupied.unwrap_or(flight.rate.width());
         busy_for.extend(air.sensing(transmitter, flight.reduction, width));
         for &station in &busy_for {
             contention.becomes_busy(station, flight.start);
         }
-        if let Some(end) = flight.signal_field_end().filter(|_| reuse.ignores) {
+        if let Some(end) = flight.signal_field_end().filter(|_| self.ignores) {
             timers.signal_field = timers.signal_field.min(end);
         }
         match occupied {
@@ -179,21 +176,17 @@ impl Cell {
         }
         let begun = air.flights().last().expect("it just began");
         let number = begun.overlaps.number();
-        reuse.sensed.push(Sensed { number, transmitter, busy_for, ignoring: Vec::new() });
-        self.release_missed();
+        self.sensed.push(Sensed { number, transmitter, busy_for, ignoring: Vec::new() });
+        if self.ignores {
+            self.release_missed(air, contention, *now);
+        }
     }
 
     /// Releases stations that miss the preamble of a PPDU because another one began.
-    fn release_missed(&mut self) {
-        let now = self.now;
-        let Self { air, contention, spatial_reuse, .. } = self;
-        let Some(reuse) = spatial_reuse else { return };
-        if !reuse.ignores {
-            return;
-        }
+    fn release_missed(&mut self, air: &mut Air, contention: &mut Contention, now: Instant) {
         let mut missed = Vec::new();
         let last = air.flights().last().map(|flight| flight.overlaps.number());
-        let has_changed = core::mem::replace(&mut reuse.changed, air.changed()) != air.changed();
+        let has_changed = core::mem::replace(&mut self.changed, air.changed()) != air.changed();
         for flight in air.flights() {
             // Of those before only the last one is new to it.
             let is_known = !has_changed && last != Some(flight.overlaps.number());
@@ -202,9 +195,9 @@ impl Cell {
                 Some(together) => air.locks_with(flight, together, listener),
                 None => air.locks_despite_last(flight, listener),
             };
-            for &listener in reuse.busy_for(flight) {
+            for &listener in self.busy_for(flight) {
                 if listener != flight.transmitter
-                    && reuse.rules[listener.index()].is_some()
+                    && self.rules[listener.index()].is_some()
                     && !locks(listener)
                 {
                     let is_weak = is_below(air.received_mw(flight, listener), ENERGY_DETECTION);
@@ -215,42 +208,36 @@ impl Cell {
         for (listener, number, is_weak) in missed {
             air.ignore(listener, number, now);
             if is_weak {
-                reuse.sensed(number).busy_for.retain(|station| *station != listener);
+                self.sensed(number).busy_for.retain(|station| *station != listener);
                 contention.becomes_idle(listener, now);
             }
         }
     }
 
     /// Handles the end of a PPDU: the medium becomes idle for the stations that sensed it.
-    pub(super) fn transmission_over(&mut self, flight: &Flight) {
-        let now = self.now;
-        let Self { contention, spatial_reuse, stations, air, bandwidth, .. } = self;
-        let Some(reuse) = spatial_reuse else { return };
-        if let Some(bandwidth) = bandwidth {
-            bandwidth.ended(flight, air.occupied(flight));
-        }
+    pub fn end(&mut self, scene: &mut Scene<'_>, flight: &Flight) {
+        let Scene { now, contention, stations, .. } = scene;
         let number = flight.overlaps.number();
-        let place = reuse.sensed.iter().position(|sensed| sensed.number == number);
+        let place = self.sensed.iter().position(|sensed| sensed.number == number);
         let Sensed { busy_for, ignoring, .. } =
-            reuse.sensed.remove(place.expect("it was on the air"));
+            self.sensed.remove(place.expect("it was on the air"));
         for station in busy_for {
-            contention.becomes_idle(station, now);
+            contention.becomes_idle(station, *now);
         }
         for station in ignoring {
             let is_engaged = contention.is_contending(station)
                 || stations[station.index()].exchange.is_some()
-                || reuse.sensed.iter().any(|sensed| sensed.ignoring.contains(&station));
+                || self.sensed.iter().any(|sensed| sensed.ignoring.contains(&station));
             if !is_engaged {
-                reuse.reductions[station.index()] = Reduction::NONE;
+                self.reductions[station.index()] = Reduction::NONE;
             }
         }
     }
 
     /// Lets stations ignore the PPDUs whose HE-SIG-A ends now.
-    pub(super) fn take_signal_fields(&mut self) {
-        let now = self.now;
-        let Self { air, contention, spatial_reuse, timers, stations, settings, .. } = self;
-        let Some(reuse) = spatial_reuse else { return };
+    pub fn end_signal_fields(&mut self, scene: &mut Scene<'_>) {
+        let &mut Scene { now, settings, stations, .. } = scene;
+        let Scene { air, contention, timers, .. } = scene;
         if timers.signal_field > now {
             return;
         }
@@ -259,12 +246,12 @@ impl Cell {
         for flight in air.signal_fields(now) {
             let together = air.together_with(flight);
             let wider = Db::from_linear((flight.rate.width().as_hz() / 1_000_000) as f64 / 20.0);
-            for &listener in reuse.busy_for(flight) {
-                let Some((level, _)) = reuse.rules[listener.index()] else { continue };
-                let sets = (set(listener), set(flight.transmitter));
+            for &listener in self.busy_for(flight) {
+                let Some((level, _)) = self.rules[listener.index()] else { continue };
+                let (own, theirs) = (set(listener), set(flight.transmitter));
                 if listener == flight.transmitter
                     || flight.start < stations[listener.index()].deaf_until
-                    || by_colour(sets, &settings.bss) != Origin::Other
+                    || by_colour(own, theirs, &settings.bss) != Origin::Other
                 {
                     continue;
                 }
@@ -275,68 +262,72 @@ impl Cell {
             }
         }
         for (listener, number) in ignoring {
-            let sensed = reuse.sensed(number);
+            let sensed = self.sensed(number);
             sensed.busy_for.retain(|station| *station != listener);
             sensed.ignoring.push(listener);
-            reuse.restrict(listener);
+            self.restrict(listener);
             air.ignore(listener, number, now);
             contention.becomes_idle(listener, now);
         }
-        if reuse.ignores {
+        if self.ignores {
             timers.signal_field = air.next_signal_field(now);
         }
     }
 
     /// Handles the end of a PPDU at third parties, except those that ignore it.
-    pub(super) fn overhear_reusing(&mut self, flight: &Flight) {
-        let until = self.now + self.settings.extended_space;
-        let listeners = match &self.spatial_reuse {
-            Some(reuse) => reuse.busy_for(flight).to_vec(),
-            None => return,
-        };
-        for listener in listeners {
-            if listener == flight.transmitter || self.takes_part(flight, listener) {
+    pub fn overhear(&mut self, scene: &mut Scene<'_>, flight: &Flight, navs: &mut [Navs]) {
+        let until = scene.now + scene.settings.extended_space;
+        let (several, uplink) = exchange_of(flight, scene.stations);
+        for listener in self.busy_for(flight).to_vec() {
+            if listener == flight.transmitter
+                || several.is_some_and(|several| several.has(listener))
+                || uplink.is_some_and(|uplink| uplink.has(listener))
+            {
                 continue;
             }
-            match self.air.overhears(flight, listener) {
+            match scene.air.overhears(flight, listener) {
                 None => {}
                 Some(Overheard::Failed) => {
-                    self.contention.extend_interframe_space(listener, until);
+                    scene.contention.extend_interframe_space(listener, until);
                 }
-                Some(Overheard::Decoded) => self.mind(flight, listener),
+                Some(Overheard::Decoded) => {
+                    self.mind(scene, flight, listener, navs.get_mut(listener.index()));
+                }
             }
         }
     }
 
     /// Handles a decoded frame at `listener`, a third party: its NAV, or a power restriction.
-    fn mind(&mut self, flight: &Flight, listener: StationId) {
-        let sets = (self.bss_of(listener), self.bss_of(flight.transmitter));
-        let Some(navs) = self.navs.get_mut(listener.index()) else {
-            return self.contention.reserve(listener, flight.reserves_until);
+    fn mind(
+        &mut self,
+        scene: &mut Scene<'_>,
+        flight: &Flight,
+        listener: StationId,
+        navs: Option<&mut Navs>,
+    ) {
+        let Scene { now, settings, stations, air, contention, .. } = scene;
+        let set = |station: StationId| stations[station.index()].config.bss;
+        let Some(navs) = navs else {
+            return contention.reserve(listener, flight.reserves_until);
         };
-        let origin = navs.origin(sets, &self.settings.bss, flight);
-        let Some(reuse) = &mut self.spatial_reuse else { return };
-        let power_mw = self.air.received_mw(flight, listener);
-        if origin == Origin::Other
-            && !flight.has_colour()
-            && reuse.ignores_frame(listener, power_mw)
+        let (own, theirs) = (set(listener), set(flight.transmitter));
+        let origin = navs.origin(own, theirs, &settings.bss, flight);
+        let power_mw = air.received_mw(flight, listener);
+        if origin == Origin::Other && !flight.has_colour() && self.ignores_frame(listener, power_mw)
         {
-            if flight.reserves_until > self.now {
-                reuse.restrict(listener);
+            if flight.reserves_until > *now {
+                self.restrict(listener);
             }
             // It was decoded, so that no EIFS follows.
-            self.contention.reserve(listener, self.now);
+            contention.reserve(listener, *now);
             return;
         }
         navs.update(flight, origin);
-        self.contention.reserve(listener, flight.reserves_until);
+        contention.reserve(listener, flight.reserves_until);
     }
 
     /// Ends the power restriction of a station with its transmission opportunity.
-    #[inline]
-    pub(super) fn lift_restriction(&mut self, station: StationId) {
-        if let Some(reuse) = &mut self.spatial_reuse {
-            reuse.reductions[station.index()] = Reduction::NONE;
-        }
+    pub fn lift_restriction(&mut self, station: StationId) {
+        self.reductions[station.index()] = Reduction::NONE;
     }
 }

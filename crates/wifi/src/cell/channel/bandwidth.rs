@@ -14,16 +14,17 @@
 //! CTS (10.3.2.9). A station that receives a Trigger frame checks the channels of its RU
 //! (26.5.2.5). With static access, MU-MIMO and uplink OFDMA occupy the whole channel. Left out:
 //! sums of several PPDUs, the time to detect a PPDU, signals that are not Wi-Fi, punctured PPDUs.
+//!
+//! Touches its own state, the widths of one station's TXOP, and reads the air.
 
-use super::bss::BssFacts;
-use super::config::CellConfig;
-use super::content::Exchange;
-use super::edcaf::Work;
-use super::station::{BEACON_EDCAF, Station};
-use super::{Cell, CellError};
 use crate::air::{Air, Carried, Flight, Reduction, is_below};
 use crate::capabilities::Generation;
-use crate::mac::contention::ContenderId;
+use crate::cell::CellError;
+use crate::cell::bss::BssFacts;
+use crate::cell::config::CellConfig;
+use crate::cell::content::Exchange;
+use crate::cell::edcaf::Work;
+use crate::cell::station::{BEACON_EDCAF, Station};
 use crate::phy::{Band, ChannelWidth, Rate, Ru, Subchannel, Timing};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
@@ -96,7 +97,7 @@ impl Bandwidth {
     ///
     /// # Errors
     /// Returns an error if a station's width exceeds the channels of the band at its place.
-    pub fn of(
+    pub fn new(
         config: &CellConfig,
         sets: &[BssFacts],
         timing: Timing,
@@ -164,8 +165,10 @@ impl Bandwidth {
     pub fn is_idle_around(
         &self,
         air: &Air,
-        (station, now): (StationId, Instant),
-        (ru, width): (Ru, ChannelWidth),
+        station: StationId,
+        now: Instant,
+        ru: Ru,
+        width: ChannelWidth,
     ) -> bool {
         let own = self.stations[station.index()].primary;
         let (first, last) = ru.subchannels();
@@ -190,6 +193,110 @@ impl Bandwidth {
         let kept = self.interval + LONGEST_RTS;
         self.ended.retain(|it| it.end.saturating_add(kept) > now);
         self.ended.push(Ended::new(flight, width));
+    }
+
+    /// Width that a PPDU occupies which begins now.
+    pub fn occupied_by(&self, flight: &Flight, stations: &[Station]) -> ChannelWidth {
+        let wide = self.stations[flight.transmitter.index()];
+        let of_exchange = |station: StationId| {
+            let exchange = stations[station.index()].exchange.as_ref();
+            exchange.map_or(ChannelWidth::Mhz20, Exchange::width)
+        };
+        let is_duplicated = matches!(flight.rate, Rate::Ofdm(_) | Rate::ErpOfdm(_));
+        match (flight.carried, flight.receiver) {
+            (Carried::MultiUser { .. } | Carried::TriggeredBlockAck { .. }, _) => {
+                flight.rate.width()
+            }
+            (Carried::Trigger, _) => of_exchange(flight.transmitter),
+            (Carried::Solicitation | Carried::MultiStationBlockAck, _) => {
+                let exchange = stations[flight.transmitter.index()].exchange.as_ref();
+                let uplink = exchange.and_then(Exchange::uplink);
+                uplink.map_or(wide.width_of_set, |uplink| uplink.rate.width())
+            }
+            (Carried::Triggered { .. }, _) => flight.rate.width(),
+            _ if flight.carried.is_of_several() => wide.width_of_set,
+            (Carried::Rts, _) if is_duplicated => of_exchange(flight.transmitter),
+            (Carried::Cts, Address::Station(of)) if is_duplicated => {
+                of_exchange(of).min(stations[of.index()].width_max)
+            }
+            (Carried::Ack | Carried::BlockAck, Address::Station(of)) if is_duplicated => {
+                of_exchange(of)
+            }
+            _ => flight.rate.width(),
+        }
+    }
+
+    /// Lets an EDCAF of `station`, which gained its primary channel, begin with the idle width; if
+    /// it may not begin, returns the slots of another backoff.
+    #[inline(never)]
+    pub fn must_back_off(
+        &self,
+        air: &Air,
+        now: Instant,
+        station: &mut Station,
+        edcaf: usize,
+    ) -> Option<u32> {
+        let idle = self.idle(air, station.id, now);
+        let wide = self.stations[station.id.index()];
+        let needed = if idle < wide.width { wide.needed(station, edcaf) } else { idle };
+        if idle < needed {
+            return Some(station.edcaf(edcaf).backoff.draw());
+        }
+        station.width_max = idle;
+        None
+    }
+
+    /// Whether `receiver` answers an RTS of `sender` that it decoded, its NAV apart (10.3.2.9). The
+    /// CTS is as wide as the channel that was idle before the RTS; with static access no CTS follows
+    /// if that is narrower than the RTS. Stations of 802.11n signal no bandwidth.
+    pub fn clears(
+        &self,
+        air: &Air,
+        sender: &mut Station,
+        receiver: StationId,
+        flight: &Flight,
+    ) -> bool {
+        let [wide, theirs] = [sender.id, receiver].map(|it| self.stations[it.index()]);
+        if wide.is_ht || theirs.is_ht {
+            return true;
+        }
+        let idle = self.idle(air, receiver, flight.start);
+        if idle >= air.occupied(flight) {
+            return true;
+        }
+        if wide.access == BandwidthAccess::Static {
+            return false;
+        }
+        sender.width_max = sender.width_max.min(idle);
+        true
+    }
+}
+
+impl Wide {
+    /// Minimum width with which an EDCAF of `station` begins a TXOP.
+    fn needed(self, station: &mut Station, edcaf: usize) -> ChannelWidth {
+        if edcaf == BEACON_EDCAF {
+            return ChannelWidth::Mhz20;
+        }
+        let access = station.edcaf(edcaf);
+        match access.next_work() {
+            // Only Trigger frames are left.
+            None if self.access == BandwidthAccess::Static => self.width,
+            Some(Work::Data(peer @ Address::Station(_)))
+                if self.access == BandwidthAccess::Static =>
+            {
+                let shared = access.originator(peer).map(|index| {
+                    let originator = &access.originators[index];
+                    let widths = originator.shared.rates.iter().map(|rate| rate.width());
+                    let main = originator.rate_control.as_ref().map(|it| it.main_rate().width());
+                    // A fixed rate may be narrower than what both can, or than any in the set.
+                    let is_fixed = originator.rate_control.as_ref().is_some_and(|it| it.is_fixed());
+                    main.filter(|_| is_fixed).or(widths.max())
+                });
+                shared.flatten().unwrap_or(self.width).min(self.width)
+            }
+            None | Some(_) => ChannelWidth::Mhz20,
+        }
     }
 }
 
@@ -216,132 +323,10 @@ impl Station {
         let whole = self.config.capabilities.width();
         (self.narrows || self.width_max >= whole).then_some(whole.min(self.width_max))
     }
-}
 
-impl Cell {
-    /// Width that a PPDU occupies which begins now; `None` if all stations have the same primary
-    /// channel.
-    pub(super) fn occupies(&self, flight: &Flight) -> Option<ChannelWidth> {
-        let wide = self.bandwidth.as_ref()?.stations[flight.transmitter.index()];
-        let of_exchange = |station: StationId| {
-            let exchange = self.stations[station.index()].exchange.as_ref();
-            exchange.map_or(ChannelWidth::Mhz20, Exchange::width)
-        };
-        let is_duplicated = matches!(flight.rate, Rate::Ofdm(_) | Rate::ErpOfdm(_));
-        Some(match (flight.carried, flight.receiver) {
-            (Carried::MultiUser { .. } | Carried::TriggeredBlockAck { .. }, _) => {
-                flight.rate.width()
-            }
-            (Carried::Trigger, _) => of_exchange(flight.transmitter),
-            (Carried::Solicitation | Carried::MultiStationBlockAck, _) => {
-                let exchange = self.stations[flight.transmitter.index()].exchange.as_ref();
-                let uplink = exchange.and_then(Exchange::uplink);
-                uplink.map_or(wide.width_of_set, |uplink| uplink.rate.width())
-            }
-            (Carried::Triggered { .. }, _) => flight.rate.width(),
-            _ if flight.carried.is_of_several() => wide.width_of_set,
-            (Carried::Rts, _) if is_duplicated => of_exchange(flight.transmitter),
-            (Carried::Cts, Address::Station(of)) if is_duplicated => {
-                of_exchange(of).min(self.stations[of.index()].width_max)
-            }
-            (Carried::Ack | Carried::BlockAck, Address::Station(of)) if is_duplicated => {
-                of_exchange(of)
-            }
-            _ => flight.rate.width(),
-        })
-    }
-
-    /// Lets `edcaf`, which gained its primary channel, begin with the idle width, or begin another
-    /// backoff; returns whether it may begin.
-    #[inline(never)]
-    pub(super) fn takes_what_is_idle(
-        &mut self,
-        station: StationId,
-        edcaf: usize,
-        contender: ContenderId,
-    ) -> bool {
-        let Some(bandwidth) = &self.bandwidth else { return true };
-        let idle = bandwidth.idle(&self.air, station, self.now);
-        let wide = bandwidth.stations[station.index()];
-        let needed = if idle < wide.width { self.needed_width(station, edcaf, wide) } else { idle };
-        if idle < needed {
-            let slots = self.access(station, edcaf).backoff.draw();
-            self.contention.back_off(contender, slots, self.now);
-            return false;
-        }
-        self.stations[station.index()].width_max = idle;
-        true
-    }
-
-    /// Minimum width with which `edcaf` begins a TXOP.
-    fn needed_width(&mut self, station: StationId, edcaf: usize, wide: Wide) -> ChannelWidth {
-        if edcaf == BEACON_EDCAF {
-            return ChannelWidth::Mhz20;
-        }
-        let access = self.access(station, edcaf);
-        match access.next_work() {
-            // Only Trigger frames are left.
-            None if wide.access == BandwidthAccess::Static => wide.width,
-            Some(Work::Data(peer @ Address::Station(_)))
-                if wide.access == BandwidthAccess::Static =>
-            {
-                let shared = access.originator(peer).map(|index| {
-                    let originator = &access.originators[index];
-                    let widths = originator.shared.rates.iter().map(|rate| rate.width());
-                    let main = originator.rate_control.as_ref().map(|it| it.main_rate().width());
-                    // A fixed rate may be narrower than what both can, or than any in the set.
-                    let is_fixed = originator.rate_control.as_ref().is_some_and(|it| it.is_fixed());
-                    main.filter(|_| is_fixed).or(widths.max())
-                });
-                shared.flatten().unwrap_or(wide.width).min(wide.width)
-            }
-            None | Some(_) => ChannelWidth::Mhz20,
-        }
-    }
-
-    /// Whether `receiver` answers an RTS that it decoded, its NAV apart (10.3.2.9). The CTS is as
-    /// wide as the channel that was idle before the RTS; with static access no CTS follows if that
-    /// is narrower than the RTS. Stations of 802.11n signal no bandwidth.
-    pub(super) fn clears(&mut self, flight: &Flight, receiver: StationId) -> bool {
-        let Some(bandwidth) = &self.bandwidth else { return true };
-        let sender = flight.transmitter;
-        let [wide, theirs] = [sender, receiver].map(|it| bandwidth.stations[it.index()]);
-        if wide.is_ht || theirs.is_ht {
-            return true;
-        }
-        let idle = bandwidth.idle(&self.air, receiver, flight.start);
-        if idle >= self.air.occupied(flight) {
-            return true;
-        }
-        let state = &mut self.stations[sender.index()];
-        if wide.access == BandwidthAccess::Static {
-            return false;
-        }
-        state.width_max = state.width_max.min(idle);
-        true
-    }
-
-    /// Narrows the payload after a CTS that was narrower than its RTS, within the duration
-    /// announced by the RTS; only a single MPDU may exceed it.
-    pub(super) fn narrow_payload(&mut self, station: StationId) {
-        let width_max = self.stations[station.index()].width_max;
-        let Some(mut exchange) = self.stations[station.index()].exchange.take() else { return };
-        if let Exchange::Single(single) = &mut exchange
-            && single.rate.width() > width_max
-        {
-            let (state, mut cx) = self.at(station);
-            state.narrow(&mut cx, single);
-        }
-        self.stations[station.index()].exchange = Some(exchange);
-    }
-
-    /// Limits later PPDUs of the station's TXOP to the width of the one that begins.
-    #[inline]
-    pub(super) fn stay_within(&mut self, station: StationId) {
-        if self.bandwidth.is_some() {
-            let state = &mut self.stations[station.index()];
-            let limit = state.exchange.as_ref().and_then(Exchange::width_limit);
-            state.width_max = limit.map_or(state.width_max, |width| state.width_max.min(width));
-        }
+    /// Limits later PPDUs of its TXOP to the width of the one that begins.
+    pub fn stay_within_exchange(&mut self) {
+        let limit = self.exchange.as_ref().and_then(Exchange::width_limit);
+        self.width_max = limit.map_or(self.width_max, |width| self.width_max.min(width));
     }
 }
