@@ -96,7 +96,7 @@ fn only_trace_knows_parquet_and_only_py_knows_arrow() {
 #[test]
 fn the_command_links_nothing_of_python() {
     let linked = cargo::linked("lasthop");
-    assert!(linked.iter().any(|package| package.name == "lasthop-run"));
+    assert!(linked.iter().any(|package| package.name == "lasthop-sim"));
     let strange = linked
         .iter()
         .find(|package| package.name.starts_with("pyo3") || package.name.starts_with("arrow"));

@@ -4,9 +4,9 @@
 use crate::Request;
 use crate::answer::Answer;
 use crate::watch::Watch;
-use lasthop_run::{info, names, recording};
 use lasthop_scenario::Scenario;
 use lasthop_sim::Simulation;
+use lasthop_sim::{info, names, recording};
 use lasthop_units::{Duration, Instant, Seed};
 
 /// Longest run, in seconds of the scenario's time.

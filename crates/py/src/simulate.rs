@@ -7,7 +7,7 @@ use crate::table::Table;
 use lasthop_report::finding;
 use lasthop_report::remedy::Remedies;
 use lasthop_report::trial::Trials;
-use lasthop_run::RunError;
+use lasthop_sim::RunError;
 use lasthop_trace::{RunDocument, Tables, Tidy};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -60,7 +60,7 @@ pub fn simulate(
     let result = py.detach(|| {
         let mut looked = now();
         let wanted = Tables { events, series };
-        let (mut document, tables) = lasthop_run::tabulate(&valid, run, &wanted, &mut |_| {
+        let (mut document, tables) = lasthop_sim::tabulate(&valid, run, &wanted, &mut |_| {
             if looked.elapsed() < LOOK_EVERY {
                 return ControlFlow::Continue(());
             }

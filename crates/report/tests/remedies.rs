@@ -7,8 +7,8 @@ mod common;
 use lasthop_report::finding::{Finding, Kind, findings};
 use lasthop_report::remedy::applicable;
 use lasthop_report::trial::{Trial, Trials};
-use lasthop_run::{names, recording, simulate};
 use lasthop_scenario::Scenario;
+use lasthop_sim::{names, recording, simulate};
 use lasthop_trace::{Recorder, RunDocument};
 use std::ops::ControlFlow;
 

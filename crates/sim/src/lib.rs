@@ -2,8 +2,10 @@
 //! with the same result.
 //!
 //! A run is a pure function of scenario, seed and run number. Traffic sources and the network are
-//! machines; this driver jumps from one wake-up to the next and reports to a [`Sink`]. The driver
-//! writes no file and reads no clock.
+//! machines; this driver jumps from one wake-up to the next and reports to a [`Sink`], such as
+//! a [`Recorder`], which keeps or writes the records. All commands and figures make their runs here,
+//! in any thread, process or machine. Left out: the number and schedule of runs, and their evaluation.
+//! Without the feature `files`, which is on by default, no files are written and no tables kept.
 //!
 //! ```
 //! use lasthop_hosts::sink::NoSink;
@@ -32,123 +34,78 @@
 
 #![forbid(unsafe_code)]
 
-use lasthop_hosts::{Hosts, Sink};
+#[cfg(feature = "files")]
+mod files;
+mod records;
+mod simulation;
+
+#[cfg(feature = "files")]
+pub use files::{air, files, tabulate};
+pub use records::{info, names, recording};
+pub use simulation::{SimError, Simulation, run, run_while};
+
+use lasthop_hosts::{HostsError, Sink};
 use lasthop_net::network::NetworkStats;
 use lasthop_scenario::Scenario;
-use lasthop_units::{Duration, Instant, Seed};
+use lasthop_trace::{OutputError, Recorder, RunDocument};
+use lasthop_units::{Instant, Seed};
 use std::ops::ControlFlow;
 
-pub use lasthop_hosts::HostsError as SimError;
+/// Called with the virtual time at intervals; the run stops when it returns
+/// [`ControlFlow::Break`].
+pub type Progress<'a> = &'a mut dyn FnMut(Instant) -> ControlFlow<()>;
 
-/// A run in steps, which can be read and changed between them. Any steps give the same run as one
-/// step to its end.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Simulation {
-    hosts: Hosts,
-    now: Instant,
-    end: Instant,
-    /// Instant at which the last measurement ended.
-    done: Option<Instant>,
+/// Reason why a run has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The scenario cannot be simulated.
+    #[error(transparent)]
+    Hosts(#[from] HostsError),
+    /// A file could not be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// `progress` stopped the run.
+    #[error("stopped")]
+    Stopped,
 }
 
-impl Simulation {
-    /// Returns the run of `scenario` with `seed`, at its beginning.
-    ///
-    /// # Errors
-    /// The errors of [`SimError`].
-    pub fn new<S: Sink>(scenario: &Scenario, seed: Seed, sink: &mut S) -> Result<Self, SimError> {
-        let mut network = scenario.network_for(seed);
-        if let Some(cell) = &mut network.cell {
-            cell.record_events = sink.wants_events();
-        }
-        let mut hosts = Hosts::new(&scenario.hosts(seed), &network, seed)?;
-        hosts.start(Instant::ZERO, sink);
-        let end = Instant::ZERO + scenario.duration;
-        Ok(Self { hosts, now: Instant::ZERO, end, done: None })
-    }
-
-    /// Returns the instant up to which everything happened.
-    pub fn now(&self) -> Instant {
-        self.now
-    }
-
-    /// Whether no further event will happen.
-    pub fn is_over(&self) -> bool {
-        self.now >= self.end || self.hosts.is_done()
-    }
-
-    /// Runs until `until`, or until the end of the scenario, and reports the events up to then.
-    pub fn advance<S: Sink>(&mut self, until: Instant, sink: &mut S) {
-        let until = until.min(self.end);
-        let last = until.saturating_sub(Duration::from_nanos(1));
-        while self.done.is_none()
-            && let Some(now) = self.hosts.step(last, sink, &|_| None)
-        {
-            self.done = self.hosts.is_done().then_some(now);
-        }
-        if until > self.now {
-            self.now = until;
-            if self.done.is_none() {
-                self.hosts.take_arrived(until, sink);
-            }
-        }
-    }
-
-    /// Returns the hosts, to read their counters and to change their radios.
-    pub fn hosts(&mut self) -> &mut Hosts {
-        &mut self.hosts
-    }
-
-    /// Ends the run; returns the counters.
-    pub fn finish<S: Sink>(mut self, sink: &mut S) -> NetworkStats {
-        self.hosts.finish(self.done.unwrap_or(self.now), sink)
-    }
-}
-
-/// Runs `scenario` with `seed`; returns the counters at the end, without those of a
-/// warm-up. A scenario that consists of measurements ends with the last one
-/// ([`Sink::ended`]). `progress` is called with the virtual time, at most once per
-/// `series_interval`.
+/// Builds the initial state of runs of `scenario`, without making one.
 ///
 /// # Errors
-/// The errors of [`SimError`].
-pub fn run<S: Sink>(
-    scenario: &Scenario,
-    seed: Seed,
-    sink: &mut S,
-    mut progress: impl FnMut(Instant),
-) -> Result<NetworkStats, SimError> {
-    let stats = run_while(scenario, seed, sink, |now| {
-        progress(now);
-        ControlFlow::Continue(())
-    })?;
-    Ok(stats.expect("nothing ended it"))
+/// If no run can begin.
+pub fn check(scenario: &Scenario) -> Result<(), HostsError> {
+    let seed = Seed::new(scenario.seed, 0);
+    Simulation::new(scenario, seed, &mut lasthop_hosts::sink::NoSink).map(drop)
 }
 
-/// Runs `scenario` like [`run`] until `progress` returns [`ControlFlow::Break`];
-/// returns `None` in that case.
+/// Makes run `number` of `scenario`: reports to `sink`, returns the counters.
 ///
 /// # Errors
-/// The errors of [`SimError`].
-pub fn run_while<S: Sink>(
+/// The errors of [`RunError`], except those of files.
+pub fn observe<S: Sink>(
     scenario: &Scenario,
-    seed: Seed,
+    number: u64,
     sink: &mut S,
-    mut progress: impl FnMut(Instant) -> ControlFlow<()>,
-) -> Result<Option<NetworkStats>, SimError> {
-    let Simulation { mut hosts, end, .. } = Simulation::new(scenario, seed, sink)?;
-    let last = end.saturating_sub(Duration::from_nanos(1));
-    let mut told = Instant::ZERO;
-    while let Some(now) = hosts.step(last, sink, &|_| None) {
-        if hosts.is_done() {
-            return Ok(Some(hosts.finish(now, sink)));
-        }
-        if now >= told {
-            told = now + scenario.series_interval;
-            if progress(now).is_break() {
-                return Ok(None);
-            }
-        }
-    }
-    Ok(Some(hosts.finish(end, sink)))
+    progress: Progress<'_>,
+) -> Result<NetworkStats, RunError> {
+    let seed = Seed::new(scenario.seed, number);
+    run_while(scenario, seed, sink, progress)?.ok_or(RunError::Stopped)
+}
+
+/// Makes run `number` of `scenario` and returns the document of `recorder`. For the parameters of a
+/// recorder see [`names`] and [`recording`]. All files are complete afterwards.
+///
+/// # Errors
+/// The errors of [`RunError`].
+pub fn simulate(
+    scenario: &Scenario,
+    number: u64,
+    mut recorder: Recorder,
+    progress: Progress<'_>,
+) -> Result<RunDocument, RunError> {
+    #[expect(clippy::disallowed_methods, reason = "how long a run took is part of its document")]
+    let begin = std::time::Instant::now();
+    let stats = observe(scenario, number, &mut recorder, progress)?;
+    let info = info(scenario, number, begin.elapsed().as_secs_f64());
+    Ok(recorder.finish(&info, &stats)?)
 }

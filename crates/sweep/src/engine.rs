@@ -2,8 +2,8 @@
 
 use crate::plan::Plan;
 use crate::record::{Outcome, Record};
-use lasthop_run::RunError;
 use lasthop_scenario::Scenario;
+use lasthop_sim::RunError;
 use lasthop_trace::{OutputDir, OutputError, Recorder};
 use std::ops::ControlFlow;
 use std::panic::{self, AssertUnwindSafe};
@@ -153,15 +153,15 @@ impl Worker<'_> {
     }
 
     fn run(&self, scenario: &Scenario, task: Task) -> Result<lasthop_trace::RunDocument, RunError> {
-        let names = lasthop_run::names(scenario);
-        let recording = lasthop_run::recording(scenario);
+        let names = lasthop_sim::names(scenario);
+        let recording = lasthop_sim::recording(scenario);
         let mut go_on = |_| match self.stop.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         };
         let number = u64::from(task.run);
         let Some(top) = &self.engine.series else {
-            return lasthop_run::simulate(
+            return lasthop_sim::simulate(
                 scenario,
                 number,
                 Recorder::new(names, recording),
@@ -169,9 +169,9 @@ impl Worker<'_> {
             );
         };
         let mut directory = OutputDir::create(top.join(self.folder(task)))?;
-        let files = lasthop_run::files(scenario, false, None);
+        let files = lasthop_sim::files(scenario, false, None);
         let recorder = Recorder::with_files(names, recording, &files, &mut directory)?;
-        let document = lasthop_run::simulate(scenario, number, recorder, &mut go_on)?;
+        let document = lasthop_sim::simulate(scenario, number, recorder, &mut go_on)?;
         directory.commit()?;
         Ok(document)
     }

@@ -13,7 +13,7 @@
 //! | `tables` | the tables and their columns |
 //!
 //! A run is a pure function of scenario, seed, number and version, so any thread or machine may
-//! make it at any time. Left out: making one run (`run`), and the terminal.
+//! make it at any time. Left out: making one run (`sim`), and the terminal.
 //!
 //! The feature `schema` derives `schemars::JsonSchema` of the document; the test `schemas` compares
 //! the kept JSON Schema with it.

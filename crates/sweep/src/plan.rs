@@ -390,7 +390,7 @@ impl Impossible {
 /// Returns the reason why no run of a scenario can begin, as far as it is known before. A bug of
 /// lasthop is reported by each run.
 fn cannot_begin(scenario: &Scenario) -> Option<String> {
-    let checked = panic::catch_unwind(AssertUnwindSafe(|| lasthop_run::check(scenario)));
+    let checked = panic::catch_unwind(AssertUnwindSafe(|| lasthop_sim::check(scenario)));
     checked.ok()?.err().map(|why| why.to_string())
 }
 

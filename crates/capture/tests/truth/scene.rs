@@ -195,23 +195,23 @@ impl Scene {
         let file = folder.join(file);
         let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();
         let scenario = lasthop_scenario::load(&file, &sets).expect("it is one");
-        let names = lasthop_run::names(&scenario);
+        let names = lasthop_sim::names(&scenario);
         let addresses = names.stations.iter().map(|node| names.nodes[node.index()].address);
         let mut truth = Truth { addresses: addresses.collect(), ..Truth::default() };
         let on = &mut |_| ControlFlow::Continue(());
-        lasthop_run::observe(&scenario, 0, &mut truth, on).expect("it runs");
+        lasthop_sim::observe(&scenario, 0, &mut truth, on).expect("it runs");
         static SCENES: AtomicUsize = AtomicUsize::new(0);
         let number = SCENES.fetch_add(1, Ordering::Relaxed);
         let path = format!("lasthop-truth-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(path);
         let mut directory = OutputDir::create(&path).expect("it can be made");
-        let files = lasthop_run::files(&scenario, false, Some(NodeFrames::MadeUp));
+        let files = lasthop_sim::files(&scenario, false, Some(NodeFrames::MadeUp));
         let nodes = files.nodes.filter(|_| with_nodes);
         let files = Files { nodes, cut, ..files };
-        let recording = lasthop_run::recording(&scenario);
+        let recording = lasthop_sim::recording(&scenario);
         let recorder = Recorder::with_files(names, recording, &files, &mut directory)
             .expect("files can be made");
-        lasthop_run::simulate(&scenario, 0, recorder, on).expect("it runs");
+        lasthop_sim::simulate(&scenario, 0, recorder, on).expect("it runs");
         directory.commit().expect("files get names");
         Self { name: name.to_owned(), truth, path }
     }

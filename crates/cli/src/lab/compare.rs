@@ -136,10 +136,10 @@ impl Files {
 /// Makes the recorder of a run, which writes its series into `directory`.
 fn recorder(scenario: &Scenario, directory: Option<&mut OutputDir>) -> Result<Recorder, Failure> {
     let recording = emulate::recording(scenario, scenario.duration, false);
-    let names = lasthop_run::names(scenario);
+    let names = lasthop_sim::names(scenario);
     match directory {
         Some(directory) => {
-            let files = lasthop_run::files(scenario, false, None);
+            let files = lasthop_sim::files(scenario, false, None);
             Recorder::with_files(names, recording, &files, directory).map_err(Failure::message)
         }
         None => Ok(Recorder::new(names, recording)),

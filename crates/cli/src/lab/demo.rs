@@ -64,13 +64,13 @@ fn emulated(interrupt: &Interrupt) -> Result<(RunDocument, RunDocument), Failure
         console::error(&format!("emulating for {} s ..\n", table::alone(both.as_secs_f64())));
     }
     let length = scenarios.iter().map(|scenario| scenario.duration).sum();
-    let dashboard = Dashboard::new("demo", &lasthop_run::names(&scenarios[0]), length);
+    let dashboard = Dashboard::new("demo", &lasthop_sim::names(&scenarios[0]), length);
     let mut show = Show::new(is_watched.then_some(dashboard));
     let mut one = |scenario: &Scenario, caption: &str| {
         interrupt.check()?;
         show.begin_phase(caption);
         let recording = emulate::recording(scenario, scenario.duration, is_watched);
-        let recorder = Recorder::new(lasthop_run::names(scenario), recording);
+        let recorder = Recorder::new(lasthop_sim::names(scenario), recording);
         let options =
             EmulateOptions { signal_noted: interrupt.noted(), ..EmulateOptions::default() };
         let (document, outcome) = emulate::run(scenario, &options, recorder, &mut show)?;
@@ -86,7 +86,7 @@ fn emulated(interrupt: &Interrupt) -> Result<(RunDocument, RunDocument), Failure
 fn simulated(interrupt: &Interrupt) -> Result<(RunDocument, RunDocument), Failure> {
     let one = |scenario: &Scenario| {
         let recording = emulate::recording(scenario, scenario.duration, false);
-        let recorder = Recorder::new(lasthop_run::names(scenario), recording);
+        let recorder = Recorder::new(lasthop_sim::names(scenario), recording);
         simulate::run(Path::new(FILE), scenario, 0, recorder, &mut |_| match interrupt.came() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),

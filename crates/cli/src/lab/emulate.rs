@@ -90,11 +90,11 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
     };
     let recording = recording(&scenario, length, is_watched || args.web.is_some());
     let hosts = lasthop_emulate::host_names(&scenario);
-    let names = Names { hosts, ..lasthop_run::names(&scenario) };
+    let names = Names { hosts, ..lasthop_sim::names(&scenario) };
     let recorder = match &mut directory {
         Some(directory) => {
             let captures = args.output.pcap.then_some(NodeFrames::Real);
-            let files = lasthop_run::files(&scenario, true, captures);
+            let files = lasthop_sim::files(&scenario, true, captures);
             Recorder::with_files(names, recording, &files, directory).map_err(Failure::message)?
         }
         None => Recorder::new(names, recording),
@@ -186,7 +186,7 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
 
 /// Returns the settings of an emulation's recorder.
 pub fn recording(scenario: &Scenario, length: Duration, is_watched: bool) -> Recording {
-    Recording { duration: length, watch_air: is_watched, ..lasthop_run::recording(scenario) }
+    Recording { duration: length, watch_air: is_watched, ..lasthop_sim::recording(scenario) }
 }
 
 /// Runs an emulation with the live view.
@@ -202,7 +202,7 @@ pub fn run(
     let info = RunInfo {
         duration: outcome.duration,
         lateness_max: Some(scenario.emulation.lateness_max),
-        ..lasthop_run::info(scenario, options.run, wall_s(clock))
+        ..lasthop_sim::info(scenario, options.run, wall_s(clock))
     };
     let mut document = recorder.finish(&info, &outcome.stats).map_err(Failure::message)?;
     if let Some(emulation) = &mut document.emulation {

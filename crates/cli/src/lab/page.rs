@@ -69,8 +69,8 @@ enum Tried<'a> {
 
 /// Simulates run `number` of a scenario, for the trial of a remedy.
 pub fn simulated(scenario: &Scenario, number: u64) -> Result<RunDocument, String> {
-    let recorder = Recorder::new(lasthop_run::names(scenario), lasthop_run::recording(scenario));
-    lasthop_run::simulate(scenario, number, recorder, &mut |_| ControlFlow::Continue(()))
+    let recorder = Recorder::new(lasthop_sim::names(scenario), lasthop_sim::recording(scenario));
+    lasthop_sim::simulate(scenario, number, recorder, &mut |_| ControlFlow::Continue(()))
         .map_err(|error| error.to_string())
 }
 

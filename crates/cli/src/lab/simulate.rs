@@ -15,8 +15,8 @@ use lasthop_linux::clock::Clock;
 use lasthop_report::finding;
 use lasthop_report::remedy::Remedies;
 use lasthop_report::trial::{OF_SEVERAL, Trials};
-use lasthop_run::RunError;
 use lasthop_scenario::Scenario;
+use lasthop_sim::RunError;
 use lasthop_trace::{
     Files, NodeFrames, OutputDir, OutputLock, PartFile, Recorder, RunDocument, RunSet,
     replace_earlier,
@@ -251,13 +251,13 @@ impl<'a> Batch<'a> {
 
     fn run(&self, number: u32, directory: Option<&mut OutputDir>) -> Result<RunDocument, Failure> {
         let scenario = self.scenario;
-        let names = lasthop_run::names(scenario);
-        let recording = lasthop_run::recording(scenario);
+        let names = lasthop_sim::names(scenario);
+        let recording = lasthop_sim::recording(scenario);
         let recorder = match directory {
             Some(directory) => {
                 let events = self.args.events || self.args.runs == 1;
                 let captures = self.args.output.pcap.then_some(NodeFrames::MadeUp);
-                let files = lasthop_run::files(scenario, events, captures);
+                let files = lasthop_sim::files(scenario, events, captures);
                 let files = Files { cut: files.cut && !self.args.payload, ..files };
                 Recorder::with_files(names, recording, &files, directory)
                     .map_err(Failure::message)?
@@ -314,9 +314,9 @@ pub fn run(
     scenario: &Scenario,
     number: u64,
     recorder: Recorder,
-    progress: lasthop_run::Progress<'_>,
+    progress: lasthop_sim::Progress<'_>,
 ) -> Result<RunDocument, Failure> {
-    lasthop_run::simulate(scenario, number, recorder, progress).map_err(|why| match why {
+    lasthop_sim::simulate(scenario, number, recorder, progress).map_err(|why| match why {
         RunError::Stopped => Failure::Stopped,
         RunError::Output(why) => Failure::message(why),
         RunError::Hosts(why) => Failure::Message(format!("{}: {why}", scenario::label(file))),

@@ -1,7 +1,7 @@
 //! Run number 0 of a scenario in virtual time and without files, for all tests of this crate. An
 //! error panics with its message and the text of the scenario.
 
-use lasthop_run::{names, recording, simulate};
+use lasthop_sim::{names, recording, simulate};
 use lasthop_trace::{Recorder, RunDocument};
 use std::ops::ControlFlow;
 

@@ -98,12 +98,12 @@ fn scenario() -> Scenario {
 pub fn simulated(folder: &Path) {
     let scenario = scenario();
     let mut directory = OutputDir::create(folder).expect("a directory");
-    let files = lasthop_run::files(&scenario, true, None);
-    let (names, recording) = (lasthop_run::names(&scenario), lasthop_run::recording(&scenario));
+    let files = lasthop_sim::files(&scenario, true, None);
+    let (names, recording) = (lasthop_sim::names(&scenario), lasthop_sim::recording(&scenario));
     let recorder = Recorder::with_files(names, recording, &files, &mut directory);
     let recorder = recorder.expect("files");
     let go_on = &mut |_| ControlFlow::Continue(());
-    let run = lasthop_run::simulate(&scenario, 0, recorder, go_on).expect("a run");
+    let run = lasthop_sim::simulate(&scenario, 0, recorder, go_on).expect("a run");
     directory.write("run.json", run.to_json().as_bytes()).expect("a file");
     directory.commit().expect("files");
 }

@@ -5,13 +5,18 @@
 mod adjust;
 mod apq;
 mod by_hand;
+#[cfg(feature = "files")]
+mod captures;
 mod changes;
+mod common;
 mod franc;
 mod generations;
 mod group;
 mod layout;
 mod mtu;
+mod neighbours;
 mod products;
 mod saturated;
 mod shipped;
 mod tcp;
+mod warm_up;

@@ -36,7 +36,7 @@ impl Air {
             Self::WithoutData => false,
             Self::Everything => true,
         };
-        let info = lasthop_run::air(scenario)?;
+        let info = lasthop_sim::air(scenario)?;
         Some(AirStream { info, snap_bytes: Some(SNAP_BYTES), data })
     }
 }

@@ -162,19 +162,19 @@ mod tests {
     fn the_first_bytes_are_enough() {
         let scenario = scenario(&download()).expect("it is one");
         let documents = [None, Some(SNAP_BYTES)].map(|snap_bytes| {
-            let info = lasthop_run::air(&scenario).expect("it has a cell");
+            let info = lasthop_sim::air(&scenario).expect("it has a cell");
             let (writer, reader) = pipe();
             let analysis = thread::spawn(move || analyse(reader));
             let mut recorder = Recorder::with_air_stream(
-                lasthop_run::names(&scenario),
-                lasthop_run::recording(&scenario),
+                lasthop_sim::names(&scenario),
+                lasthop_sim::recording(&scenario),
                 &AirStream { info, snap_bytes, data: true },
                 Box::new(writer),
             )
             .expect("there is a reader");
             let on = &mut |_| ControlFlow::Continue(());
-            let stats = lasthop_run::observe(&scenario, 0, &mut recorder, on).expect("it runs");
-            recorder.finish(&lasthop_run::info(&scenario, 0, 0.0), &stats).expect("it is read");
+            let stats = lasthop_sim::observe(&scenario, 0, &mut recorder, on).expect("it runs");
+            recorder.finish(&lasthop_sim::info(&scenario, 0, 0.0), &stats).expect("it is read");
             CaptureDocument::new("-", &analysis.join().expect("nothing panics"))
         });
         let [whole, mut snapped] = documents;

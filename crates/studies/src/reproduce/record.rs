@@ -62,7 +62,7 @@ impl Recording {
         watch: Watch,
         target: impl Write + Send + 'static,
     ) -> Result<Self, OutputError> {
-        let (names, recording) = (lasthop_run::names(scenario), lasthop_run::recording(scenario));
+        let (names, recording) = (lasthop_sim::names(scenario), lasthop_sim::recording(scenario));
         let recorder = match watch.air.stream(scenario) {
             Some(stream) => Recorder::with_air_stream(names, recording, &stream, Box::new(target))?,
             None => Recorder::new(names, recording),

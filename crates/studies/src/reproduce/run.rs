@@ -7,8 +7,8 @@ use crate::reproduce::air::{self, Air};
 use crate::reproduce::data::{RunData, Runs};
 use crate::reproduce::figure::{Figure, Findings, Paper, Run};
 use crate::reproduce::record::Recording;
-use lasthop_run::RunError;
 use lasthop_scenario::{Scenario, ScenarioError};
+use lasthop_sim::RunError;
 use lasthop_trace::RunInfo;
 use lasthop_units::Instant;
 use std::collections::BTreeSet;
@@ -302,13 +302,13 @@ fn record(
             ControlFlow::Continue(())
         }
     };
-    let stats = lasthop_run::observe(scenario, run.number, &mut sink, &mut progress);
+    let stats = lasthop_sim::observe(scenario, run.number, &mut sink, &mut progress);
     let stats = stats.map_err(failed)?;
     // A page does not depend on the wall time, and lists the changes itself.
     let info = RunInfo {
         set: Vec::new(),
         warnings: Vec::new(),
-        ..lasthop_run::info(scenario, run.number, 0.0)
+        ..lasthop_sim::info(scenario, run.number, 0.0)
     };
     let names = sink.recorder.names().clone();
     let (document, intervals) =

@@ -2,14 +2,12 @@
 //! busy share of one alone, the share left to a saturated link that hears it, losses at a receiver
 //! whose sender does not hear it, and no effect of an unheard one.
 
-mod common;
-
-use common::{run, scenario};
+use crate::common::{run, scenario};
 use lasthop_hosts::Sink;
 use lasthop_hosts::sink::Frames;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
-use lasthop_run::observe;
 use lasthop_scenario::Scenario;
+use lasthop_sim::observe;
 use lasthop_units::Instant;
 use lasthop_wifi::StationId;
 use lasthop_wifi::event::{Event, Ppdu};

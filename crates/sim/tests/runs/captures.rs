@@ -2,7 +2,7 @@
 //! findings are compared with the counters of the run, and the air with the nodes. Skipped if
 //! tshark is not installed.
 
-#![allow(missing_docs, clippy::unwrap_used)]
+#![allow(clippy::unwrap_used)]
 
 use lasthop_fixtures::{access_point, flow, franc, host, station, two_hosts, wire};
 use lasthop_trace::{NodeFrames, OutputDir, Recorder, RunDocument};
@@ -27,12 +27,12 @@ fn simulate(name: &str, text: &str) -> Captured {
     let path = std::env::temp_dir().join(format!("lasthop-run-{}-{name}", std::process::id()));
     let scenario = lasthop_scenario::parse(name, text, &[]).expect("it is valid");
     let mut directory = OutputDir::create(&path).unwrap();
-    let files = lasthop_run::files(&scenario, true, Some(NodeFrames::MadeUp));
-    let names = lasthop_run::names(&scenario);
-    let recording = lasthop_run::recording(&scenario);
+    let files = lasthop_sim::files(&scenario, true, Some(NodeFrames::MadeUp));
+    let names = lasthop_sim::names(&scenario);
+    let recording = lasthop_sim::recording(&scenario);
     let recorder = Recorder::with_files(names, recording, &files, &mut directory).unwrap();
     let mut progress = |_| ControlFlow::Continue(());
-    let document = lasthop_run::simulate(&scenario, 0, recorder, &mut progress).unwrap();
+    let document = lasthop_sim::simulate(&scenario, 0, recorder, &mut progress).unwrap();
     directory.commit().unwrap();
     Captured { document, path }
 }

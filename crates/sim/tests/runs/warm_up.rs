@@ -1,9 +1,7 @@
 //! Shares of time in a run's document, which must not depend on how much of the run is
 //! warm-up.
 
-mod common;
-
-use common::{run, scenario};
+use crate::common::{run, scenario};
 
 /// A station that always has something to send, and one that dozes half of the time.
 const SCENARIO: &str = r#"

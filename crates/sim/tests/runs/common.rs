@@ -1,8 +1,8 @@
 //! Shared parts of this crate's tests: a scenario from a text and `--set` arguments, and its run
 //! number 0 in virtual time, without files. Both panic with the error.
 
-use lasthop_run::{names, recording, simulate};
 use lasthop_scenario::Scenario;
+use lasthop_sim::{names, recording, simulate};
 use lasthop_trace::{Recorder, RunDocument};
 use std::ops::ControlFlow;
 
