@@ -11,7 +11,7 @@ mod retries;
 use lasthop_linux::link::{ETHERTYPE, unframed};
 use lasthop_units::{Instant, MacAddr};
 use lasthop_wifi_wire::amsdu::Subframes;
-use lasthop_wifi_wire::{self, Kind, data, frame, llc, radiotap};
+use lasthop_wifi_wire::{self as wire, Kind, data, frame, llc, radiotap};
 pub use retries::Retries;
 
 /// Counts of captured frames. Frames of other kinds or protocols are in none of these.
