@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const COLLIDED: f64 = 0.2;
 /// Mean wait for the channel, in ms, above which the wait is a finding.
 const CONTENTION_MEAN_MS: f64 = 15.0;
+/// Smallest number of packets with a mean wait: a single one often waits for several long PPDUs.
+const WAITING_PACKETS_MIN: u64 = 10;
 /// Minimum share of the airtime, in MPDUs that fail without a collision, for a finding.
 /// Minstrel-HT's probes cost less on a link whose SNR suits its rate.
 const WASTED: f64 = 0.22;
@@ -44,7 +46,9 @@ pub(super) fn contention(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Findin
     let share = share_of_airtime(run, collided);
     // A station whose own frames fail draws long backoffs.
     let waits = |flow: &&Flow<'_>| {
-        flow.mean.contention > CONTENTION_MEAN_MS && !links_of(run, flow).any(is_failing)
+        flow.packets >= WAITING_PACKETS_MIN
+            && flow.mean.contention > CONTENTION_MEAN_MS
+            && !links_of(run, flow).any(is_failing)
     };
     let waiting = delay::worst(flows.iter().filter(waits), |parts| parts.contention);
     let neighbours: Vec<&str> = run
@@ -313,4 +317,36 @@ fn share_of_airtime(run: &RunDocument, share: impl Fn(&LinkSummary) -> f64) -> f
     let airtime = airtime(run);
     let shares = run.links.values().map(|link| link.airtime_fraction * share(link)).sum::<f64>();
     if airtime > 0.0 { shares / airtime } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, WAITING_PACKETS_MIN};
+    use crate::finding::findings;
+    use lasthop_trace::RunDocument;
+
+    /// Whether there is a finding about contention if a flow of as many packets waits 20 ms.
+    fn is_found(packets: u64) -> bool {
+        let link = r#"{"ppdus": 1800, "mpdus": 4000, "mpdu_retries": 0, "mpdus_failed": 0,
+            "mpdu_error_rate": 0.0, "mpdus_lost": 0, "collisions": 0, "rts": 0,
+            "block_ack_requests": 0, "airtime_fraction": 0.4}"#;
+        let parts = r#"{"queue": 0.0, "away": 0.0, "asleep": 0.0, "contention": 20.0,
+            "retries": 0.0, "reorder": 0.0, "air": 0.3, "wire": 10.0}"#;
+        let json = format!(
+            r#"{{"scenario": "two", "seed": 1, "run": 0, "duration_s": 10.0, "warmup_s": 0.0,
+            "wall_s": 0.0, "version": "0", "flows": {{}}, "nodes": {{}},
+            "links": {{"ap->laptop": {link}, "laptop->ap": {link}}},
+            "programs": {{"tcp server -> laptop": {{"sender": "server", "receiver": "laptop",
+            "packets_sent": {packets}, "packets_received": {packets}, "bytes_received": 60,
+            "packets_lost": 0, "delay_parts_ms": {parts}, "delay_parts_slowest_ms": {parts}}}}}}}"#
+        );
+        let run: RunDocument = serde_json::from_str(&json).expect("a document");
+        findings(&run).iter().any(|finding| finding.kind == Kind::Contention)
+    }
+
+    #[test]
+    fn the_mean_of_a_few_packets_is_no_finding() {
+        assert!(is_found(WAITING_PACKETS_MIN));
+        assert!(!is_found(WAITING_PACKETS_MIN - 1));
+    }
 }

@@ -44,6 +44,8 @@ pub(super) struct Flow<'a> {
     /// Sender and receiver, if the document names them.
     pub(super) ends: [Option<&'a str>; 2],
     pub(super) load: Load,
+    /// Packets behind the means.
+    pub(super) packets: u64,
     /// Whether it is a TCP flow of which nothing arrives.
     pub(super) is_starved: bool,
     /// Wi-Fi nodes in whose queues the flow waits, the fullest first; empty if the document does
@@ -163,6 +165,7 @@ impl<'a> Flow<'a> {
             };
             Some(Self {
                 load: Load::of_flow(run, flow),
+                packets: flow.packets_received,
                 coded_losses: coded_losses(&flow.packets_lost_by_reason, flow.packets_sent),
                 absent_nodes: &flow.absent_nodes,
                 is_starved,
@@ -173,6 +176,7 @@ impl<'a> Flow<'a> {
             let ends = [&flow.sender, &flow.receiver];
             Some(Self {
                 load: Load::of_program(run, name, flow),
+                packets: flow.packets_received,
                 coded_losses: coded_losses(&flow.packets_lost_by_reason, flow.packets_sent),
                 absent_nodes: &flow.absent_nodes,
                 ..Self::new(
@@ -208,6 +212,7 @@ impl<'a> Flow<'a> {
             absent_nodes: &[],
             ends,
             load: Load::Sparse,
+            packets: 0,
             is_starved: false,
             nodes,
             queue,
