@@ -47,7 +47,7 @@ const UNCONFIRMED_MAX: usize = 64;
 const EVENTS_MAX: usize = 1_024;
 /// Events about refused clients: rate per second, and burst.
 const REFUSED_TOLD: (u64, u64) = (1, 10);
-/// Events about peers with another version: one per this many seconds.
+/// Interval in seconds between two events about peers with another version.
 const VERSIONS_INTERVAL_S: u64 = 10;
 /// Largest number of datagrams that wait to be sent. A message that does not fit is dropped, and
 /// the client repeats its request; packets of flows wait.

@@ -84,8 +84,8 @@ pub(crate) struct Outlook {
     /// Standard deviations of additional losses to allow for, while airtime is
     /// free.
     pub caution: f64,
-    /// Age of the symbols after the last combination at which another one is made
-    /// for them.
+    /// Age at which symbols newer than the last combination get another
+    /// combination.
     pub gather: Duration,
     /// Whether capacity used now will be missing later
     /// ([`crate::path_state::PathState::is_scarce`]).

@@ -10,9 +10,9 @@
 //! | `socket` | the netlink socket to hwsim |
 //!
 //! The kernel's mac80211 does the software part of a MAC: queues, rate control, agreements, power
-//! save, scans, encryption. Each frame that it gives to a radio comes here with the rates to try;
-//! [`lasthop_wifi::medium`] contends, sends, loses and retries it in real time, and reports the
-//! outcome to the kernel.
+//! save, scans, encryption. hwsim passes each frame of a radio to this crate with the rates to try.
+//! [`lasthop_wifi::medium`] contends, transmits, loses and retries the frame in real time, and
+//! reports the outcome to the kernel.
 //!
 //! Left out, because hwsim's interface has no place for it: frames with a bad FCS, frames above
 //! [`wire::FRAME_BYTES_MAX`] bytes, the rate of 802.11n at the receiver, how long an A-MPDU was
@@ -134,7 +134,7 @@ pub enum MediumError {
     /// A node that does not exist, or is not on the air.
     #[error("there is no node {name:?} on the air; there are: {known}")]
     UnknownNode {
-        /// The name that was given.
+        /// Name of the radio, as the user gave it.
         name: String,
         /// The nodes on the air, separated by commas.
         known: String,
@@ -147,7 +147,7 @@ pub enum MediumError {
         "there is no radio {name:?} in this network namespace: {reason}; `iw phy` shows those that there are"
     )]
     UnknownRadio {
-        /// The name that was given.
+        /// Name of the radio, as the user gave it.
         name: String,
         /// Reason that the system gives.
         reason: String,

@@ -99,8 +99,8 @@ pub enum Order {
         /// Local port of the socket.
         port: u16,
     },
-    /// Make the node in which the outside begins forward packets to the interface
-    /// [`INTERFACE`](super::slirp::INTERFACE); answered by [`Report::Ready`] or [`Report::Failed`].
+    /// Forward packets to the interface [`INTERFACE`](super::slirp::INTERFACE) in the outside's
+    /// first node; answered by [`Report::Ready`] or [`Report::Failed`].
     Route,
 }
 

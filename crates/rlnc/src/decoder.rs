@@ -2,10 +2,10 @@
 //! soon as it is determined.
 //!
 //! A packet's arrival eliminates coding vectors only ([`Basis`]); its payload is
-//! stored under its pivot. Symbols that are determined together, in a dense block
-//! all of them with the last packet, are computed together as one matrix product
-//! whose sums stay in registers. Leaves out windows ([`crate::window`]) and checks
-//! of a payload's integrity.
+//! stored under its pivot. One packet may determine several symbols; in a dense
+//! block the last packet determines all. One matrix product, whose sums stay in
+//! registers, computes them. Leaves out windows ([`crate::window`]) and checks of a
+//! payload's integrity.
 
 use crate::basis::{Basis, Column, Taken};
 use crate::code::{Code, PacketError, Received};

@@ -49,7 +49,7 @@ tables! {
         option pace: OrOff<Duration> = "\"5ms\" in franc.toml; \"off\" in a scenario";
         /// Stream, with pace: highest sending rate.
         value rate_max: OrOff<Bitrate> = "off";
-        /// Paper: redundancy beyond that for the losses.
+        /// Paper: redundancy in addition to that for the losses.
         option overshoot: Probability = "5%, as in the paper";
         /// Paper: send each symbol plain before combinations of all.
         option systematic: bool = "false, as in the paper";

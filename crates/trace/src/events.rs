@@ -252,7 +252,7 @@ impl EventsWriter {
         Ok(())
     }
 
-    /// Appends a row for what the PPDU carries to one receiver.
+    /// Appends a row for the PPDU's PSDU to one receiver.
     fn psdu(&mut self, ppdu: &Ppdu, psdu: &Psdu) -> Result<(), OutputError> {
         let rate = self.rate(psdu.rate);
         let frames = &psdu.frames;

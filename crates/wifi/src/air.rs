@@ -901,7 +901,7 @@ enum Lead {
 }
 
 impl Lead {
-    /// Whether a power has that lead over another.
+    /// Whether a power exceeds another by this margin.
     fn has(self, power_mw: f64, theirs_mw: f64) -> bool {
         let needed = match self {
             Self::Always => return true,

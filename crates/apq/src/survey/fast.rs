@@ -75,7 +75,7 @@ const ENOUGH_PACKETS: f64 = 1.0;
 /// Time needed by hosts for each phase in addition to its plan, in seconds.
 const PAUSE_S: f64 = 0.5;
 
-/// Share of the allowed time that is planned for.
+/// Share of the allowed time that the plan uses.
 const TIME_SHARE: f64 = 0.97;
 
 /// The state of the search for the saturation rate.

@@ -99,7 +99,7 @@ tables! {
         /// Linux 3.2 to 3.13, RFC 2861, RFC 7661, or nothing.
         option window_validation: WindowValidation = "\"linux\"; \"linux-3\" with an older kernel's recovery";
         /// TCP small queues: limit of waiting bytes in the sending node's own queue, that of its
-        /// radio or of a wire with `interface = true`; other wires are lines and do not count.
+        /// radio or of a wire with `interface = true`. Other wires do not count.
         /// "pacing", as today: bytes of one millisecond at the pacing rate, 8 ms above Wi-Fi. Linux
         /// 3.6 to 3.13 had a fixed limit of 128 KiB.
         option small_queues: SmallQueuesKind = "\"pacing\"; with recovery = \"linux-3.2\" \"off\", with \"linux-3.13\" \"128KiB\"";

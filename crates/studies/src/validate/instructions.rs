@@ -95,7 +95,7 @@ fn run_counted(program: &Path, workload: &str, ms: u64) -> io::Result<(u64, u64)
     }
 }
 
-/// The version of the compiler that `cargo` takes.
+/// The version of the compiler that `cargo` uses.
 pub fn compiler() -> String {
     let output = Command::new("rustc").arg("--version").output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());

@@ -265,7 +265,7 @@ const ENTRIES: &[Entry] = &[
             (6, "p50,ms"),
             (7, "p95,ms"),
         ],
-        cause: "At 1 % the tunnel took its own queue for that of another flow, in one of 28 runs \
+        cause: "At 1 % the tunnel mistook its own queue for another flow's, in one of 28 runs \
                 of 20 s. The other causes are unknown.",
     },
     agrees(
