@@ -12,11 +12,11 @@ fuzz_target!(|file: &[u8]| {
     let Ok(mut capture) = Capture::open(Cursor::new(file.to_vec())) else { return };
     let mut analysis = Analysis::default();
     loop {
-        let errors = analysis.errors.len();
+        let errors = analysis.file.errors.len();
         match capture.next_packet() {
             Ok(Some(packet)) => {
                 analysis.handle_packet(&packet);
-                for error in &analysis.errors[errors..] {
+                for error in &analysis.file.errors[errors..] {
                     assert_eq!(error.frame, Some(packet.number));
                     assert!(error.offset.is_some_and(|at| at <= packet.bytes.len() as u64));
                 }

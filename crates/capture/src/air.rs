@@ -18,8 +18,8 @@ pub mod schedule;
 pub mod stations;
 mod unheard;
 
-use crate::analysis::{IDLE_NS, LOOK_EVERY};
 use crate::frame::Frame;
+use crate::limits::{IDLE_NS, LOOK_EVERY};
 use crate::rate::{Format, Rate};
 use crate::series::Busy;
 use absence::Absences;
@@ -277,10 +277,10 @@ impl Air {
 
     /// Reduces the memory of links that have been idle for long. Later frames of these links are
     /// analysed as if nothing had happened.
-    pub(crate) fn rest(&mut self, now_ns: u64) {
+    pub(crate) fn evict_idle(&mut self, now_ns: u64) {
         for link in self.links.values_mut() {
             if now_ns.saturating_sub(link.latest_ns) >= IDLE_NS {
-                link.rest();
+                link.compact();
             }
         }
     }
@@ -343,6 +343,11 @@ impl Air {
         let heard = self.heard.get(id.index()).map_or(0, |heard| heard.channels);
         let length = self.end_ns.saturating_sub(self.begin_ns.unwrap_or(self.end_ns));
         self.channels.time_ns(heard).unwrap_or(length).max(1)
+    }
+
+    /// Returns the length of the capture on the air, in ns.
+    pub(crate) fn length_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.begin_ns.unwrap_or(self.end_ns)).max(1)
     }
 
     /// Returns the time on the air of all frames on the channels on which a station was heard, in

@@ -9,7 +9,6 @@ mod flows;
 mod interfaces;
 mod joined;
 
-pub(crate) use channel::length_ns;
 pub use channel::{
     AbsenceSummary, AirtimeSummary, BssSummary, ChannelSummary, DirectionSummary, NoticeSummary,
     PeriodSummary, RateSummary, ScheduleSummary, StationSummary,
@@ -25,6 +24,7 @@ pub use joined::{
 
 use crate::analysis::Analysis;
 use crate::finding::{self, Extent, Finding};
+use crate::rounding::seconds;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -47,10 +47,10 @@ pub struct CaptureDocument {
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unknown: Vec<String>,
     /// Number of findings that are not in `findings`: of each kind the 50 worst are listed.
-    #[serde(skip_serializing_if = "is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub findings_left_out: u64,
     /// Number of malformed packets that are not in `errors`.
-    #[serde(skip_serializing_if = "is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub errors_left_out: u64,
     /// Version of lasthop that analysed the capture.
     pub version: String,
@@ -73,13 +73,13 @@ pub struct CaptureDocument {
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub networks: BTreeMap<String, BssSummary>,
     /// Number of stations that sent or were sent frames and belong to none of these networks.
-    #[serde(skip_serializing_if = "is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub strangers: u64,
     /// Flows of TCP and UDP that could be read, by protocol and ends.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub flows: BTreeMap<String, FlowSummary>,
     /// Number of flows that are not in `flows`: with more than 4 096 flows, idle ones are dropped.
-    #[serde(skip_serializing_if = "is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub flows_left_out: u64,
     /// Interfaces of the file, if it has several.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -145,7 +145,7 @@ pub struct UnusedSummary {
     pub bad_fcs: u64,
     /// Frames that are not checked: their header announces a check sequence, but the last bytes of
     /// all frames of the interface are other data.
-    #[serde(skip_serializing_if = "is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub without_fcs: u64,
     /// Packets that a snap length has cut short.
     pub cut: u64,
@@ -159,22 +159,22 @@ pub struct UnusedSummary {
     pub clock_backwards: u64,
     /// Packets without a time. They get the time of the previous packet, and are not part of the
     /// duration.
-    #[serde(skip_serializing_if = "is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub without_time: u64,
     /// PPDUs of unknown rate, which are not part of the time on the air.
     pub without_rate: u64,
     /// Packets that the kernel dropped before they could be read, in a live capture.
-    #[serde(skip_serializing_if = "is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub dropped: u64,
 }
 
 impl CaptureDocument {
     /// Builds the document of a capture that has been read. `file` is the name of the file.
     pub fn new(file: &str, analysis: &Analysis) -> Self {
-        let counts = &analysis.counts;
+        let counts = &analysis.file.counts;
         let times = analysis.times();
         let duration_s = times.map_or(0.0, |(first, last)| seconds(last.saturating_sub(first)));
-        let air = &analysis.air;
+        let air = &analysis.main.air;
         let (findings, findings_left_out) = finding::counted(analysis, Extent::ALL);
         Self {
             file: file.to_owned(),
@@ -199,7 +199,7 @@ impl CaptureDocument {
             findings,
             findings_left_out,
             unknown: finding::unknown(analysis),
-            errors_left_out: analysis.errors_left_out,
+            errors_left_out: analysis.file.errors_left_out,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             begin_unix_s: times.filter(|(first, _)| *first > 0).map(|(first, _)| seconds(first)),
             duration_s,
@@ -209,8 +209,8 @@ impl CaptureDocument {
             airtime: AirtimeSummary::new(air),
             networks: channel::networks(air),
             strangers: air.stations.iter().filter(|(_, s)| s.bss.is_none()).count() as u64,
-            flows: flows::flows(&analysis.flows, times.map_or(0, |(first, _)| first)),
-            flows_left_out: analysis.flows.forgotten(),
+            flows: flows::flows(&analysis.main.flows, times.map_or(0, |(first, _)| first)),
+            flows_left_out: analysis.main.flows.forgotten(),
             interfaces: Vec::new(),
             joined: None,
         }
@@ -218,7 +218,7 @@ impl CaptureDocument {
 
     /// Adds the interfaces of the file, if it has several.
     #[must_use]
-    pub fn with_interfaces(mut self, analysis: &mut Analysis) -> Self {
+    pub fn with_interfaces(mut self, analysis: &Analysis) -> Self {
         self.interfaces = interfaces::interfaces(analysis);
         self
     }
@@ -253,7 +253,7 @@ impl UnusedSummary {
     fn new(analysis: &Analysis) -> Self {
         let decryption = DecryptionSummary::new(analysis);
         let opened = decryption.map_or(0, |decryption| decryption.opened());
-        let counts = &analysis.counts;
+        let counts = &analysis.file.counts;
         let others = analysis.others.values().map(|other| other.air.without_rate);
         Self {
             bad_fcs: counts.bad_fcs,
@@ -264,7 +264,7 @@ impl UnusedSummary {
             unsupported: counts.unsupported,
             clock_backwards: counts.clock_backwards,
             without_time: analysis.without_time(),
-            without_rate: analysis.air.without_rate + others.sum::<u64>(),
+            without_rate: analysis.main.air.without_rate + others.sum::<u64>(),
             dropped: analysis.dropped,
         }
     }
@@ -276,40 +276,11 @@ fn errors(analysis: &Analysis) -> Vec<ErrorSummary> {
         offset: error.offset,
         message: error.message.clone(),
     };
-    analysis.errors.iter().map(error).collect()
+    analysis.file.errors.iter().map(error).collect()
 }
 
 /// Returns the JSON Schema of [`CaptureDocument`].
 pub fn schema() -> serde_json::Value {
     let text = include_str!("../schemas/capture.json");
     serde_json::from_str(text).expect("a test compares it with what schemars makes")
-}
-
-/// Converts nanoseconds to seconds, rounded down to the microsecond.
-pub(crate) fn seconds(ns: u64) -> f64 {
-    (ns / 1_000) as f64 / 1e6
-}
-
-/// Converts nanoseconds to milliseconds, rounded down to the microsecond.
-pub(crate) fn millis(ns: u64) -> f64 {
-    (ns / 1_000) as f64 / 1e3
-}
-
-/// Converts signed nanoseconds to milliseconds, to the microsecond.
-pub(crate) fn millis_signed(ns: i64) -> f64 {
-    (ns as f64 / 1e3).round() / 1e3
-}
-
-/// Computes a share, to six digits; 0 if `whole` is 0.
-pub(crate) fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { rounded(part as f64 / whole as f64, 1e6) }
-}
-
-/// Rounds a number to as many digits as `scale` has zeros.
-pub(crate) fn rounded(value: f64, scale: f64) -> f64 {
-    (value * scale).round() / scale
-}
-
-pub(crate) fn is_zero(number: &u64) -> bool {
-    *number == 0
 }

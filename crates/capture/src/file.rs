@@ -6,12 +6,13 @@
 
 pub mod error;
 mod input;
+mod link_type;
 mod pcap;
 mod pcapng;
 
 pub use error::{ReadError, Reason};
+pub use link_type::LinkType;
 
-use crate::link::LinkType;
 use input::Input;
 use std::io::Read;
 

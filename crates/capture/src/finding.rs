@@ -13,8 +13,8 @@ mod links;
 mod tcp;
 mod unknown;
 
-use crate::analysis::Analysis;
-use crate::document::seconds;
+use crate::analysis::{Analysis, InterfaceView};
+use crate::rounding::seconds;
 pub use kind::{Certainty, Kind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -65,21 +65,38 @@ impl Extent {
 /// Largest number of findings of one kind in a list; the worst ones remain.
 pub const OF_KIND_MAX: usize = 50;
 
-/// Returns the findings, worst first, with at most [`OF_KIND_MAX`] of each kind.
+/// Returns the findings about a file and its main interface, worst first, with at most
+/// [`OF_KIND_MAX`] of each kind.
 pub fn findings(analysis: &Analysis, extent: Extent) -> Vec<Finding> {
     counted(analysis, extent).0
 }
 
 /// Returns the findings and the number of those that were left out.
 pub(crate) fn counted(analysis: &Analysis, extent: Extent) -> (Vec<Finding>, u64) {
+    limited(&analysis.view(&analysis.main), interfaces::several(analysis), extent)
+}
+
+/// Returns the findings about one interface alone.
+pub(crate) fn of_interface(view: &InterfaceView<'_>) -> Vec<Finding> {
+    limited(view, Vec::new(), Extent::ALL).0
+}
+
+/// Returns the findings about an interface together with those about its file, and the number of
+/// those that were left out.
+fn limited(
+    view: &InterfaceView<'_>,
+    about_file: Vec<Finding>,
+    extent: Extent,
+) -> (Vec<Finding>, u64) {
     let mut found = Vec::new();
-    let heard = heard::Heard::of(&analysis.air);
-    absences::find(analysis, &heard, extent, &mut found);
-    links::find(analysis, &mut found);
-    channel::find(analysis, &heard, &mut found);
-    tcp::find(analysis, &mut found);
-    interfaces::find(analysis, &mut found);
-    joining::find(analysis, &mut found);
+    let heard = heard::Heard::of(view.air);
+    absences::find(view, &heard, extent, &mut found);
+    links::find(view, &mut found);
+    channel::find(view, &heard, &mut found);
+    tcp::find(view, &mut found);
+    found.extend(interfaces::hopping(view));
+    found.extend(about_file);
+    joining::find(view, &mut found);
     sort(&mut found);
     let all = found.len();
     let mut kinds = BTreeMap::new();
@@ -110,18 +127,18 @@ pub(crate) fn sort(found: &mut [Finding]) {
 }
 
 /// Converts a time to seconds since the first packet.
-fn at(analysis: &Analysis, ns: u64) -> f64 {
-    let begin = analysis.times().map_or(0, |(first, _)| first);
+fn at(view: &InterfaceView<'_>, ns: u64) -> f64 {
+    let begin = view.times().map_or(0, |(first, _)| first);
     seconds(ns.saturating_sub(begin))
 }
 
 /// Creates a finding about the whole capture.
-fn throughout(analysis: &Analysis, kind: Kind, sentence: String, check: &str) -> Finding {
-    let (first, last) = analysis.times().unwrap_or_default();
+fn throughout(view: &InterfaceView<'_>, kind: Kind, sentence: String, check: &str) -> Finding {
+    let (first, last) = view.times().unwrap_or_default();
     Finding {
         kind,
         sentence,
-        frames: [1, analysis.packets],
+        frames: [1, view.packets],
         from_s: 0.0,
         to_s: seconds(last.saturating_sub(first)),
         harm: 0.0,

@@ -20,17 +20,17 @@ mod line;
 mod plan;
 mod read;
 mod sample;
-mod sighting;
 mod tally;
 mod way;
 
+pub use crate::sighting::{AirCarrier, Event, Header, Sighting, Tcp};
 pub use line::{Line, LineError};
 pub use read::{Again, Source, read};
-pub use sighting::{AirCarrier, Event, Header, Sighting, Tcp};
 pub use tally::{ATTEMPTS, Delays, FATES, Parts, SLOWEST_MAX, Tally};
 pub use way::{Fate, SegmentWay, Trigger};
 
-use crate::analysis::{Analysis, REPEATS_NS};
+use crate::analysis::Analysis;
+use crate::limits::REPEATS_NS;
 use crate::transport::FlowKey;
 use acks::Acks;
 use direction::role::{AIR, GATEWAY, RECEIVER, SENDER};
@@ -371,7 +371,7 @@ impl Join {
         }
         if tcp.payload_bytes == 0 {
             let id = if roles.ids_agree { u64::from(header.id) } else { 0 };
-            let digest = sighting::mixed(header.digest, id);
+            let digest = crate::sighting::mixed(header.digest, id);
             self.acks[flow][this].handle(role, digest, (begin_ns, end_ns), sighting.air);
         } else {
             self.handle_payload(place, sighting, (flow, back, role), [begin_ns, end_ns]);

@@ -19,7 +19,6 @@ use crate::air::beacons;
 use crate::air::exchange::Link;
 use crate::air::stations::StationId;
 use crate::analysis::Analysis;
-use crate::document::length_ns;
 use crate::rate::Rate;
 use lasthop_units::{Duration, MacAddr};
 use std::collections::BTreeMap;
@@ -156,7 +155,7 @@ impl Meter {
     /// the captured time is longer, as for a pipe that has waited or for a file, the captured time
     /// counts.
     pub fn read(&mut self, analysis: &Analysis, elapsed: Duration) -> Reading {
-        let air = &analysis.air;
+        let air = &analysis.main.air;
         let (first_ns, end_ns) = analysis.times().unwrap_or_default();
         let since_ns = self.before.end_ns.unwrap_or(first_ns);
         let interval_ns = elapsed.as_nanos().max(end_ns.saturating_sub(since_ns)).max(1);
@@ -180,11 +179,11 @@ impl Meter {
             let name = air.beacons.get(&bss).map(|beacons| beacons.ssid.as_slice());
             let name = name.filter(|name| name.iter().any(|byte| *byte != 0));
             let share = |ns: u64, of: u64| ns as f64 / of.max(1) as f64;
-            let mut sent = Traffic::new(&before.sent, &now.sent, interval_ns, length_ns(air));
+            let mut sent = Traffic::new(&before.sent, &now.sent, interval_ns, air.length_ns());
             sent.airtime = share(now.airtime_ns - before.airtime_ns, interval_ns);
-            sent.airtime_mean = share(now.airtime_ns, length_ns(air));
+            sent.airtime_mean = share(now.airtime_ns, air.length_ns());
             let mut received =
-                Traffic::new(&before.received, &now.received, interval_ns, length_ns(air));
+                Traffic::new(&before.received, &now.received, interval_ns, air.length_ns());
             [sent.rate, received.rate] = most_used.get(&id).copied().unwrap_or_default();
             rows.push(Row {
                 address: known.address,

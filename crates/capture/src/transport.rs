@@ -12,7 +12,7 @@ mod tcp;
 
 pub use tcp::{Direction, Fate, FlowSecond, TcpDirection};
 
-use crate::analysis::{IDLE_NS, LOOK_EVERY};
+use crate::limits::{IDLE_NS, LOOK_EVERY};
 use lasthop_packet::ip;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -208,11 +208,11 @@ impl Flows {
     }
 
     /// Reduces the memory of flows that have been idle for long.
-    pub(crate) fn rest(&mut self, now_ns: u64) {
+    pub(crate) fn evict_idle(&mut self, now_ns: u64) {
         for flow in &mut self.flows {
             let idle_ns = now_ns.saturating_sub(flow.latest_ns());
             if idle_ns >= IDLE_NS {
-                flow.directions.iter_mut().for_each(|direction| direction.rest(idle_ns));
+                flow.directions.iter_mut().for_each(|direction| direction.compact(idle_ns));
             }
         }
     }

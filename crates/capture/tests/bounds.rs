@@ -136,13 +136,16 @@ fn all_absences_are_counted_and_the_latest_kept() {
         feed.packet(at + 300_000_000, &frame(NULL, true, n as u16 * 3 + 1));
         feed.packet(at + 900_000_000, &frame(NULL, false, n as u16 * 3 + 2));
     }
-    let (id, absences) = feed.analysis.air.absences.first_key_value().unwrap();
+    let (id, absences) = feed.analysis.main.air.absences.first_key_value().unwrap();
     let kept = absences.so_far();
     // The last one may still be repeated.
     assert_eq!(absences.totals().absences, 9_999);
     assert!((2_048..=4_096).contains(&kept.len()));
     assert_eq!(kept.last().unwrap().from_ns, BEGIN + 9_998 * SECOND + 300_000_000);
-    assert_eq!(Schedule::of(&feed.analysis.air, *id, usize::MAX).unwrap().cause, Cause::PowerSave);
+    assert_eq!(
+        Schedule::of(&feed.analysis.main.air, *id, usize::MAX).unwrap().cause,
+        Cause::PowerSave
+    );
     let document = feed.document();
     let finding = document.findings.iter().find(|found| found.kind == Kind::PowerSave).unwrap();
     let expected = "it dozes 10000 times, 60 % of the time, for 600 ms in the median";
@@ -171,8 +174,8 @@ fn cause_of(absences: u64, length_ms: impl Fn(u64) -> u64) -> Cause {
         feed.packet(at, &frame(NULL, false, n as u16 * 3 + 2));
         at += 202_000_000;
     }
-    let (id, _) = feed.analysis.air.absences.first_key_value().unwrap();
-    Schedule::of(&feed.analysis.air, *id, usize::MAX).unwrap().cause
+    let (id, _) = feed.analysis.main.air.absences.first_key_value().unwrap();
+    Schedule::of(&feed.analysis.main.air, *id, usize::MAX).unwrap().cause
 }
 
 /// Times that are a century off, there and back: counted, and nothing else.
@@ -222,7 +225,7 @@ fn made_up_senders_take_little() {
     }
     let taken = resident_mib().saturating_sub(before);
     assert!(taken < 250, "{taken} MiB");
-    let air = &feed.analysis.air;
+    let air = &feed.analysis.main.air;
     assert_eq!((air.stations.count(), air.links.len()), (65_536, 16_384));
     assert!(air.links_left_out.1 > 10_000);
     assert_eq!(feed.document().flows.len(), 4_096);
@@ -244,7 +247,7 @@ fn senders_of_few_numbers_take_little() {
     }
     let taken = resident_mib().saturating_sub(before);
     assert!(taken < 60, "{taken} MiB");
-    let links = &feed.analysis.air.links;
+    let links = &feed.analysis.main.air.links;
     assert_eq!(links.len(), 2_048);
     assert!(links.values().all(|link| link.counts.mpdus >= 39));
 }
@@ -268,7 +271,7 @@ fn many_stations_that_doze_take_little() {
             }
         }
     }
-    let air = &feed.analysis.air;
+    let air = &feed.analysis.main.air;
     let kept: usize = air.absences.values().map(|absences| absences.kept()).sum();
     assert!((65_536..=131_072).contains(&kept), "{kept}");
     assert!(air.absences.values().all(|absences| absences.totals().absences == 399));
@@ -291,7 +294,7 @@ fn sums_outlive_seconds() {
         feed.packet(BEGIN + n * SECOND, &frame(QOS_DATA, false, n as u16));
     }
     feed.analysis.finish();
-    let link = feed.analysis.air.links.values().next().unwrap();
+    let link = feed.analysis.main.air.links.values().next().unwrap();
     assert_eq!((link.seconds.iter().count(), link.seconds.end()), (4 * 3_600, 86_400));
     assert_eq!(link.counts.mpdus, 86_400);
     // A link that comes once an hour rests in between, and loses nothing.

@@ -326,9 +326,9 @@ fn a_clock_may_jump() {
     let document = lasthop_capture::document::CaptureDocument::new("-", &analysis);
     assert_eq!(document.frames, 24);
     let seconds: Vec<usize> =
-        analysis.air.busy.seconds_ns.iter().map(|(second, _)| second).collect();
+        analysis.main.air.busy.seconds_ns.iter().map(|(second, _)| second).collect();
     assert!(seconds.is_sorted() && seconds.len() < 12, "{seconds:?}");
-    let link = analysis.air.links.values().next().unwrap();
+    let link = analysis.main.air.links.values().next().unwrap();
     assert_eq!(link.seconds.iter().map(|(_, s)| s.mpdus).sum::<u32>(), 8);
 }
 
@@ -359,7 +359,7 @@ fn many_changes_are_counted() {
     }
     analysis.finish();
     let document = lasthop_capture::document::CaptureDocument::new("-", &analysis);
-    let (_, absences) = analysis.air.absences.first_key_value().unwrap();
+    let (_, absences) = analysis.main.air.absences.first_key_value().unwrap();
     let kept = absences.so_far().len();
     assert_eq!((absences.totals().absences, (2_048..=4_096).contains(&kept)), (50_000, true));
     let expected = format!("up to {kept} times a second, in {kept} of its latest {kept} absences");

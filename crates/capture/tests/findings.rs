@@ -177,7 +177,7 @@ fn block_acks_prove_what_the_monitor_misses() {
         made.push(2_000 * n, AT_5, &block_ack(1, 0, start, u64::MAX));
     }
     let analysis = made.analysis();
-    let link = analysis.air.links.values().next().expect("there is one");
+    let link = analysis.main.air.links.values().next().expect("there is one");
     assert_eq!((link.counts.acknowledged, link.counts.unheard), (64 + 8 * 1_168, 8 * 1_168));
     let document = made.document();
     let first = &document.findings[0];
@@ -208,7 +208,7 @@ fn what_was_before_was_not_missed() {
         made.push(at_us + 100, AT_5, &block_ack(1, 0, 500 + 2 * n + 1 - 63, u64::MAX));
     }
     let analysis = made.analysis();
-    let link = analysis.air.links.values().next().expect("there is one");
+    let link = analysis.main.air.links.values().next().expect("there is one");
     assert_eq!((link.counts.mpdus, link.missed(), link.counts.captured_share()), (400, 0, 1.0));
     assert_eq!(made.kinds(), []);
 }
@@ -225,7 +225,7 @@ fn a_request_hides_no_data() {
         made.push(at_us + 100, AT_5, &block_ack(1, 0, n, 1));
     }
     let analysis = made.analysis();
-    let link = analysis.air.links.values().next().expect("there is one");
+    let link = analysis.main.air.links.values().next().expect("there is one");
     assert_eq!((link.counts.ppdus, link.counts.mpdus, link.missed()), (50, 50, 0));
 }
 
@@ -241,7 +241,7 @@ fn rates_of_802_11b_and_g_have_no_ampdus() {
             }
         }
         let analysis = made.analysis();
-        let counts = &analysis.air.links.values().next().expect("there is one").counts;
+        let counts = &analysis.main.air.links.values().next().expect("there is one").counts;
         let ppdus = if ampdus > 0 { 20 } else { 60 };
         assert_eq!((counts.ppdus, counts.ampdus, counts.mpdus), (ppdus, ampdus, 60));
     }
@@ -386,7 +386,7 @@ fn an_mpdu_is_missed_once() {
         made.push(at_us + 6_000, AT_5, &block_ack(1, 0, (number - 20) % 4_096, (1 << 20) - 1));
     }
     let analysis = made.analysis();
-    let counts = &analysis.air.links.values().next().expect("there is one").counts;
+    let counts = &analysis.main.air.links.values().next().expect("there is one").counts;
     assert_eq!(counts.mpdus, 100);
     let (captured, missed) = counts.judged();
     assert!(captured == 100 && missed.abs_diff(1_900) < 20, "{captured} and {missed} of 2 000");
@@ -527,7 +527,7 @@ fn retries_are_shares_of_what_was_sent() {
     let kinds: Vec<_> = document.findings.iter().map(|finding| finding.kind).collect();
     assert_eq!(kinds, [Kind::MonitorMisses], "{:?}", document.findings);
     let analysis = made.analysis();
-    let counts = &analysis.air.links.values().next().expect("there is one").counts;
+    let counts = &analysis.main.air.links.values().next().expect("there is one").counts;
     assert_eq!((counts.mpdus, counts.retries), (200, 150));
     assert!(counts.captured_share() < 0.05, "{:?}", counts.proved);
     assert!(counts.retries_estimated() < 0.06 * counts.mpdus_estimated());

@@ -16,7 +16,7 @@ pub struct Chains {
     /// State of each number; empty while the link rests.
     slots: Numbers<Slot>,
     /// While the link rests, a bit for each acknowledged number.
-    rested: Vec<u64>,
+    compacted: Vec<u64>,
     /// Newest sequence number that was captured or acknowledged.
     newest: Option<SeqNo12>,
     /// Numbers that were left out, and neither captured nor acknowledged since.
@@ -82,7 +82,7 @@ pub enum Missed {
 /// Largest distance of an old number from the newest; beyond it, the sender has restarted its
 /// numbers.
 const WINDOW_MAX: u16 = 1_024;
-/// Bits of a word of `rested`.
+/// Bits of a word of `compacted`.
 const BITS: usize = u64::BITS as usize;
 
 /// Largest number of consecutive numbers that a monitor may miss. After more, the sender has
@@ -161,7 +161,7 @@ impl Chains {
     /// Handles a time in which the receiver was on another channel. MPDUs in this time are not
     /// missed.
     pub fn handle_gap(&mut self) {
-        self.rest();
+        self.compact();
         let counts = std::mem::take(&mut self.counts);
         *self = Self { counts, ..Self::default() };
     }
@@ -188,13 +188,13 @@ impl Chains {
         // A number ahead of the newest was last used 4 096 numbers ago.
         let is_newer = self.newest.is_none_or(|newest| newest.is_before(sequence));
         let number = usize::from(sequence.as_u16());
-        let rested =
-            self.rested.get(number / BITS).is_some_and(|it| it >> (number % BITS) & 1 == 1);
-        !is_newer && (rested || self.slots.of(sequence.as_u16()).acknowledged)
+        let compacted =
+            self.compacted.get(number / BITS).is_some_and(|it| it >> (number % BITS) & 1 == 1);
+        !is_newer && (compacted || self.slots.of(sequence.as_u16()).acknowledged)
     }
 
     /// Whether the latest MPDU with this number was acknowledged; `None` if none was sent since
-    /// the link last rested.
+    /// the link last compacted.
     pub fn fate(&self, sequence: SeqNo12) -> Option<bool> {
         let slot = self.slots.of(sequence.as_u16());
         (slot.attempts > 0).then_some(slot.acknowledged)
@@ -202,14 +202,14 @@ impl Chains {
 
     /// Reduces the state of each number to a bit, because no MPDU will be sent again after so long
     /// a time. Later Block Acks may still acknowledge these numbers.
-    pub fn rest(&mut self) {
+    pub fn compact(&mut self) {
         if self.slots.is_empty() {
             return;
         }
-        self.rested = vec![0; usize::from(SeqNo12::MODULUS) / BITS];
+        self.compacted = vec![0; usize::from(SeqNo12::MODULUS) / BITS];
         for (number, slot) in self.slots.iter() {
             let (word, bit) = (usize::from(number) / BITS, usize::from(number) % BITS);
-            self.rested[word] |= u64::from(slot.acknowledged) << bit;
+            self.compacted[word] |= u64::from(slot.acknowledged) << bit;
             self.counts.add(slot);
         }
         self.slots = Numbers::default();
@@ -217,14 +217,14 @@ impl Chains {
 
     #[inline]
     fn wake(&mut self) {
-        if !self.rested.is_empty() {
+        if !self.compacted.is_empty() {
             self.wake_rested();
         }
     }
 
     #[cold]
     fn wake_rested(&mut self) {
-        for (word, base) in std::mem::take(&mut self.rested).iter().zip((0u16..).step_by(BITS)) {
+        for (word, base) in std::mem::take(&mut self.compacted).iter().zip((0u16..).step_by(BITS)) {
             let mut rest = *word;
             while rest != 0 {
                 self.slots.at(base + rest.trailing_zeros() as u16).acknowledged = true;
@@ -313,7 +313,7 @@ mod tests {
                         }
                     }
                 }
-                rests.rest();
+                rests.compact();
                 prop_assert!(rests.slots.is_empty());
             }
             prop_assert_eq!(rests.counts(), other.counts());

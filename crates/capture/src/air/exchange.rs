@@ -570,9 +570,9 @@ impl Link {
     }
 
     /// Reduces memory, since no earlier MPDU will be sent again.
-    pub fn rest(&mut self) {
+    pub fn compact(&mut self) {
         self.finish();
-        self.spaces.iter_mut().flatten().for_each(|chains| chains.rest());
+        self.spaces.iter_mut().flatten().for_each(|chains| chains.compact());
         self.spare = Vec::new();
     }
 

@@ -3,6 +3,7 @@
 //! less than four seconds before.
 
 use crate::air::stations::StationId;
+use crate::limits::{IDLE_NS, REPEATS_NS};
 use crate::numbers::Numbers;
 use lasthop_units::SeqNo12;
 use std::collections::BTreeMap;
@@ -28,8 +29,6 @@ struct Seen {
     latest_ns: u64,
 }
 
-/// Longest time over which the MAC retransmits an MPDU, in ns.
-pub(crate) const REPEATS_NS: u64 = 4_000_000_000;
 /// Largest number of sequence number spaces in which MSDUs are compared.
 const SPACES_MAX: usize = 1 << 20;
 
@@ -59,9 +58,9 @@ impl Dedupe {
     }
 
     /// Frees the memory of idle spaces.
-    pub fn rest(&mut self, now_ns: u64) {
+    pub fn evict_idle(&mut self, now_ns: u64) {
         for seen in &mut self.seen_at {
-            if now_ns.saturating_sub(seen.latest_ns) >= super::IDLE_NS {
+            if now_ns.saturating_sub(seen.latest_ns) >= IDLE_NS {
                 seen.numbers = Numbers::default();
             }
         }

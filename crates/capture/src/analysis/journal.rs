@@ -4,7 +4,7 @@
 
 use crate::air::AirEvent;
 use crate::air::stations::StationId;
-use crate::join::{AirCarrier, Event, Header, Sighting};
+use crate::sighting::{AirCarrier, Event, Header, Sighting};
 use crate::transport::Carrier;
 use std::collections::VecDeque;
 

@@ -1,12 +1,12 @@
 //! Networks, their stations, and data between them.
 
-use super::{millis, rounded, seconds, share};
 use crate::air::absence::{Absences, Notice};
 use crate::air::beacons;
 use crate::air::exchange::Link;
 use crate::air::schedule::Schedule;
 use crate::air::stations::StationId;
 use crate::air::{Air, channels};
+use crate::rounding::{mbps, millis, rounded, seconds, share};
 use crate::series::Seconds;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -143,10 +143,10 @@ pub struct DirectionSummary {
     /// bound: captured retries.
     pub retries_estimated: u64,
     /// Captured Null frames, which carry no data and are in no number above.
-    #[serde(skip_serializing_if = "crate::document::is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub null_frames: u64,
     /// Captured Null frames with the Retry bit.
-    #[serde(skip_serializing_if = "crate::document::is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub null_retries: u64,
     /// Different MPDUs: chains of attempts with one sequence number.
     pub chains: u64,
@@ -312,7 +312,7 @@ fn is_zero(number: &u32) -> bool {
 impl AirtimeSummary {
     pub(super) fn new(air: &Air) -> Option<Self> {
         const SECOND_NS: u64 = 1_000_000_000;
-        let length = length_ns(air);
+        let length = air.length_ns();
         if air.ppdus == 0 {
             return None;
         }
@@ -571,14 +571,4 @@ impl Throughput {
             lowest_mbps: lowest.map(|bytes| mbps(bytes, 1_000_000_000)),
         }
     }
-}
-
-/// Returns the length of the capture on the air, in ns.
-pub(crate) fn length_ns(air: &Air) -> u64 {
-    air.end_ns.saturating_sub(air.begin_ns.unwrap_or(air.end_ns)).max(1)
-}
-
-/// Converts bytes in a time to Mb/s.
-pub(crate) fn mbps(bytes: u64, ns: u64) -> f64 {
-    rounded(bytes as f64 * 8e3 / ns.max(1) as f64, 1e3)
 }

@@ -1,6 +1,5 @@
 //! Results for protected frames, with credentials.
 
-use super::is_zero;
 use crate::analysis::Analysis;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,7 +14,7 @@ pub struct DecryptionSummary {
     /// Frames that were opened and authenticated by their MIC.
     pub opened: u64,
     /// Frames that were opened, and whose MIC a snap length has cut off.
-    #[serde(skip_serializing_if = "is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub opened_cut: u64,
     /// Frames that were not opened.
     pub closed: ClosedSummary,
@@ -24,11 +23,11 @@ pub struct DecryptionSummary {
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub wrong_passphrase: BTreeMap<String, u64>,
     /// Handshake messages that were not followed, because the limit on stations was reached.
-    #[serde(skip_serializing_if = "is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub messages_left_out: u64,
     /// Requests for a key of a network name beyond the limit on computed keys, each as often as a
     /// handshake made it.
-    #[serde(skip_serializing_if = "is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub names_left_out: u64,
 }
 
@@ -37,13 +36,13 @@ pub struct DecryptionSummary {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClosedSummary {
     /// Frames between stations of which no complete handshake was captured before.
-    #[serde(skip_serializing_if = "is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub no_handshake: u64,
     /// Frames whose handshake no passphrase fits.
-    #[serde(skip_serializing_if = "is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub wrong_passphrase: u64,
     /// Frames of a network whose name was not captured, where the passphrase is for all networks.
-    #[serde(skip_serializing_if = "is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub ssid_unknown: u64,
     /// Frames by the AKM or cipher that lasthop does not open: `SAE`, `IEEE 802.1X`, `OWE`, `fast
     /// transitions`, `another AKM`, `WPA`, `TKIP`, `WEP`, `GCMP`, `CCMP-256`, `another cipher`.
@@ -51,16 +50,16 @@ pub struct ClosedSummary {
     pub unsupported: BTreeMap<String, u64>,
     /// Frames for which a key is known but does not fit: a later handshake was missed, or the frame
     /// is damaged.
-    #[serde(skip_serializing_if = "is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub mic_wrong: u64,
     /// Frames that a snap length has cut too short to check a key.
-    #[serde(skip_serializing_if = "is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub cut: u64,
     /// Management frames, and data frames without a body.
-    #[serde(skip_serializing_if = "is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub not_data: u64,
     /// Frames with a wrong check sequence.
-    #[serde(skip_serializing_if = "is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub bad_fcs: u64,
 }
 

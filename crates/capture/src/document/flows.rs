@@ -1,7 +1,6 @@
 //! Flows of TCP and UDP.
 
-use super::{millis, rounded, seconds};
-use crate::document::channel::mbps;
+use crate::rounding::{mbps, millis, rounded, seconds};
 use crate::transport::{self, Direction, FlowKey, Flows};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -2,8 +2,8 @@
 
 use super::channel::{self, AirtimeSummary, BssSummary};
 use super::flows::{self, FlowSummary};
-use crate::analysis::{Analysis, Interface, InterfaceCounts};
-use crate::finding::{Extent, Finding, findings};
+use crate::analysis::{Analysis, InterfaceAnalysis, InterfaceCounts};
+use crate::finding::{self, Finding};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -45,24 +45,20 @@ pub struct InterfaceSummary {
 
 /// Returns all interfaces if the file has several, or if one of them holds the frames of several
 /// radios.
-pub(super) fn interfaces(analysis: &mut Analysis) -> Vec<InterfaceSummary> {
-    let Some(main) = analysis.interface else { return Vec::new() };
+pub(super) fn interfaces(analysis: &Analysis) -> Vec<InterfaceSummary> {
+    let Some(main) = analysis.interface() else { return Vec::new() };
     let begin_ns = analysis.times().map_or(0, |(first, _)| first);
-    let mut all = vec![InterfaceSummary {
-        main: true,
-        ..InterfaceSummary::new(main, &analysis.interface_counts)
-    }];
-    for (interface, Interface { counts, air, flows, .. }) in &analysis.others {
+    let mut all =
+        vec![InterfaceSummary { main: true, ..InterfaceSummary::new(main, &analysis.main.counts) }];
+    for other in analysis.others.values() {
+        let InterfaceAnalysis { number, counts, air, flows, .. } = other;
         all.push(InterfaceSummary {
             airtime: AirtimeSummary::new(air),
             networks: channel::networks(air),
             flows: flows::flows(flows, begin_ns),
-            ..InterfaceSummary::new(*interface, counts)
+            findings: finding::of_interface(&analysis.view(other)),
+            ..InterfaceSummary::new(*number, counts)
         });
-    }
-    for summary in all.iter_mut().filter(|summary| !summary.main) {
-        let found = |analysis: &Analysis| findings(analysis, Extent::ALL);
-        summary.findings = analysis.with_interface(summary.interface, found).unwrap_or_default();
     }
     all.sort_by_key(|summary| summary.interface);
     if all.len() > 1 || all.iter().any(|summary| summary.several_radios) { all } else { Vec::new() }

@@ -31,7 +31,7 @@ pub struct JoinedSummary {
     pub slowest: Vec<SlowSegmentSummary>,
     /// Number of times that segments were matched before 20 s had passed, because the limit on kept
     /// packets was reached.
-    #[serde(skip_serializing_if = "super::is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub hurried: u64,
     /// Whether reading was interrupted, so that later packets are missing.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
@@ -54,7 +54,7 @@ pub struct FileSummary {
     /// Malformed packets, at most 1 000.
     pub errors: Vec<ErrorSummary>,
     /// Number of malformed packets that are not in `errors`.
-    #[serde(skip_serializing_if = "super::is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub errors_left_out: u64,
     /// Packets that could not be used, or only in part.
     pub unused: UnusedSummary,
@@ -114,7 +114,7 @@ pub struct ClockSummary {
     pub same_as: Option<String>,
     /// Number of flows with another address or port at this place: a translator (NAT) lies between
     /// the two.
-    #[serde(skip_serializing_if = "super::is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub translated_flows: u64,
 }
 
@@ -144,10 +144,10 @@ pub struct JoinedDirectionSummary {
     /// Segments that were captured on the air but not at the place where they left.
     pub without_departure: u64,
     /// Packets that a wired place captured twice within 1 ms. They count once.
-    #[serde(skip_serializing_if = "super::is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub captured_twice: u64,
     /// Packets that are left out because their bytes appeared more than 64 times within 20 s.
-    #[serde(skip_serializing_if = "super::is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub left_out: u64,
     /// Segments by their number of attempts on the air, from 1; the last number includes all larger
     /// ones.
@@ -208,7 +208,7 @@ pub struct DelaySummary {
     pub max_ms: f64,
     /// Number of delays that are negative by the estimated clocks: the clocks are further off than
     /// their bound.
-    #[serde(skip_serializing_if = "super::is_zero", default)]
+    #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub below_zero: u64,
 }
 

@@ -2,10 +2,10 @@
 //! 16 bytes and its captured bytes. Either byte order, times in microseconds or nanoseconds. The
 //! variant of A. Kuznetzov's libpcap, with 8 more bytes for each packet, is supported.
 
+use super::LinkType;
 use super::error::{ReadError, Reason};
 use super::input::Input;
 use super::{Head, PACKET_BYTES_MAX};
-use crate::link::LinkType;
 
 /// Byte order, unit of time and size of packet headers, all from the magic number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 //! Other blocks are skipped, and so are options, except those of an interface about its times and
 //! frames.
 
+use super::LinkType;
 use super::error::{ReadError, Reason};
 use super::input::Input;
 use super::{Head, PACKET_BYTES_MAX};
-use crate::link::LinkType;
 
 #[derive(Default)]
 pub(super) struct Reader {

@@ -8,7 +8,7 @@ use crate::air::absence::{Absence, Totals};
 use crate::air::exchange::Link;
 use crate::air::schedule::{Cause, Period, Schedule};
 use crate::air::stations::StationId;
-use crate::analysis::Analysis;
+use crate::analysis::InterfaceView;
 use crate::series::Seconds;
 use lasthop_wifi_phy::Band;
 use std::ops::Range;
@@ -24,8 +24,13 @@ const UNHURT: f64 = 0.9;
 /// Minimum number of data frames to an absent station for a finding.
 const IN_VAIN_MIN: u64 = 20;
 
-pub(super) fn find(analysis: &Analysis, heard: &Heard, extent: Extent, found: &mut Vec<Finding>) {
-    let air = &analysis.air;
+pub(super) fn find(
+    view: &InterfaceView<'_>,
+    heard: &Heard,
+    extent: Extent,
+    found: &mut Vec<Finding>,
+) {
+    let air = &view.air;
     for (id, absences) in &air.absences {
         let totals = absences.totals();
         let absences = absences.so_far();
@@ -34,9 +39,9 @@ pub(super) fn find(analysis: &Analysis, heard: &Heard, extent: Extent, found: &m
         // Frames without the bit end an absence. If most were missed, its length is unknown, and so
         // is the number of frames sent during it.
         let is_heard = heard.is_heard(*id);
-        let oscillates = oscillation(analysis, *id, absences);
+        let oscillates = oscillation(view, *id, absences);
         if oscillates.is_none() {
-            let away = Away { analysis, id: *id, absences, schedule: &schedule };
+            let away = Away { view, id: *id, absences, schedule: &schedule };
             match schedule.cause {
                 Cause::Scan => found.push(scan(&away, is_heard, extent)),
                 Cause::PowerSave if is_heard => found.extend(power_save(&away, &totals)),
@@ -48,14 +53,14 @@ pub(super) fn find(analysis: &Analysis, heard: &Heard, extent: Extent, found: &m
         }
         found.extend(oscillates);
         if is_heard {
-            found.extend(sent_in_vain(analysis, *id, absences, &totals));
+            found.extend(sent_in_vain(view, *id, absences, &totals));
         }
     }
 }
 
 fn scan(away: &Away<'_>, is_heard: bool, extent: Extent) -> Finding {
-    let Away { analysis, id, absences, schedule } = *away;
-    let air = &analysis.air;
+    let Away { view, id, absences, schedule } = *away;
+    let air = &view.air;
     let address = away.address();
     let (period, throughput) = worst_period(air, id, schedule, extent);
     // Throughput that is mostly missed does not show the cost of the scan.
@@ -117,8 +122,8 @@ fn scan(away: &Away<'_>, is_heard: bool, extent: Extent) -> Finding {
         kind: Kind::Scan,
         sentence,
         frames: [first.frames.0, last.frames.1],
-        from_s: at(analysis, period.from_ns),
-        to_s: at(analysis, period.to_ns),
+        from_s: at(view, period.from_ns),
+        to_s: at(view, period.to_ns),
         harm: throughput.map_or(away, |(_, mean)| (1.0 - mean).max(away)).clamp(0.0, 1.0),
         check: format!(
             "Filter wlan.fc.pwrmgt == 1 && wlan.ta == {address}: Null frames announce each absence. \
@@ -223,7 +228,7 @@ impl<'a> Usual<'a> {
 
 /// Absences of a station, and their schedule.
 struct Away<'a> {
-    analysis: &'a Analysis,
+    view: &'a InterfaceView<'a>,
     id: StationId,
     absences: &'a [Absence],
     schedule: &'a Schedule,
@@ -231,7 +236,7 @@ struct Away<'a> {
 
 impl Away<'_> {
     fn address(&self) -> String {
-        self.analysis.air.stations.get(self.id).address.to_string()
+        self.view.air.stations.get(self.id).address.to_string()
     }
 
     /// Returns the share of the time from the first absence to the last.
@@ -243,8 +248,8 @@ impl Away<'_> {
         // The last cycle lasts until the next absence would begin.
         let length = last.to_ns.saturating_sub(first.from_ns);
         // A hopping receiver sees the rhythm for a part of the time.
-        let air = &self.analysis.air;
-        let part = air.time_of(self.id) as f64 / crate::document::length_ns(air) as f64;
+        let air = &self.view.air;
+        let part = air.time_of(self.id) as f64 / air.length_ns() as f64;
         let rest = self.schedule.cycle_ns.unwrap_or_default().saturating_sub(last.asleep_ns());
         (away as f64 / (part * length.saturating_add(rest).max(1) as f64)).min(1.0)
     }
@@ -259,8 +264,8 @@ impl Away<'_> {
             kind,
             sentence,
             frames: [first.frames.0, last.frames.1],
-            from_s: at(self.analysis, first.from_ns),
-            to_s: at(self.analysis, last.to_ns),
+            from_s: at(self.view, first.from_ns),
+            to_s: at(self.view, last.to_ns),
             harm,
             check,
             station: Some(self.address()),
@@ -299,7 +304,7 @@ impl Away<'_> {
             "{}: it likely serves another channel in turn, for AWDL (AirDrop, AirPlay, Sidecar; \
              channels 6, 44 and 149) or Wi-Fi Direct (Miracast, a hotspot){}",
             self.rhythm(),
-            match self.analysis.air.band() {
+            match self.view.air.band() {
                 Band::Ghz2_4 => ", or shares its antenna with Bluetooth",
                 Band::Ghz5 | Band::Ghz6 => "",
             }
@@ -363,7 +368,7 @@ fn fine_percent(share: f64) -> String {
 }
 
 fn power_save(away: &Away<'_>, totals: &Totals) -> Option<Finding> {
-    let air = &away.analysis.air;
+    let air = &away.view.air;
     let address = away.address();
     let share = totals.asleep_ns as f64 / air.time_of(away.id) as f64;
     if share < DOZING_MIN {
@@ -394,8 +399,8 @@ fn power_save(away: &Away<'_>, totals: &Totals) -> Option<Finding> {
     away.finding(Kind::PowerSave, sentence, 0.1 * share.clamp(0.0, 1.0), check)
 }
 
-fn oscillation(analysis: &Analysis, id: StationId, absences: &[Absence]) -> Option<Finding> {
-    let air = &analysis.air;
+fn oscillation(view: &InterfaceView<'_>, id: StationId, absences: &[Absence]) -> Option<Finding> {
+    let air = &view.air;
     let mut short: Vec<&Absence> =
         absences.iter().filter(|absence| absence.asleep_ns() < OSCILLATION_NS).collect();
     // A clock may go backwards.
@@ -426,8 +431,8 @@ fn oscillation(analysis: &Analysis, id: StationId, absences: &[Absence]) -> Opti
             frames[1]
         ),
         frames,
-        from_s: at(analysis, first.from_ns),
-        to_s: at(analysis, last.to_ns),
+        from_s: at(view, first.from_ns),
+        to_s: at(view, last.to_ns),
         harm: (most as f64 / 100.0).min(0.3),
         check: format!(
             "Filter wlan.ta == {address} && wlan.fc.type_subtype in {{0x24, 0x2c}}. Each change \
@@ -439,12 +444,12 @@ fn oscillation(analysis: &Analysis, id: StationId, absences: &[Absence]) -> Opti
 }
 
 fn sent_in_vain(
-    analysis: &Analysis,
+    view: &InterfaceView<'_>,
     id: StationId,
     absences: &[Absence],
     totals: &Totals,
 ) -> Option<Finding> {
-    let air = &analysis.air;
+    let air = &view.air;
     let vain = totals.sent_in_vain;
     let mut hit = absences.iter().filter(|absence| absence.sent_in_vain > 0);
     let first = hit.next()?;
@@ -464,8 +469,8 @@ fn sent_in_vain(
             totals.in_vain, totals.absences, totals.unanswered
         ),
         frames: [first.frames.0, last.frames.1],
-        from_s: at(analysis, first.from_ns),
-        to_s: at(analysis, last.to_ns),
+        from_s: at(view, first.from_ns),
+        to_s: at(view, last.to_ns),
         harm: (vain as f64 / all.max(1) as f64).min(1.0),
         check: "Look at data frames to the station between its Null frames with and without the \
                 Power Management bit: retransmitted ones are lost, or make the access point \

@@ -6,8 +6,7 @@ use super::links::collides;
 use super::{Finding, Kind, percent, throughout};
 use crate::air::beacons::Beacons;
 use crate::air::stations::StationId;
-use crate::analysis::Analysis;
-use crate::document::length_ns;
+use crate::analysis::InterfaceView;
 use std::collections::BTreeMap;
 
 /// Minimum share of the busy time, used by a slow station, for a finding.
@@ -32,24 +31,24 @@ const LEVELS_ALIKE_DB: f64 = 5.0;
 /// Largest number of networks named.
 const NAMED_MAX: usize = 4;
 
-pub(super) fn find(analysis: &Analysis, heard: &Heard, found: &mut Vec<Finding>) {
-    found.extend(slow_station(analysis));
+pub(super) fn find(view: &InterfaceView<'_>, heard: &Heard, found: &mut Vec<Finding>) {
+    found.extend(slow_station(view));
     // A share of busy time is unknown if most of it was missed.
     if heard.is_channel_heard() {
-        found.extend(legacy_protection(analysis));
+        found.extend(legacy_protection(view));
     }
-    match hidden_stations(analysis) {
+    match hidden_stations(view) {
         Some(hidden) => found.push(hidden),
-        None => found.extend(collisions(analysis)),
+        None => found.extend(collisions(view)),
     }
     let mut radios: Vec<Vec<(StationId, &Beacons)>> = Vec::new();
-    for (id, beacons) in &analysis.air.beacons {
-        if !misses_beacons(analysis, heard, *id, beacons) {
+    for (id, beacons) in &view.air.beacons {
+        if !misses_beacons(view, heard, *id, beacons) {
             continue;
         }
         let is_of = |radio: &&mut Vec<(StationId, &Beacons)>| {
             let (other, first) = radio[0];
-            let levels = level(analysis, *id).zip(level(analysis, other));
+            let levels = level(view, *id).zip(level(view, other));
             let is_alike = levels.is_some_and(|(a, b)| (a - b).abs() < LEVELS_ALIKE_DB);
             is_alike && first.is_alike(beacons)
         };
@@ -58,33 +57,37 @@ pub(super) fn find(analysis: &Analysis, heard: &Heard, found: &mut Vec<Finding>)
             None => radios.push(vec![(*id, beacons)]),
         }
     }
-    found.extend(radios.iter().map(|radio| beacon_loss(analysis, radio)));
+    found.extend(radios.iter().map(|radio| beacon_loss(view, radio)));
 }
 
 /// Returns the mean level of a station's frames in dBm, if headers have levels.
-fn level(analysis: &Analysis, id: StationId) -> Option<f64> {
-    let (sum, number) = analysis.air.heard.get(id.index())?.signal;
+fn level(view: &InterfaceView<'_>, id: StationId) -> Option<f64> {
+    let (sum, number) = view.air.heard.get(id.index())?.signal;
     (number > 0).then(|| sum as f64 / number as f64)
 }
 
 /// Whether many beacons of a near access point are missing, more than the monitor misses of its
 /// data. Without a level the cause of missing beacons is unknown.
-fn misses_beacons(analysis: &Analysis, heard: &Heard, id: StationId, beacons: &Beacons) -> bool {
+fn misses_beacons(
+    view: &InterfaceView<'_>,
+    heard: &Heard,
+    id: StationId,
+    beacons: &Beacons,
+) -> bool {
     let came = beacons.on_channel() as f64 / beacons.sent.max(1) as f64;
     let captured = heard.captured_from(id).max(came);
     let share = 1.0 - came / captured;
-    let is_near = level(analysis, id).is_some_and(|level| level >= NEAR_DBM);
+    let is_near = level(view, id).is_some_and(|level| level >= NEAR_DBM);
     // Cases are the beacons that the monitor would have captured.
     is_near && least(share, (beacons.sent as f64 * captured) as u64) >= BEACONS_MIN
 }
 
 /// Creates the finding for the beacons of one radio, with all of its networks.
-fn beacon_loss(analysis: &Analysis, radio: &[(StationId, &Beacons)]) -> Finding {
+fn beacon_loss(view: &InterfaceView<'_>, radio: &[(StationId, &Beacons)]) -> Finding {
     let sent: u64 = radio.iter().map(|(_, beacons)| beacons.sent).sum();
     let heard: u64 = radio.iter().map(|(_, beacons)| beacons.on_channel()).sum();
     let share = sent.saturating_sub(heard) as f64 / sent.max(1) as f64;
-    let address =
-        |(id, _): &(StationId, &Beacons)| analysis.air.stations.get(*id).address.to_string();
+    let address = |(id, _): &(StationId, &Beacons)| view.air.stations.get(*id).address.to_string();
     let mut names: Vec<_> = radio.iter().take(NAMED_MAX).map(address).collect();
     if radio.len() > NAMED_MAX {
         names.push(format!("{} more", radio.len() - NAMED_MAX));
@@ -94,7 +97,7 @@ fn beacon_loss(analysis: &Analysis, radio: &[(StationId, &Beacons)]) -> Finding 
         count => format!("{count} networks of one radio ({})", names.join(", ")),
     };
     let mut finding = throughout(
-        analysis,
+        view,
         Kind::BeaconLoss,
         format!(
             "{} of {sent} beacons of {of} are missing by the clock of the access point: they \
@@ -130,8 +133,8 @@ impl Use {
     }
 }
 
-fn slow_station(analysis: &Analysis) -> Option<Finding> {
-    let air = &analysis.air;
+fn slow_station(view: &InterfaceView<'_>) -> Option<Finding> {
+    let air = &view.air;
     let mut uses: BTreeMap<StationId, Use> = BTreeMap::new();
     for link in air.links.values() {
         let from_ap = air.stations.get(link.from).access_point;
@@ -153,7 +156,7 @@ fn slow_station(analysis: &Analysis) -> Option<Finding> {
         return None;
     }
     let share = most.airtime_ns as f64 / all.max(1) as f64;
-    let busy = all as f64 / length_ns(air) as f64;
+    let busy = all as f64 / air.length_ns() as f64;
     if others.payload_bytes < 100_000
         || share < MOST
         || busy < 0.3
@@ -163,7 +166,7 @@ fn slow_station(analysis: &Analysis) -> Option<Finding> {
     }
     let address = air.stations.get(id).address.to_string();
     let mut finding = throughout(
-        analysis,
+        view,
         Kind::SlowStation,
         format!(
             "{address} takes {} of the time on the air for {} of the data: it transfers {:.1} Mb/s \
@@ -184,8 +187,8 @@ fn slow_station(analysis: &Analysis) -> Option<Finding> {
     Some(finding)
 }
 
-fn legacy_protection(analysis: &Analysis) -> Option<Finding> {
-    let air = &analysis.air;
+fn legacy_protection(view: &InterfaceView<'_>) -> Option<Finding> {
+    let air = &view.air;
     let (frames, number, airtime) = air.protection;
     let announced = air.beacons.values().any(|beacons| beacons.capabilities.erp_protection);
     let busy = air.busy.sum_ns;
@@ -195,7 +198,7 @@ fn legacy_protection(analysis: &Analysis) -> Option<Finding> {
     }
     let why = if announced { ", which beacons ask for (802.11b)" } else { "" };
     let mut finding = throughout(
-        analysis,
+        view,
         Kind::LegacyProtection,
         format!(
             "{number} frames protect transmissions from older stations{why}: {} of the time on the air",
@@ -211,12 +214,12 @@ fn legacy_protection(analysis: &Analysis) -> Option<Finding> {
     Some(finding)
 }
 
-fn collisions(analysis: &Analysis) -> Option<Finding> {
-    let air = &analysis.air;
+fn collisions(view: &InterfaceView<'_>) -> Option<Finding> {
+    let air = &view.air;
     let sent = |id: StationId| -> u64 {
         air.links.values().filter(|link| link.from == id).map(|link| link.counts.ppdus).sum()
     };
-    let colliding = air.overlaps.stations.iter().filter(|(id, _)| collides(analysis, **id));
+    let colliding = air.overlaps.stations.iter().filter(|(id, _)| collides(view, **id));
     let (mut overlapped, mut all, mut stations) = (0, 0, 0);
     for (id, count) in colliding {
         overlapped += count;
@@ -230,7 +233,7 @@ fn collisions(analysis: &Analysis) -> Option<Finding> {
         return None;
     }
     let mut finding = throughout(
-        analysis,
+        view,
         Kind::Collisions,
         format!(
             "{stations} stations collide: {} of their data PPDUs overlap with another PPDU; {same} \
@@ -244,8 +247,8 @@ fn collisions(analysis: &Analysis) -> Option<Finding> {
     Some(finding)
 }
 
-fn hidden_stations(analysis: &Analysis) -> Option<Finding> {
-    let air = &analysis.air;
+fn hidden_stations(view: &InterfaceView<'_>) -> Option<Finding> {
+    let air = &view.air;
     let between = |a: StationId, b: StationId| {
         let pairs = [(a, b), (b, a)].map(|pair| air.overlaps.pairs.get(&pair).copied());
         let midst: u64 = pairs.iter().flatten().map(|pair| pair.midst).sum();
@@ -274,7 +277,7 @@ fn hidden_stations(analysis: &Analysis) -> Option<Finding> {
         .sum();
     let share = midst as f64 / sent.max(1) as f64;
     let mut finding = throughout(
-        analysis,
+        view,
         Kind::HiddenStation,
         format!(
             "{a} and {b} likely do not hear each other: {midst} times one began to send during the \

@@ -1,26 +1,24 @@
 //! Findings about several radios in one file, and one radio on several channels.
 
 use super::{Finding, Kind, percent, throughout};
-use crate::analysis::{Analysis, InterfaceCounts};
+use crate::analysis::{Analysis, InterfaceCounts, InterfaceView};
 use std::fmt::Write;
 
-pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
-    found.extend(hopping(analysis));
-    // Only once for the file: the analysis of another interface has the same others.
-    let Some(main) = analysis.interface else { return };
-    if analysis.is_lent() {
-        return;
-    }
+/// Finds whether the file has several interfaces, and which hold the frames of several radios.
+pub(super) fn several(analysis: &Analysis) -> Vec<Finding> {
+    let Some(main) = analysis.interface() else { return Vec::new() };
+    let view = analysis.view(&analysis.main);
+    let mut found = Vec::new();
     if !analysis.others.is_empty() {
-        let mut names = name(main, &analysis.interface_counts);
+        let mut names = name(main, &analysis.main.counts);
         for (interface, other) in &analysis.others {
             let _ = write!(names, "; {}", name(*interface, &other.counts));
         }
-        let others = analysis.packets - analysis.interface_counts.packets;
+        let others = analysis.packets - analysis.main.counts.packets;
         found.push(Finding {
             harm: others as f64 / analysis.packets as f64,
             ..throughout(
-                analysis,
+                &view,
                 Kind::SeveralInterfaces,
                 format!(
                     "The file holds {} interfaces: {names}. Each is analysed separately; these results \
@@ -33,7 +31,7 @@ pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
             )
         });
     }
-    let mut all = vec![(main, &analysis.interface_counts)];
+    let mut all = vec![(main, &analysis.main.counts)];
     all.extend(analysis.others.iter().map(|(interface, other)| (*interface, &other.counts)));
     for (interface, counts) in all.into_iter().filter(|(_, counts)| counts.is_several_radios()) {
         let frequencies = counts.frequencies();
@@ -42,7 +40,7 @@ pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
         found.push(Finding {
             harm: (all - most) as f64 / all.max(1) as f64,
             ..throughout(
-                analysis,
+                &view,
                 Kind::SeveralRadios,
                 format!(
                     "Interface {interface} holds the frames of several radios: the channel \
@@ -56,11 +54,12 @@ pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
             )
         });
     }
+    found
 }
 
 /// One receiver that changes its channel, as tools for finding networks do.
-fn hopping(analysis: &Analysis) -> Option<Finding> {
-    let channels = &analysis.air.channels;
+pub(super) fn hopping(view: &InterfaceView<'_>) -> Option<Finding> {
+    let channels = &view.air.channels;
     if !channels.is_hopping() {
         return None;
     }
@@ -70,7 +69,7 @@ fn hopping(analysis: &Analysis) -> Option<Finding> {
     let changes = channels.changes();
     let times = if changes == 1 { "once".to_owned() } else { format!("{changes} times") };
     let mut finding = throughout(
-        analysis,
+        view,
         Kind::ChannelHopping,
         format!(
             "The receiver hops between {} channels: it changed {times}, and spent {share} of the time \

@@ -7,7 +7,7 @@ use crate::air::exchange::Link;
 use crate::air::joining::handshake::Handshake;
 use crate::air::joining::{Removals, Seen, Step, words};
 use crate::air::stations::StationId;
-use crate::analysis::Analysis;
+use crate::analysis::InterfaceView;
 use crate::rate::{Format, Rate};
 use lasthop_units::MacAddr;
 
@@ -28,34 +28,43 @@ const FRAMES_MIN: u64 = 100;
 /// Minimum share of MPDUs at low rates for a signal to be weak.
 const LOW_MIN: f64 = 0.5;
 
-pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
-    let joining = &analysis.air.joining;
+pub(super) fn find(view: &InterfaceView<'_>, found: &mut Vec<Finding>) {
+    let joining = &view.air.joining;
     for (bssid, removals) in &joining.removals {
-        found.extend(deauthentication(analysis, *bssid, removals));
+        found.extend(deauthentication(view, *bssid, removals));
     }
     for ((access_point, station, step, status), seen) in &joining.refusals {
-        found.push(refused(analysis, *access_point, *station, *step, *status, seen));
+        found.push(refused(view, *access_point, *station, *step, *status, seen));
     }
     for ((access_point, station), handshake) in &joining.handshakes {
-        found.extend(handshake_failed(analysis, *access_point, *station, &handshake.so_far()));
+        found.extend(handshake_failed(view, *access_point, *station, &handshake.so_far()));
     }
-    weak_signals(analysis, found);
+    weak_signals(view, found);
 }
 
-fn of_times(analysis: &Analysis, kind: Kind, frames: (u64, u64), times: (u64, u64)) -> Finding {
+fn of_times(
+    view: &InterfaceView<'_>,
+    kind: Kind,
+    frames: (u64, u64),
+    times: (u64, u64),
+) -> Finding {
     Finding {
         kind,
         sentence: String::new(),
         frames: [frames.0, frames.1],
-        from_s: at(analysis, times.0),
-        to_s: at(analysis, times.1),
+        from_s: at(view, times.0),
+        to_s: at(view, times.1),
         harm: 0.0,
         check: String::new(),
         station: None,
     }
 }
 
-fn deauthentication(analysis: &Analysis, bssid: MacAddr, removals: &Removals) -> Option<Finding> {
+fn deauthentication(
+    view: &InterfaceView<'_>,
+    bssid: MacAddr,
+    removals: &Removals,
+) -> Option<Finding> {
     let seen = &removals.seen;
     let is_flood = seen.count >= FLOOD_MIN && removals.most_a_second >= FLOOD_A_SECOND;
     let (station, most) =
@@ -77,8 +86,8 @@ fn deauthentication(analysis: &Analysis, bssid: MacAddr, removals: &Removals) ->
         all if all == seen.count => "disassociations",
         _ => "deauthentications and disassociations",
     };
-    let finding = of_times(analysis, Kind::Deauthentication, seen.frames, seen.times);
-    let share = removals.all as f64 / analysis.packets.max(1) as f64;
+    let finding = of_times(view, Kind::Deauthentication, seen.frames, seen.times);
+    let share = removals.all as f64 / view.packets.max(1) as f64;
     let of_all =
         if share >= 0.01 { format!(", {} of all frames", percent(share)) } else { String::new() };
     if is_flood {
@@ -114,7 +123,7 @@ fn deauthentication(analysis: &Analysis, bssid: MacAddr, removals: &Removals) ->
 }
 
 fn refused(
-    analysis: &Analysis,
+    view: &InterfaceView<'_>,
     access_point: MacAddr,
     station: MacAddr,
     step: Step,
@@ -138,12 +147,12 @@ fn refused(
             filter.trim_matches(['{', '}'])
         ),
         station: Some(station.to_string()),
-        ..of_times(analysis, Kind::JoinRefused, seen.frames, seen.times)
+        ..of_times(view, Kind::JoinRefused, seen.frames, seen.times)
     }
 }
 
 fn handshake_failed(
-    analysis: &Analysis,
+    view: &InterfaceView<'_>,
     access_point: MacAddr,
     station: MacAddr,
     handshake: &Handshake,
@@ -176,7 +185,7 @@ fn handshake_failed(
              --psk says whether one fits message 2"
         ),
         station: Some(station.to_string()),
-        ..of_times(analysis, Kind::HandshakeFailed, handshake.frames, handshake.times)
+        ..of_times(view, Kind::HandshakeFailed, handshake.frames, handshake.times)
     })
 }
 
@@ -196,8 +205,8 @@ fn is_low(rate: &Rate) -> bool {
     }
 }
 
-fn weak_signals(analysis: &Analysis, found: &mut Vec<Finding>) {
-    let air = &analysis.air;
+fn weak_signals(view: &InterfaceView<'_>, found: &mut Vec<Finding>) {
+    let air = &view.air;
     for link in air.links.values() {
         let (from, to) = (air.stations.get(link.from), air.stations.get(link.to));
         let (Some(far), Some(near)) = (level(air, link.from), level(air, link.to)) else {
@@ -228,10 +237,10 @@ fn weak_signals(analysis: &Analysis, found: &mut Vec<Finding>) {
                 .to_owned(),
             station: Some(station.address.to_string()),
             ..of_times(
-                analysis,
+                view,
                 Kind::WeakSignal,
-                (1, analysis.packets),
-                analysis.times().unwrap_or_default(),
+                (1, view.packets),
+                view.times().unwrap_or_default(),
             )
         });
     }

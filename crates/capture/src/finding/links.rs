@@ -7,7 +7,7 @@ use super::heard::Share;
 use super::{Finding, Kind, percent, throughout};
 use crate::air::exchange::Link;
 use crate::air::stations::StationId;
-use crate::analysis::Analysis;
+use crate::analysis::InterfaceView;
 use crate::rate::Format;
 
 /// Minimum share of retries for a finding.
@@ -31,33 +31,33 @@ const NAMED_MAX: usize = 3;
 /// Minimum number of data PPDUs of a station that overlap with others.
 const OVERLAPPED_MIN: u64 = 10;
 
-pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
-    for link in analysis.air.links.values() {
-        found.extend(high_retry(analysis, link));
+pub(super) fn find(view: &InterfaceView<'_>, found: &mut Vec<Finding>) {
+    for link in view.air.links.values() {
+        found.extend(high_retry(view, link));
         if link.counts.mpdus >= MPDUS_MIN && Share::of(&link.counts).is_enough() {
-            found.extend(low_aggregation(analysis, link));
+            found.extend(low_aggregation(view, link));
         }
     }
-    found.extend(monitor_misses(analysis));
+    found.extend(monitor_misses(view));
 }
 
 /// Whether most unanswered PPDUs of a station overlapped with those of another.
-pub(super) fn collides(analysis: &Analysis, station: StationId) -> bool {
-    let air = &analysis.air;
+pub(super) fn collides(view: &InterfaceView<'_>, station: StationId) -> bool {
+    let air = &view.air;
     let links = air.links.values().filter(|link| link.from == station);
     let unanswered: u64 = links.map(|link| link.counts.unanswered).sum();
     let overlapped = air.overlaps.stations.get(&station).copied().unwrap_or_default();
     overlapped >= OVERLAPPED_MIN && overlapped * 2 >= unanswered
 }
 
-fn names(analysis: &Analysis, link: &Link) -> (String, String, String) {
-    let stations = &analysis.air.stations;
+fn names(view: &InterfaceView<'_>, link: &Link) -> (String, String, String) {
+    let stations = &view.air.stations;
     let (from, to) = (stations.get(link.from), stations.get(link.to));
     let station = if from.access_point { to } else { from };
     (from.address.to_string(), to.address.to_string(), station.address.to_string())
 }
 
-fn high_retry(analysis: &Analysis, link: &Link) -> Option<Finding> {
+fn high_retry(view: &InterfaceView<'_>, link: &Link) -> Option<Finding> {
     let counts = &link.counts;
     let (nulls, chains) = (counts.nulls, link.chains());
     let retries = counts.retries + nulls.retries;
@@ -74,10 +74,10 @@ fn high_retry(analysis: &Analysis, link: &Link) -> Option<Finding> {
         return None;
     }
     // If most failures overlapped with another PPDU, the rate is not the cause; see `channel`.
-    if collides(analysis, link.from) {
+    if collides(view, link.from) {
         return None;
     }
-    let (from, to, station) = names(analysis, link);
+    let (from, to, station) = names(view, link);
     let of = match (missed, nulls.frames) {
         (0, 0) => String::new(),
         (0, nulls) => format!(" ({retries} of {sent}, {nulls} of them Null frames)"),
@@ -96,7 +96,7 @@ fn high_retry(analysis: &Analysis, link: &Link) -> Option<Finding> {
     let is_slow = slow_retries * 2 >= retries;
     let mut finding = if is_slow && slow_answered as f64 <= ANSWERED_MAX * slow_frames as f64 {
         throughout(
-            analysis,
+            view,
             Kind::Unanswered,
             format!(
                 "{to} does not answer: {} of the frames from {from} to it are retries{of}, and of \
@@ -110,7 +110,7 @@ fn high_retry(analysis: &Analysis, link: &Link) -> Option<Finding> {
     } else {
         let (rates, check) = why(link, is_slow);
         throughout(
-            analysis,
+            view,
             Kind::HighRetry,
             format!("{} of the frames from {from} to {to} are retries{of}{rates}", percent(share)),
             check,
@@ -159,10 +159,10 @@ const LOWER: &str = "Compare retries at a fixed lower rate (iw dev IFACE set bit
 const NEARER: &str = "Compare retries on another channel, and with the station nearer: the change \
     that reduces them shows the cause. Interference on the channel (survey dump of iw) is another";
 
-fn low_aggregation(analysis: &Analysis, link: &Link) -> Option<Finding> {
-    let length = analysis.air.time_of(link.from) as f64;
+fn low_aggregation(view: &InterfaceView<'_>, link: &Link) -> Option<Finding> {
+    let length = view.air.time_of(link.from) as f64;
     let busy = link.counts.airtime.as_nanos() as f64 / length;
-    let utilisation = analysis.air.busy_of(link.from);
+    let utilisation = view.air.busy_of(link.from);
     let mpdus = (link.counts.mpdus + link.counts.missed) as f64 / link.counts.ppdus.max(1) as f64;
     let (fastest, _) = link.rates.iter().max_by_key(|(_, at)| at.ppdus)?;
     let aggregates = matches!(fastest.format, Format::Ht | Format::Vht | Format::He | Format::Eht);
@@ -174,12 +174,12 @@ fn low_aggregation(analysis: &Analysis, link: &Link) -> Option<Finding> {
     {
         return None;
     }
-    let (from, to, station) = names(analysis, link);
+    let (from, to, station) = names(view, link);
     // Overhead of a PPDU: preamble, SIFS, Block Ack, contention.
     let overhead_ns = 150_000.0;
     let data_ns = link.counts.airtime.as_nanos() as f64 / link.counts.ppdus.max(1) as f64;
     let mut finding = throughout(
-        analysis,
+        view,
         Kind::LowAggregation,
         format!(
             "{from} sends {mpdus:.1} MPDUs in a PPDU to {to} at {fastest} in the mean, on a channel \
@@ -194,8 +194,8 @@ fn low_aggregation(analysis: &Analysis, link: &Link) -> Option<Finding> {
     Some(finding)
 }
 
-fn monitor_misses(analysis: &Analysis) -> Option<Finding> {
-    let mut missed: Vec<_> = analysis
+fn monitor_misses(view: &InterfaceView<'_>) -> Option<Finding> {
+    let mut missed: Vec<_> = view
         .air
         .links
         .values()
@@ -214,7 +214,7 @@ fn monitor_misses(analysis: &Analysis) -> Option<Finding> {
     let by = |numbers: bool, evidence: &str| {
         let of = named.iter().filter(|(link, ..)| link.counts.is_judged_by_numbers() == numbers);
         let links = of.map(|(link, heard, missed)| {
-            let (from, to, _) = names(analysis, link);
+            let (from, to, _) = names(view, link);
             let share = percent(*missed as f64 / (heard + missed) as f64);
             format!("{share} of the MPDUs from {from} to {to} ({missed} of {})", heard + missed)
         });
@@ -231,9 +231,9 @@ fn monitor_misses(analysis: &Analysis) -> Option<Finding> {
         1 => evidence.push("and much of another link".to_owned()),
         more => evidence.push(format!("and much of {more} other links")),
     }
-    let (.., station) = names(analysis, worst);
+    let (.., station) = names(view, worst);
     let mut finding = throughout(
-        analysis,
+        view,
         Kind::MonitorMisses,
         format!(
             "The monitor misses data: {}. Rates, retries and sizes of these links describe only the \

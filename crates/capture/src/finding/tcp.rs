@@ -2,7 +2,7 @@
 
 use super::heard::Share;
 use super::{Finding, Kind, at, ms, percent};
-use crate::analysis::Analysis;
+use crate::analysis::InterfaceView;
 use crate::transport::{self, Direction, FlowKey};
 
 /// Minimum number of segments for a finding.
@@ -15,21 +15,21 @@ const WAITS_TIMES: u64 = 3;
 /// Minimum share of retransmitted segments for a finding.
 const LOSSES_MIN: f64 = 0.005;
 
-pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
-    for (key, flow) in analysis.flows.iter() {
+pub(super) fn find(view: &InterfaceView<'_>, found: &mut Vec<Finding>) {
+    for (key, flow) in view.flows.iter() {
         // Times and losses are unknown without most segments and acknowledgements.
-        let links = flow.directions.iter().filter_map(|it| analysis.link_of(it));
+        let links = flow.directions.iter().filter_map(|it| view.link_of(it));
         if !links.map(|link| Share::of(&link.counts)).all(Share::is_enough) {
             continue;
         }
         for (index, direction) in flow.directions.iter().enumerate() {
             // Acknowledgements that came while the receiver was on another channel lengthen the
             // times.
-            let hops = analysis.air.channels.is_hopping() && direction.space.is_some();
+            let hops = view.air.channels.is_hopping() && direction.space.is_some();
             if !hops {
-                found.extend(bufferbloat(analysis, key, index, direction));
+                found.extend(bufferbloat(view, key, index, direction));
             }
-            found.extend(losses(analysis, key, index, direction));
+            found.extend(losses(view, key, index, direction));
         }
     }
 }
@@ -39,14 +39,14 @@ fn name(key: &FlowKey, index: usize) -> String {
     format!("{from} to {to}")
 }
 
-fn of_flow(analysis: &Analysis, kind: Kind, direction: &Direction) -> Finding {
+fn of_flow(view: &InterfaceView<'_>, kind: Kind, direction: &Direction) -> Finding {
     let (first, last) = direction.times.unwrap_or_default();
     Finding {
         kind,
         sentence: String::new(),
         frames: [direction.frames.0, direction.frames.1],
-        from_s: at(analysis, first),
-        to_s: at(analysis, last),
+        from_s: at(view, first),
+        to_s: at(view, last),
         harm: 0.0,
         check: String::new(),
         station: None,
@@ -54,7 +54,7 @@ fn of_flow(analysis: &Analysis, kind: Kind, direction: &Direction) -> Finding {
 }
 
 fn bufferbloat(
-    analysis: &Analysis,
+    view: &InterfaceView<'_>,
     key: &FlowKey,
     index: usize,
     direction: &Direction,
@@ -81,12 +81,12 @@ fn bufferbloat(
             "Ping along the same path with and without this flow. lasthop apq shows where the queue \
                 is; fq_codel or CAKE there, or a limit at the sender, shortens it"
                 .to_owned(),
-        ..of_flow(analysis, Kind::Bufferbloat, direction)
+        ..of_flow(view, Kind::Bufferbloat, direction)
     })
 }
 
 fn losses(
-    analysis: &Analysis,
+    view: &InterfaceView<'_>,
     key: &FlowKey,
     index: usize,
     direction: &Direction,
@@ -121,10 +121,9 @@ fn losses(
             }
         ),
         harm: (10.0 * share).min(0.9),
-        check:
-            "Filter tcp.analysis.retransmission and look at the earlier copy: its MPDU's retries, \
+        check: "Filter tcp.view.retransmission and look at the earlier copy: its MPDU's retries, \
                 and the Block Ack after it"
-                .to_owned(),
-        ..of_flow(analysis, Kind::TcpLoss, direction)
+            .to_owned(),
+        ..of_flow(view, Kind::TcpLoss, direction)
     })
 }

@@ -10,7 +10,7 @@ const LENGTH_MIN_NS: u64 = 102_400_000;
 
 /// Returns the limits with their reasons, each as a sentence without its full stop.
 pub(crate) fn unknown(analysis: &Analysis) -> Vec<String> {
-    let air = &analysis.air;
+    let air = &analysis.main.air;
     let mut unknown = Vec::new();
     let packets = analysis.packets;
     let noun = if packets == 1 { "packet" } else { "packets" };

@@ -5,9 +5,9 @@
 use super::Roles;
 use super::direction::role::{AIR, GATEWAY, RECEIVER, SENDER};
 use super::sample::COPIES_NS;
-use super::sighting::AirCarrier;
 use super::tally::Tally;
 use super::way::{Fate, SegmentWay};
+use crate::sighting::AirCarrier;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Segments without payload of one direction.

@@ -5,9 +5,9 @@
 use super::Roles;
 use super::ledger::{Air, Key, Ledger, Record};
 use super::sample::COPIES_NS;
-use super::sighting::Tcp;
 use super::tally::Tally;
 use super::way::{Fate, SegmentWay, Trigger};
+use crate::sighting::Tcp;
 use std::collections::VecDeque;
 
 /// Role of a place for a direction, as an index.

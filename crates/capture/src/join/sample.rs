@@ -3,7 +3,7 @@
 //! same ones (bottom-k sketches, Cohen and Kaplan 2007). Captures with up to [`SAMPLES_MAX`]
 //! packets keep all of them.
 
-use super::sighting::Sighting;
+use crate::sighting::Sighting;
 use crate::transport::{FLOWS_MAX, FlowKey};
 use std::collections::BTreeMap;
 

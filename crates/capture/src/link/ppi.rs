@@ -2,7 +2,8 @@
 //! flags, length, the link type of the packet, then fields with a type and a length. Supported are
 //! 802.11-Common (2), 802.11n MAC (3) and 802.11n MAC and PHY (4); others are skipped.
 
-use super::{Ampdu, LinkType, Radio};
+use super::{Ampdu, Radio};
+use crate::file::LinkType;
 use crate::rate::Rate;
 use lasthop_wifi_wire::{Error, Reason};
 

@@ -1,7 +1,7 @@
 //! Link layers of interfaces other than monitors: Ethernet with VLAN tags, the cooked headers of
 //! Linux' interface `any` (versions 1 and 2), BSD's loopback, and bare IP packets.
 
-use super::LinkType;
+use crate::file::LinkType;
 use lasthop_units::MacAddr;
 use lasthop_wifi_wire::{Error, Reason};
 

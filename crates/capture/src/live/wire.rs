@@ -29,7 +29,7 @@ impl Wire {
     pub(super) fn read(&mut self, analysis: &Analysis, interval_ns: u64) -> Vec<FlowRow> {
         let mut rows = Vec::new();
         let mut now = BTreeMap::new();
-        for (key, flow) in analysis.flows.iter() {
+        for (key, flow) in analysis.main.flows.iter() {
             let counts = flow.directions.each_ref().map(|d| (d.packets, d.payload_bytes));
             // A flow that was dropped and returned counts from zero.
             let before = self.0.get(key).copied().unwrap_or_default();

@@ -138,7 +138,7 @@ impl Direction {
 
     /// Frees memory after `idle_ns` without a packet. TCP waits at most two minutes before it
     /// retransmits.
-    pub(super) fn rest(&mut self, idle_ns: u64) {
+    pub(super) fn compact(&mut self, idle_ns: u64) {
         let Some(tcp) = &mut self.tcp else { return };
         if idle_ns >= GIVEN_UP_NS {
             tcp.recent.clear();

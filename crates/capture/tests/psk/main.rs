@@ -64,8 +64,8 @@ fn a_real_capture_is_opened_as_tshark_opens_it() {
     assert_eq!(counts, expected);
     let analysis = air.analyse(&[HOME, OFFICE, FOURTH]);
     assert_eq!(analysis.decryption().unwrap().counts(), &expected);
-    assert_eq!(analysis.counts.protected, expected.protected());
-    assert_eq!(analysis.errors, []);
+    assert_eq!(analysis.file.counts.protected, expected.protected());
+    assert_eq!(analysis.file.errors, []);
 }
 
 /// The analysis of opened frames equals that of the same frames sent in the clear.
@@ -292,7 +292,7 @@ fn what_is_not_opened_is_counted_by_its_reason() {
     let counts = |scene: &Scene, psks: &[&str]| {
         let analysis = scene.air.analyse(psks);
         let counts = analysis.decryption().unwrap().counts().clone();
-        assert_eq!(analysis.counts.protected, counts.protected());
+        assert_eq!(analysis.file.counts.protected, counts.protected());
         counts
     };
     scene.protected(&Shape::up(), 0, &datagram(1, 10));
@@ -380,8 +380,8 @@ fn a_malformed_message_is_listed() {
     packet.bytes.pop();
     packet.length -= 1;
     let analysis = scene.air.analyse(&[SCENE]);
-    let [error] = &analysis.errors[..] else { panic!("{:?}", analysis.errors) };
+    let [error] = &analysis.file.errors[..] else { panic!("{:?}", analysis.file.errors) };
     assert_eq!((error.frame, error.offset), (Some(2), Some(8 + 26 + 8 + 99)));
     assert!(error.message.starts_with("EAPOL-Key: key data at offset"), "{}", error.message);
-    assert_eq!(scene.air.analyse(&[]).errors, []);
+    assert_eq!(scene.air.analyse(&[]).file.errors, []);
 }

@@ -25,7 +25,7 @@ fn payload_tells_nothing() {
 
         let [of_cut, of_whole] = [&cut, &whole].map(|scene| {
             let mut analysis = heard(scene, 0.0);
-            let counts = &mut analysis.counts;
+            let counts = &mut analysis.file.counts;
             let frames = (counts.cut, counts.too_short);
             counts.cut = 0;
             (CaptureDocument::new("x", &analysis), frames)

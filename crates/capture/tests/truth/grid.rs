@@ -56,7 +56,7 @@ fn complete() -> Vec<(&'static str, Monitor)> {
 /// Every link with traffic of a scene, and what a monitor makes of it.
 fn each_link(scene: &Scene, monitor: &Monitor, check: &mut dyn FnMut(&str, &Link, &LinkTruth)) {
     let analysis = monitor.hear(scene);
-    let air = &analysis.air;
+    let air = &analysis.main.air;
     for ((from, to), truth) in &scene.truth.links {
         // Shares of few frames are chance.
         if truth.mpdus < 1_000 {

@@ -73,25 +73,25 @@ fn interfaces_do_not_disturb_each_other() {
     let (air, wire) = (scene.file("air.pcapng"), scene.file("node-server.pcapng"));
     let mut all = [packets(&wire, 0), packets(&air, 1), packets(&air, 2)].concat();
     all.sort_by_key(|(interface, at_ns, ..)| (*at_ns, *interface));
-    let mut analysis = analysed(pcapng(&[1, 127, 127], &all));
+    let analysis = analysed(pcapng(&[1, 127, 127], &all));
     // The first that captures 802.11 is the main one, though the wire was first.
-    assert_eq!(analysis.interface, Some(1));
+    assert_eq!(analysis.interface(), Some(1));
     assert_eq!(analysis.packets as usize, all.len());
     let links = |air: &lasthop_capture::air::Air| -> Vec<_> {
         air.links.values().map(|link| (link.counts.clone(), link.chains())).collect()
     };
-    assert!(!links(&alone.air).is_empty());
-    assert_eq!(links(&analysis.air), links(&alone.air));
-    assert_eq!(links(&analysis.others[&2].air), links(&alone.air));
+    assert!(!links(&alone.main.air).is_empty());
+    assert_eq!(links(&analysis.main.air), links(&alone.main.air));
+    assert_eq!(links(&analysis.others[&2].air), links(&alone.main.air));
     assert!(analysis.others[&0].air.links.is_empty());
     let sent_again = |flows: &lasthop_capture::transport::Flows| -> u64 {
         let directions = flows.iter().flat_map(|(_, flow)| &flow.directions);
         directions.filter_map(|it| it.tcp.as_deref()).map(|tcp| tcp.retransmissions).sum()
     };
-    assert_eq!(sent_again(&analysis.flows), sent_again(&alone.flows));
+    assert_eq!(sent_again(&analysis.main.flows), sent_again(&alone.main.flows));
     assert_eq!(sent_again(&analysis.others[&0].flows), 0);
 
-    let document = CaptureDocument::new("x", &analysis).with_interfaces(&mut analysis);
+    let document = CaptureDocument::new("x", &analysis).with_interfaces(&analysis);
     let tcp = |link: u16, file: &[u8]| {
         CaptureDocument::new("x", &analysed(pcapng(&[link], &packets(file, 0)))).counts.tcp
     };
@@ -110,8 +110,8 @@ fn interfaces_do_not_disturb_each_other() {
     let others: Vec<_> = other.findings.iter().map(|finding| finding.kind).collect();
     assert_eq!(without(&others), without(&kinds));
     // Looking at the others has changed nothing.
-    assert_eq!(analysis.interface, Some(1));
-    assert_eq!(links(&analysis.air), links(&alone.air));
+    assert_eq!(analysis.interface(), Some(1));
+    assert_eq!(links(&analysis.main.air), links(&alone.main.air));
     let single = CaptureDocument::new("x", &alone);
     assert_eq!(document.networks, single.networks);
     assert!(single.interfaces.is_empty());
@@ -133,8 +133,8 @@ fn two_radios_without_interfaces_are_recognised() {
             let length = ack.len() as u32;
             (0, 1_000_000 * (number + 1), ack, length)
         });
-        let mut analysis = analysed(pcapng(&[127], &frames.collect::<Vec<_>>()));
-        let document = CaptureDocument::new("x", &analysis).with_interfaces(&mut analysis);
+        let analysis = analysed(pcapng(&[127], &frames.collect::<Vec<_>>()));
+        let document = CaptureDocument::new("x", &analysis).with_interfaces(&analysis);
         let found = document.findings.iter().find(|finding| finding.kind == Kind::SeveralRadios);
         assert_eq!(found.is_some(), expected, "{stay} frames on each channel");
         assert_eq!(document.interfaces.len(), usize::from(expected));

@@ -86,10 +86,10 @@ fn readings_add_up() {
         // There is one link from each. The last PPDU had not ended at the last reading.
         assert!(truth.mpdus as f64 - mpdus < 65.0, "{mpdus} of {}", truth.mpdus);
         assert!((truth.retries as f64 - retries).abs() < 65.0, "{retries} of {}", truth.retries);
-        let id = analysis.air.stations.find(from).unwrap();
-        let heard = analysis.air.heard[id.index()].airtime.as_secs_f64();
+        let id = analysis.main.air.stations.find(from).unwrap();
+        let heard = analysis.main.air.heard[id.index()].airtime.as_secs_f64();
         assert!((heard - airtime_s).abs() < 0.01 * heard + 0.001, "{airtime_s} of {heard} s");
-        let link = analysis.air.links.values().find(|link| link.from == id).unwrap();
+        let link = analysis.main.air.links.values().find(|link| link.from == id).unwrap();
         let payload = 8.0 * link.counts.payload_bytes as f64;
         assert!((payload - bits).abs() < 0.01 * payload + 1e6, "{bits} of {payload} bits");
     }

@@ -66,9 +66,9 @@ fn absences_are_where_they_were() {
         let mut all_off = 0;
         for seed in 1..=SEEDS {
             let analysis = Monitor { missing, seed, ..Monitor::WHOLE }.hear(&scene);
-            let (id, absences) = analysis.air.absences.first_key_value().unwrap();
+            let (id, absences) = analysis.main.air.absences.first_key_value().unwrap();
             let found = absences.so_far();
-            let schedule = Schedule::of(&analysis.air, *id, usize::MAX).unwrap();
+            let schedule = Schedule::of(&analysis.main.air, *id, usize::MAX).unwrap();
             assert_eq!(schedule.cause, Cause::Scan);
             assert_eq!(schedule.periods.len(), 1);
             assert_eq!(schedule.absences, 26, "{missing} missing, seed {seed}");
@@ -107,10 +107,10 @@ fn ends_off(scene: &Scene, found: &[Absence]) -> usize {
 fn the_last_absence_counts() {
     let scene = scanning();
     let all = heard(&scene, 0.0);
-    let (_, absences) = all.air.absences.first_key_value().unwrap();
+    let (_, absences) = all.main.air.absences.first_key_value().unwrap();
     let last = absences.so_far().last().unwrap().clone();
     let cut = heard_until(&scene, last.frames.1);
-    let (_, absences) = cut.air.absences.first_key_value().unwrap();
+    let (_, absences) = cut.main.air.absences.first_key_value().unwrap();
     assert_eq!((absences.so_far().len(), absences.so_far().last()), (26, Some(&last)));
 }
 
@@ -120,7 +120,7 @@ fn the_last_absence_counts() {
 fn absences_have_their_frames() {
     let scene = scanning();
     let analysis = heard(&scene, 0.0);
-    let (_, absences) = analysis.air.absences.first_key_value().unwrap();
+    let (_, absences) = analysis.main.air.absences.first_key_value().unwrap();
     let (mut frames, mut announced, mut early) = (0, 0, 0);
     for absence in absences.so_far() {
         let (first, last) = (absence.bare.first().unwrap(), absence.bare.last().unwrap());
@@ -151,7 +151,8 @@ fn absences_have_their_frames() {
                 assert_eq!(found.from_ns, truth.from_ns, "{found:?}");
             }
             assert_eq!((found.power_management, found.retry), (saves, truth.retry));
-            let transmitter = found.transmitter.map(|id| analysis.air.stations.get(id).address);
+            let transmitter =
+                found.transmitter.map(|id| analysis.main.air.stations.get(id).address);
             assert_eq!(transmitter, Some(truth.transmitter), "{found:?}");
         }
     }
@@ -167,8 +168,8 @@ fn a_run_that_the_capture_cuts_is_not_a_shorter_one() {
     let sets = ["duration=\"20s\"", "node.sta1.scan.start=\"2s\"", "node.sta1.scan.period=\"14s\""];
     let scene = Scene::new("two scans", "scan/fig3.toml", &sets);
     let analysis = heard(&scene, 0.0);
-    let (id, _) = analysis.air.absences.first_key_value().expect("there are");
-    let schedule = Schedule::of(&analysis.air, *id, usize::MAX).expect("there are");
+    let (id, _) = analysis.main.air.absences.first_key_value().expect("there are");
+    let schedule = Schedule::of(&analysis.main.air, *id, usize::MAX).expect("there are");
     let counts: Vec<_> = schedule.periods.iter().map(|it| it.absences.1 - it.absences.0).collect();
     assert!(counts[0] == 26 && counts[1] < 20, "{counts:?}");
     assert_eq!(schedule.absences, 26);

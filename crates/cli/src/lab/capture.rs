@@ -43,11 +43,11 @@ pub fn capture(args: &Capture) -> Result<(), Failure> {
     let context = context::read(&args.context)?;
     let credentials = credentials(args)?;
     let mut together = join::Together::read(args, &credentials, &interrupt)?;
-    let (name, mut analysis) = match &mut together {
+    let (name, analysis) = match &mut together {
         Some(together) => together.read_first(&interrupt)?,
         None => alone(args, credentials, &interrupt)?,
     };
-    let document = CaptureDocument::new(&name, &analysis).with_interfaces(&mut analysis);
+    let document = CaptureDocument::new(&name, &analysis).with_interfaces(&analysis);
     report_cut(&name, &analysis);
     let mut out = args.out.as_ref().map(OutputDir::create).transpose().map_err(Failure::message)?;
     let (document, by_second, unaligned) = match together {
@@ -115,10 +115,10 @@ fn has_come(analysis: &Analysis, interrupt: &Interrupt) -> Result<(), Failure> {
 fn is_readable(name: &str, analysis: &Analysis, nothing: &str) -> Result<(), Failure> {
     let failed = |why: &str| Err(Failure::message(format!("{name}: {why}")));
     if analysis.packets == 0 {
-        let why = analysis.errors.first().map_or(nothing, |e| &e.message);
+        let why = analysis.file.errors.first().map_or(nothing, |e| &e.message);
         return failed(why);
     }
-    if analysis.counts.unsupported == analysis.packets {
+    if analysis.file.counts.unsupported == analysis.packets {
         let kinds: Vec<_> = analysis.links.keys().map(ToString::to_string).collect();
         let supported = lasthop_capture::link::LinkType::SUPPORTED;
         let kinds = kinds.join(", ");
@@ -129,7 +129,7 @@ fn is_readable(name: &str, analysis: &Analysis, nothing: &str) -> Result<(), Fai
 
 /// Reports where a truncated capture ends.
 fn report_cut(name: &str, analysis: &Analysis) {
-    for error in &analysis.errors {
+    for error in &analysis.file.errors {
         if error.frame.is_none() {
             console::error(&format!("{name}: {}\n", error.message));
         }

@@ -26,31 +26,31 @@ impl RunData {
     /// The number of a node in the capture.
     pub fn heard(&self, node: &str) -> StationId {
         let known = self.names.nodes.iter().find(|known| known.name == node);
-        let id = known.and_then(|known| self.capture().air.stations.find(known.address));
+        let id = known.and_then(|known| self.capture().main.air.stations.find(known.address));
         id.unwrap_or_else(|| panic!("nothing was heard of {node} in {}", self.scenario.name))
     }
 
     /// The absences of a station, in their order.
     pub fn absences(&self, node: &str) -> &[Absence] {
-        let absences = self.capture().air.absences.get(&self.heard(node));
+        let absences = self.capture().main.air.absences.get(&self.heard(node));
         absences.map_or(&[], |absences| absences.so_far())
     }
 
     /// Returns the schedule of a station's absences; `None` if it is never away.
     pub fn schedule(&self, node: &str) -> Option<Schedule> {
-        Schedule::of(&self.capture().air, self.heard(node), usize::MAX)
+        Schedule::of(&self.capture().main.air, self.heard(node), usize::MAX)
     }
 
     /// Data in one direction of a link, called `sender->receiver`.
     pub fn heard_link(&self, link: &str) -> &Link {
         let ends = link.split_once("->").map(|(from, to)| (self.heard(from), self.heard(to)));
-        let found = ends.and_then(|ends| self.capture().air.links.get(&ends));
+        let found = ends.and_then(|ends| self.capture().main.air.links.get(&ends));
         found.unwrap_or_else(|| panic!("no data was heard on {link} in {}", self.scenario.name))
     }
 
     /// The direction of the flow that carries most payload.
     pub fn bulk(&self) -> &Direction {
-        let directions = self.capture().flows.iter().flat_map(|(_, flow)| &flow.directions);
+        let directions = self.capture().main.flows.iter().flat_map(|(_, flow)| &flow.directions);
         let most = directions.max_by_key(|direction| direction.payload_bytes);
         most.unwrap_or_else(|| panic!("no flow was heard in {}", self.scenario.name))
     }
@@ -62,7 +62,7 @@ impl RunData {
         series: &Seconds<T, MAX>,
         value: impl Fn(&T) -> f64,
     ) -> Vec<Point> {
-        let begin = time_s(self.capture().air.begin_ns.unwrap_or_default());
+        let begin = time_s(self.capture().main.air.begin_ns.unwrap_or_default());
         let whole = (self.document.duration_s - begin).floor().max(0.0) as usize;
         let nothing = T::default();
         let point = |second: usize| {

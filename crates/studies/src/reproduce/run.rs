@@ -277,7 +277,11 @@ fn run_one(
         let data = record(job, writer, stop, progress);
         let analysis = analysis.join().unwrap_or_else(|bug| std::panic::resume_unwind(bug));
         let data = data?;
-        assert!(analysis.errors.is_empty(), "a capture of ours is sound: {:?}", analysis.errors);
+        assert!(
+            analysis.file.errors.is_empty(),
+            "a capture of ours is sound: {:?}",
+            analysis.file.errors
+        );
         Ok(RunData { capture: Some(analysis), ..data })
     })
 }

@@ -1,11 +1,12 @@
 //! Builds the document of several captures from the counts of [`Join`].
 
 use super::*;
-use crate::document::{CaptureDocument, errors, millis, millis_signed, rounded, share};
+use crate::document::{CaptureDocument, errors};
 use crate::finding::{Finding, Kind};
 use crate::join::{
     Again, ClockState, Delays, DirectionView, Fate, Join, Parts, SegmentWay, Trigger,
 };
+use crate::rounding::{millis, millis_signed, rounded, share};
 use crate::transport;
 
 impl JoinedSummary {
@@ -134,7 +135,7 @@ fn problems(files: &[JoinedFile<'_>], join: &Join, names: &[String]) -> Vec<Stri
         if join.places().iter().any(|place| place.file == index) {
             continue;
         }
-        let protected = file.analysis.counts.protected;
+        let protected = file.analysis.file.counts.protected;
         let why = match protected {
             0 => String::new(),
             _ => format!(" ({protected} frames are encrypted)"),
@@ -171,7 +172,7 @@ impl FileSummary {
             frames: analysis.packets,
             link_types: analysis.links.iter().map(|(link, n)| (link.to_string(), *n)).collect(),
             errors: errors(analysis),
-            errors_left_out: analysis.errors_left_out,
+            errors_left_out: analysis.file.errors_left_out,
             unused: UnusedSummary::new(analysis),
         }
     }

@@ -26,14 +26,14 @@ pub fn write(
 ) -> Result<(), Failure> {
     let mut write = || -> Result<(), OutputError> {
         let mut writer = HeardWriter::new(&mut directory)?;
-        channel(&mut writer, &analysis.air)?;
+        channel(&mut writer, &analysis.main.air)?;
         let begin = analysis.times().map_or(0, |(first, _)| first);
-        for (key, flow) in analysis.flows.iter() {
+        for (key, flow) in analysis.main.flows.iter() {
             for (name, direction) in directions(key, &flow.directions) {
                 flow_seconds(&mut writer, &name, direction, begin)?;
             }
         }
-        absences(&mut writer, &analysis.air)?;
+        absences(&mut writer, &analysis.main.air)?;
         writer.close()?;
         directory.write("capture.json", document.to_json().as_bytes())?;
         let page = page::page(analysis, document, by_second);

@@ -33,7 +33,7 @@ pub struct Figure {
 
 /// Returns the figures of a capture, without empty ones.
 pub fn figures(analysis: &Analysis, by_second: &BySecond) -> Vec<Figure> {
-    let air = &analysis.air;
+    let air = &analysis.main.air;
     let mut links: Vec<&Link> = air.links.values().collect();
     links.sort_by_key(|link| (Reverse(link.counts.payload_bytes), link.from, link.to));
     links.truncate(LINKS_MAX);
@@ -101,12 +101,12 @@ fn throughput(analysis: &Analysis, links: &[&Link]) -> Vec<Panel> {
         .collect();
     flows.sort_by(|(a, x), (b, y)| y.payload_bytes.cmp(&x.payload_bytes).then(a.cmp(b)));
     flows.truncate(FLOWS_MAX);
-    let shaded = |panel: Panel| shade(&analysis.air, panel);
+    let shaded = |panel: Panel| shade(&analysis.main.air, panel);
     let mbps = || Axis::new("throughput, Mb/s");
     if flows.is_empty() {
         let link = |panel: Panel, link: &&Link| {
             let bytes = points(&link.seconds, &|second| Some(second.payload_bytes as f64 * 8e-6));
-            panel.with(Series::line(link_name(&analysis.air, link), bytes))
+            panel.with(Series::line(link_name(&analysis.main.air, link), bytes))
         };
         return vec![shaded(links.iter().fold(Panel::new("", time(), mbps()), link))];
     }

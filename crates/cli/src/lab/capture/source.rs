@@ -237,7 +237,7 @@ impl Sink for Whole<'_> {
     }
 
     fn handle_error(&mut self, error: Malformed) {
-        self.analysis.errors.push(error);
+        self.analysis.file.errors.push(error);
     }
 
     fn handle_dropped(&mut self, packets: u64) {

@@ -1,22 +1,9 @@
-//! Interfaces of a file. A pcapng file may hold the packets of several interfaces: two radios on
-//! two channels, one channel captured twice, a monitor and a wire. Their packets are interleaved,
-//! so each interface has its own air and its own flows. Otherwise the frames of one radio would
-//! split the A-MPDUs of the other, and a packet that both captured would be a retransmission.
-//!
-//! Sections of a file restart the interface numbers; interfaces with the same number count as one.
-//! A radio that hops over channels is one interface and one air. Two radios under one number (a
-//! merged pcap file) cannot be separated; the frequent channel changes show them.
+//! Counts of one interface, and of the channels that it was on.
 
 use super::check::Check;
-use super::dedupe::Dedupe;
-use crate::air::Air;
 use crate::air::channels::{HOPS_MIN, HOPS_PER_S_MAX};
-use crate::link::LinkType;
-use crate::transport::Flows;
+use crate::file::LinkType;
 use std::collections::BTreeMap;
-
-/// Largest number of interfaces analysed besides the main one. Packets of others are counted.
-pub const OTHERS_MAX: usize = 63;
 
 /// Counts of an interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,18 +23,6 @@ pub struct InterfaceCounts {
     /// Channel of the latest frame, and its number of frames that are not yet in `frequencies_mhz`.
     latest: (u16, u64),
     pub(super) check: Check,
-}
-
-/// An interface besides the main one.
-#[derive(Debug, Default)]
-pub struct Interface {
-    /// Counts of the interface.
-    pub counts: InterfaceCounts,
-    /// Air as this interface captured it.
-    pub air: Air,
-    /// Flows of transport protocols.
-    pub flows: Flows,
-    pub(super) dedupe: Dedupe,
 }
 
 impl InterfaceCounts {

@@ -215,7 +215,7 @@ fn payload(digest: u64, bytes: &[u8]) -> u64 {
 
 /// Mixes two numbers into a hash: the finaliser of SplitMix64, in which every bit depends on every
 /// other.
-pub(super) const fn mixed(a: u64, b: u64) -> u64 {
+pub(crate) const fn mixed(a: u64, b: u64) -> u64 {
     let mut z = a.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ b.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
