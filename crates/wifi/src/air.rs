@@ -20,6 +20,7 @@ mod channels;
 mod overhear;
 mod overlaps;
 mod pairs;
+mod payload;
 mod rates;
 mod reuse;
 mod subframes;
@@ -32,6 +33,7 @@ use overhear::{Phy, are_equal, phys};
 pub(crate) use overlaps::Overlaps;
 use overlaps::{Begun, Interference, Order, Overlapping};
 use pairs::{Memo, Pair, Pairs};
+pub(crate) use payload::{Action, Content, Management, Payload};
 pub(crate) use rates::{Expected, Rates, alone};
 use reuse::Ignored;
 pub(crate) use reuse::{Reduction, is_below};
@@ -158,6 +160,8 @@ pub(crate) struct Flight {
     /// End of the reservation by its Duration field.
     pub reserves_until: Instant,
     pub carried: Carried,
+    /// The PSDU of a payload with one receiver or group; none of a radio with an outside MAC.
+    pub payload: Option<Payload>,
     /// PPDUs that overlapped with it; [`Air::begin`] sets this field.
     pub overlaps: Overlaps,
     /// Reduction below the transmitter's usual power.

@@ -53,6 +53,7 @@ mod multi_user;
 mod occupancy;
 mod operating_mode;
 mod outbox;
+mod receiver;
 mod reception;
 mod recipient;
 mod record;

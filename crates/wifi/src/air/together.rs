@@ -258,6 +258,7 @@ mod tests {
                     psdu_bytes: 100,
                     reserves_until: at(now + length),
                     carried: Carried::Payload,
+                    payload: None,
                     overlaps: Overlaps::NONE,
                     reduction: Reduction::NONE,
                 });

@@ -7,14 +7,17 @@
 //! caller asks ([`Cell::take_arrived`]).
 
 use super::config::RxInterrupt;
+use super::content::{Content, Payload};
 use super::mu_mimo::Beam;
-use super::reception::Taken;
+use super::receiver::{Mpdus, Receiver, Taken};
 use super::{Address, Cell, StationId};
-use crate::air::{Flight, Subframes, happens};
+use crate::air::{Air, Flight, Subframes, happens};
+use crate::mac::absence::Waits;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::Mpdu;
 use crate::phy::Rate;
 use alloc::collections::VecDeque;
+use core::ops::Range;
 use lasthop_packet::Packet;
 use lasthop_units::{Db, Instant, Probability};
 
@@ -54,31 +57,24 @@ enum Header {
 }
 
 impl Cell {
-    /// The subframes of an A-MPDU of `count` MPDUs from `sender`.
-    pub(super) fn subframes(
-        &self,
-        sender: StationId,
-        count: usize,
-        (start, end): (Instant, Instant),
-        (rate, psdu_bytes): (Rate, u32),
-    ) -> Subframes {
-        let spacing = self.stations[sender.index()].config.aggregation.mpdu_start_spacing;
-        Subframes::new((start, end), (rate, psdu_bytes), (count, spacing), self.settings.band)
+    /// The subframes of a payload; `None` if it is not an A-MPDU.
+    pub(super) fn subframes(&self, flight: &Flight, payload: &Payload) -> Option<Subframes> {
+        let Content::Data { mpdus, aggregated: true } = payload.content else { return None };
+        let (span, air) = ((flight.start, flight.end), (flight.rate, flight.psdu_bytes));
+        Some(Subframes::new(span, air, (mpdus, payload.spacing), self.settings.band))
     }
 
-    /// Begins an A-MPDU with the first `count` pending MPDUs of `sender`.
-    pub(super) fn begin_arrival(
-        &mut self,
-        (sender, receiver): (StationId, StationId),
-        edcaf: usize,
-        count: usize,
-        (rate, psdu_bytes, end): (Rate, u32, Instant),
-    ) {
+    /// Begins a payload that just went on the air, if its receiver processes it MPDU by MPDU.
+    pub(super) fn begin_arrival(&mut self, flight: &Flight) {
+        let Address::Station(receiver) = flight.receiver else { return };
         if self.stations[receiver.index()].config.rx_interrupt == RxInterrupt::Ppdu {
             return;
         }
-        let subframes = self.subframes(sender, count, (self.now, end), (rate, psdu_bytes));
-        self.await_arrival((sender, receiver), edcaf, subframes, rate);
+        let Some(payload) = &flight.payload else { return };
+        if let Some(subframes) = self.subframes(flight, payload) {
+            let pair = (flight.transmitter, receiver);
+            self.await_arrival(pair, payload.edcaf, subframes, flight.rate);
+        }
     }
 
     /// Begins an A-MPDU with these subframes of the first pending MPDUs of `sender`, to a receiver
@@ -151,10 +147,11 @@ impl Cell {
             let Arrival { sender, receiver, edcaf, originator, rate, .. } = *arrival;
             let own = (flight.rate != rate).then(|| flight.to(receiver, rate, flight.psdu_bytes));
             let flight = own.as_ref().unwrap_or(flight);
-            let lender = &mut self.access(sender, edcaf).originators[originator];
-            let mut pending = core::mem::take(&mut lender.pending);
-            self.advance_arrival(arrival, flight, &mut pending, now);
-            self.access(sender, edcaf).originators[originator].pending = pending;
+            let peer = Address::Station(receiver);
+            let is_patient = !self.outbox.records && !self.has_absences(sender, peer);
+            let waits = self.waits_of(sender, peer, edcaf, arrival.rest());
+            let (mut ear, mut mpdus) = self.sharing((sender, edcaf, originator), receiver);
+            arrival.advance(&mut ear, &mut mpdus, flight, (&waits, is_patient), now);
         }
         self.arrivals = arrivals;
         self.air.return_flights(flights);
@@ -166,34 +163,58 @@ impl Cell {
     pub(super) fn end_arrival(
         &mut self,
         flight: &Flight,
-        pending: &mut VecDeque<Mpdu>,
+        receiver: StationId,
     ) -> Option<Option<Bitmap>> {
-        let is_its = |arrival: &Arrival| {
-            arrival.sender == flight.transmitter
-                && Address::Station(arrival.receiver) == flight.receiver
-        };
+        let sender = flight.transmitter;
+        let is_its = |arrival: &Arrival| arrival.sender == sender && arrival.receiver == receiver;
         let index = self.arrivals.iter().position(is_its)?;
         let mut arrival = self.arrivals.swap_remove(index);
-        self.advance_arrival(&mut arrival, flight, pending, flight.end);
+        let Arrival { edcaf, originator, .. } = arrival;
+        let peer = Address::Station(receiver);
+        let is_patient = !self.outbox.records && !self.has_absences(sender, peer);
+        let waits = self.waits_of(sender, peer, edcaf, arrival.rest());
+        let (mut ear, mut mpdus) = self.sharing((sender, edcaf, originator), receiver);
+        arrival.advance(&mut ear, &mut mpdus, flight, (&waits, is_patient), flight.end);
         // It may have begun to send itself, or left, since the first MPDU was in.
-        let is_kept = flight.overlaps.is_none() || self.air.locks(flight, arrival.receiver);
-        let is_received = matches!(arrival.header, Header::Received(_))
-            && is_kept
-            && !self.is_missed(flight, arrival.receiver);
+        let is_kept = flight.overlaps.is_none() || ear.air.locks(flight, receiver);
+        let is_received =
+            matches!(arrival.header, Header::Received(_)) && is_kept && !ear.state.misses(flight);
         Some(is_received.then_some(arrival.decoded))
     }
 
-    /// Advances to the first MPDU that has not arrived by `until`.
-    fn advance_arrival(
+    /// Reception at a station, and the MPDUs of an originator of `sender`.
+    #[inline]
+    fn sharing(
         &mut self,
-        arrival: &mut Arrival,
+        (sender, edcaf, originator): (StationId, usize, usize),
+        receiver: StationId,
+    ) -> (Receiver<'_>, Mpdus<'_>) {
+        let Self { now, air, outbox, timers, stations, .. } = self;
+        let both = stations.get_disjoint_mut([sender.index(), receiver.index()]);
+        let [theirs, state] = both.expect("nobody receives his own PPDU");
+        let mpdus = Mpdus::new(&mut theirs.edcaf(edcaf).originators[originator]);
+        (Receiver { now: *now, air, outbox, timers, state }, mpdus)
+    }
+}
+
+impl Arrival {
+    /// Indices of the MPDUs that have not arrived yet.
+    fn rest(&self) -> Range<usize> {
+        self.subframes.index..self.subframes.count
+    }
+
+    /// Advances to the first MPDU that has not arrived by `until`.
+    fn advance(
+        &mut self,
+        ear: &mut Receiver<'_>,
+        mpdus: &mut Mpdus<'_>,
         flight: &Flight,
-        pending: &mut VecDeque<Mpdu>,
+        (waits, is_patient): (&Waits, bool),
         until: Instant,
     ) {
-        let receiver = arrival.receiver;
+        let arrival = self;
         if arrival.header == Header::Awaited {
-            let snr = self.receive_header(flight, receiver);
+            let snr = ear.header(flight);
             let beam = arrival.beam;
             let snr = snr.map(|snr| beam.map_or(snr, |beam| beam.sinr(snr)));
             arrival.header = snr.map_or(Header::Lost, Header::Received);
@@ -205,12 +226,17 @@ impl Cell {
         let (first, offset) = (arrival.subframes.index, arrival.subframes.offset);
         let ends = arrival.due;
         while arrival.due <= until {
-            self.decide(arrival, flight, snr, pending);
-            self.decide_alike(arrival, flight, pending, until);
+            arrival.decide(ear.air, flight, snr, mpdus.pending);
+            arrival.decide_alike(ear.air, flight, mpdus.pending, until);
         }
         // Whoever is woken for each MPDU takes them in one by one.
         let is_one = arrival.subframes.index == first + 1 && arrival.decoded.contains(first);
-        if is_one && self.take_next(arrival, flight.start, ends, &mut pending[first]) {
+        let Arrival { sender, edcaf, .. } = *arrival;
+        if is_one
+            && is_patient
+            && mpdus.agreed
+            && ear.take_next(sender, edcaf, flight.start, ends, &mut mpdus.pending[first])
+        {
             return;
         }
         let taken = Taken {
@@ -219,7 +245,7 @@ impl Cell {
             decoded: &arrival.decoded,
             subframes: Some(arrival.subframes.from(first, offset)),
         };
-        self.take_in(flight, receiver, pending, taken);
+        ear.take_in(flight, mpdus, waits, taken);
     }
 
     /// Does what [`Self::decide`] does for the following MPDUs of equal length, as long as no other
@@ -227,13 +253,14 @@ impl Cell {
     #[inline]
     fn decide_alike(
         &mut self,
-        arrival: &mut Arrival,
+        air: &mut Air,
         flight: &Flight,
         pending: &VecDeque<Mpdu>,
         until: Instant,
     ) {
+        let arrival = self;
         let Some((bytes, success)) = arrival.undisturbed else { return };
-        let stream = self.air.reception(flight.transmitter, arrival.receiver);
+        let stream = air.reception(flight.transmitter, arrival.receiver);
         let length = |index| pending.get(index).map(|mpdu: &Mpdu| u32::from(mpdu.bytes));
         if arrival.subframes.end_by(until) && arrival.due <= until {
             // All that follows is in: when each was is not asked here.
@@ -271,13 +298,8 @@ impl Cell {
 
     /// Decides whether the awaited MPDU, which has arrived, was decoded.
     #[inline(never)]
-    fn decide(
-        &mut self,
-        arrival: &mut Arrival,
-        flight: &Flight,
-        snr: Db,
-        pending: &VecDeque<Mpdu>,
-    ) {
+    fn decide(&mut self, air: &mut Air, flight: &Flight, snr: Db, pending: &VecDeque<Mpdu>) {
+        let arrival = self;
         let receiver = arrival.receiver;
         let bit = arrival.subframes.index;
         let bytes = u32::from(pending[bit].bytes);
@@ -286,18 +308,18 @@ impl Cell {
             Some((known, success)) if known == bytes && is_undisturbed => {
                 debug_assert_eq!(success, {
                     let span = (arrival.subframes.begin(), arrival.due);
-                    self.air.mpdu_success(flight, receiver, snr, bytes, span)
+                    air.mpdu_success(flight, receiver, snr, bytes, span)
                 });
                 success
             }
             _ => {
                 let span = (arrival.subframes.begin(), arrival.due);
-                self.air.mpdu_success(flight, receiver, snr, bytes, span)
+                air.mpdu_success(flight, receiver, snr, bytes, span)
             }
         };
         arrival.subframes.pass(bytes);
         arrival.undisturbed = is_undisturbed.then_some((bytes, success));
-        let is_decoded = happens(self.air.reception(flight.transmitter, receiver), success);
+        let is_decoded = happens(air.reception(flight.transmitter, receiver), success);
         if is_decoded {
             arrival.decoded.insert(bit);
         }

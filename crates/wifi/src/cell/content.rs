@@ -1,60 +1,15 @@
-//! The kinds of frame exchanges, and the content of those with one receiver: data, a Block Ack
-//! Request, a management frame or a beacon (IEEE 802.11-2020, 10.23.2). Lengths are in bytes, FCS
-//! included.
+//! The kinds of frame exchanges (IEEE 802.11-2020, 10.23.2). Lengths are in bytes, FCS included.
 
 use super::mu_mimo::Sounding;
 use super::multi_user::Downlink;
 use super::uplink::{Answer, Answered, Uplink};
 use crate::air::{Expected, Rates};
-use crate::phy::{ChannelWidth, OperatingMode, Rate};
+use crate::phy::{ChannelWidth, Rate};
 use crate::station::{Address, StationId};
 use alloc::boxed::Box;
-use lasthop_units::{Duration, Instant, SeqNo12};
+use lasthop_units::{Duration, Instant};
 
-/// A management frame in the queue.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Management {
-    pub peer: StationId,
-    pub action: Action,
-    pub attempts: u8,
-    pub sequence: SeqNo12,
-}
-
-/// Kind of such a frame: a Block Ack action, a probe, a notification. Null and PS-Poll are among
-/// them, although they are data and control frames by type.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Action {
-    AddbaRequest {
-        window: u16,
-        start: SeqNo12,
-    },
-    AddbaResponse {
-        window: u16,
-    },
-    Null {
-        power_management: bool,
-    },
-    PsPoll,
-    /// QoS Null of a station in power save mode, which begins a service period.
-    Trigger,
-    /// QoS Null of an access point, which ends a service period.
-    EndOfServicePeriod,
-    ProbeRequest,
-    ProbeResponse,
-    /// Notification of the station's new operating mode.
-    OperatingMode(OperatingMode),
-}
-
-impl Action {
-    /// Whether the frame is sent at any gate, even to dozing stations; a station drops such frames
-    /// when it leaves.
-    pub fn is_about_absence(self) -> bool {
-        !matches!(
-            self,
-            Self::AddbaRequest { .. } | Self::AddbaResponse { .. } | Self::OperatingMode(_)
-        )
-    }
-}
+pub(super) use crate::air::{Action, Content, Management, Payload};
 
 /// A frame exchange in progress; a station takes part in one at a time.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,21 +47,6 @@ pub(super) struct Single {
     pub ends_service: bool,
     /// More Data bit of the frame as it leaves, during a service period.
     pub more_data: Option<bool>,
-}
-
-/// Content of a PPDU to one receiver or group.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Content {
-    /// The originator's first `mpdus` pending MPDUs.
-    Data {
-        mpdus: usize,
-        aggregated: bool,
-    },
-    BlockAckRequest {
-        start: SeqNo12,
-    },
-    Management(Management),
-    Beacon,
 }
 
 /// Facts of an exchange on which the next one in its transmission opportunity depends.

@@ -10,13 +10,11 @@
 
 use super::Cell;
 use super::absence::{Away, Doze, EDCAFS, Rhythm};
-use super::content::{Action, Single};
+use super::content::Action;
 use super::edcaf::Gate;
 use crate::air::Flight;
-use crate::mac::block_ack::Bitmap;
 use crate::mac::power_save::{self, Input, Phase, Sending, partial_virtual_bitmap};
 use crate::station::{Address, BssId, StationId};
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 /// The Traffic Indication Map of a beacon.
@@ -165,18 +163,24 @@ impl Cell {
         edcafs[edcaf].as_ref().map_or(0, |access| access.held_for(peer))
     }
 
-    /// The More Data bit of a frame from an EDCAF of `sender` to `peer`. The MPDUs are part of its
-    /// exchange; `more` of them are not in the frame.
+    /// The More Data bit of a frame from an EDCAF of `sender` to `peer` with the first `leaving`
+    /// pending MPDUs.
     pub(super) fn more_data(
         &self,
-        (sender, edcaf): (StationId, usize),
+        sender: StationId,
+        edcaf: usize,
         peer: Address,
-        more: bool,
+        leaving: usize,
     ) -> bool {
         let bss = self.bss_of(sender);
         match peer {
             Address::Station(station) => self.more_data_of(station, edcaf).is_some_and(|of| {
-                more || (0..EDCAFS).any(|f| of[f] && self.held(bss, f, peer) > 0)
+                let is_own = sender == self.access_point(bss);
+                let leaving = if is_own { leaving as u32 } else { 0 };
+                (0..EDCAFS).any(|f| {
+                    let leaving = if f == edcaf { leaving } else { 0 };
+                    of[f] && self.held(bss, f, peer) > leaving
+                })
             }),
             Address::Group => self.group_left(bss) > 1,
         }
@@ -189,7 +193,7 @@ impl Cell {
     }
 
     /// Delivers a beacon that was sent, with its TIM, to the stations that listen.
-    pub(super) fn hear_beacon(&mut self, flight: &Flight, exchange: &Single) {
+    pub(super) fn hear_beacon(&mut self, flight: &Flight) {
         let bss = self.bss_of(flight.transmitter);
         for index in 0..self.stations.len() {
             if self.stations[index].away.is_none() || self.stations[index].config.bss != bss {
@@ -212,8 +216,7 @@ impl Cell {
             if !announced && !listens {
                 continue;
             }
-            let heard =
-                self.decode(flight, station, exchange, &VecDeque::new()) == Some(Bitmap::FIRST);
+            let heard = self.receiver(station).decode_one(flight) == Some(true);
             if is_saving {
                 let said = (heard && announced, heard && group_traffic);
                 self.hear_beacon_in_power_save(station, said);

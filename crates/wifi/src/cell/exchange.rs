@@ -1,7 +1,7 @@
 //! A frame exchange from gaining the channel to its end: RTS and CTS, payload, response or timeout,
 //! and the following exchange (IEEE 802.11-2020, 10.3.2.9 to 10.3.2.13, 10.23.2).
 
-use super::content::{Action, Content, Exchange, Management, Outline, Single};
+use super::content::{Action, Content, Exchange, Management, Outline, Payload, Single};
 use super::station::BEACON_EDCAF;
 use super::{Cell, Sequel, StationConfig};
 use crate::air::{Carried, Flight, Overlaps, Reduction, alone};
@@ -78,6 +78,7 @@ impl Cell {
             psdu_bytes,
             reserves_until,
             carried: Carried::Rts,
+            payload: None,
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
         });
@@ -107,8 +108,9 @@ impl Cell {
         let state = &mut self.stations[station.index()];
         let Some(Exchange::Single(single)) = &mut state.exchange else { return };
         single.requesting = false;
-        let &mut Single { edcaf, peer, content, rate, psdu_bytes, duration, .. } = single;
-        let flight = single.flight(station, now, self.settings.timing.sifs);
+        let &mut Single { edcaf, peer, content, rate, duration, .. } = single;
+        let spacing = state.config.aggregation.mpdu_start_spacing;
+        let flight = single.flight(station, spacing, now, self.settings.timing.sifs);
         match content {
             Content::Data { mpdus, .. } => {
                 let access = state.edcafs[edcaf].as_mut().expect("it sends");
@@ -133,13 +135,8 @@ impl Cell {
                 _ => {}
             },
         }
-        let end = flight.end;
+        self.begin_arrival(&flight);
         self.transmit(flight);
-        if let (Content::Data { mpdus, aggregated: true }, Address::Station(receiver)) =
-            (content, peer)
-        {
-            self.begin_arrival((station, receiver), edcaf, mpdus, (rate, psdu_bytes, end));
-        }
     }
 
     /// Sets the bits of a frame of an access point that concern its receiver's service period.
@@ -175,6 +172,7 @@ impl Cell {
                         psdu_bytes,
                         reserves_until,
                         carried,
+                        payload: None,
                         overlaps: Overlaps::NONE,
                         reduction: Reduction::NONE,
                     });
@@ -484,7 +482,14 @@ impl Cell {
 
 impl Single {
     /// The PPDU of `station` with the payload.
-    pub(super) fn flight(&self, station: StationId, now: Instant, sifs: Duration) -> Flight {
+    pub(super) fn flight(
+        &self,
+        station: StationId,
+        spacing: Duration,
+        now: Instant,
+        sifs: Duration,
+    ) -> Flight {
+        let &Self { edcaf, content, response, ends_service, more_data, .. } = self;
         let end = now + self.duration;
         Flight {
             transmitter: station,
@@ -495,6 +500,7 @@ impl Single {
             psdu_bytes: self.psdu_bytes,
             reserves_until: end + self.response.map_or(Duration::ZERO, |r| sifs + r.duration),
             carried: Carried::Payload,
+            payload: Some(Payload { edcaf, content, response, spacing, ends_service, more_data }),
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
         }

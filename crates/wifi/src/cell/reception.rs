@@ -1,39 +1,23 @@
 //! Reception of a PPDU at its end: losses, responses, delivery in order, NAV and EIFS (IEEE
 //! 802.11-2020, 10.3.2, 10.25.6).
 
-use super::arrival::Arrival;
-use super::content::{Action, Content, Exchange, Management, Single};
+use super::content::{Action, Content, Management, Payload};
+use super::mu_mimo::Beam;
 use super::multi_user::Downlink;
-use super::outbox::Outbox;
-use super::recipient::{Arrived, Fate, release};
+use super::receiver::{Mpdus, Receiver, Taken};
+use super::recipient::release;
 use super::station::Station;
 use super::uplink::Uplink;
 use super::{Cell, Output, Sequel};
-use crate::air::Subframes;
-use crate::air::{Carried, Flight, alone, happens};
+use crate::air::{Carried, Flight, Subframes, alone};
 use crate::mac::absence::Waits;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::Mpdu;
-use crate::mac::originator::Agreement;
 use crate::mac::sizes;
 use crate::station::{Address, StationId};
 use alloc::collections::VecDeque;
 use core::ops::Range;
 use lasthop_packet::DropReason;
-use lasthop_units::{Db, Instant};
-
-/// Some MPDUs of a PPDU with data, at their receiver.
-pub(super) struct Taken<'a> {
-    /// The sender's EDCAF.
-    pub edcaf: usize,
-    /// Indices of these MPDUs among the pending ones.
-    pub mpdus: Range<usize>,
-    /// Decoded MPDUs: bit n is pending MPDU n.
-    pub decoded: &'a Bitmap,
-    /// Position of the first of them, if each is processed at the end of its subframe; `None` if
-    /// all are processed now.
-    pub subframes: Option<Subframes>,
-}
 
 impl Cell {
     pub(super) fn end_ppdus(&mut self) {
@@ -60,14 +44,8 @@ impl Cell {
     }
 
     pub(super) fn expire_gaps(&mut self) {
-        let now = self.now;
-        while let Some((station, key)) = self.timers.take_gap(now) {
-            let Self { stations, outbox, .. } = self;
-            let recipient = stations[station.index()].recipients[key].as_mut();
-            if let Some(block_ack) = recipient.and_then(|recipient| recipient.block_ack.as_mut()) {
-                block_ack.handle_timeout(now, |msdus| release(&msdus, station, now, outbox));
-            }
-            self.watch_gap(station, key);
+        while let Some((station, key)) = self.timers.take_gap(self.now) {
+            self.receiver(station).expire_gap(key);
         }
     }
 
@@ -92,7 +70,7 @@ impl Cell {
                 self.receive_triggered(flight, receiver);
             }
             (carried, Address::Station(receiver)) => {
-                let decoded = self.decodes_control(flight, receiver);
+                let decoded = self.receiver(receiver).decodes_control(flight);
                 if self.outbox.records {
                     self.record_control(flight, decoded);
                 }
@@ -153,437 +131,328 @@ impl Cell {
         air.carries_any(|other| channels.senses(contention, station, other))
     }
 
-    /// Whether `receiver` was away when the PPDU began.
-    pub(super) fn is_missed(&self, flight: &Flight, receiver: StationId) -> bool {
-        flight.start < self.stations[receiver.index()].deaf_until
+    /// Reception at a station.
+    #[inline]
+    pub(super) fn receiver(&mut self, station: StationId) -> Receiver<'_> {
+        let Self { now, air, outbox, timers, stations, .. } = self;
+        let state = &mut stations[station.index()];
+        Receiver { now: *now, air, outbox, timers, state }
     }
 
-    pub(super) fn decodes_control(&mut self, flight: &Flight, receiver: StationId) -> bool {
-        if self.is_missed(flight, receiver) || !self.air.locks(flight, receiver) {
-            return false;
+    /// Reception at a station, and the MPDUs that `sender` keeps for `peer` in an EDCAF; none for
+    /// beacons and management frames.
+    #[inline]
+    pub(super) fn transfer(
+        &mut self,
+        sender: StationId,
+        station: StationId,
+        edcaf: usize,
+        peer: Address,
+    ) -> (Receiver<'_>, Option<Mpdus<'_>>) {
+        let Self { now, air, outbox, timers, stations, .. } = self;
+        let both = stations.get_disjoint_mut([sender.index(), station.index()]);
+        let [theirs, state] = both.expect("nobody receives his own PPDU");
+        let access = theirs.edcafs[edcaf].as_mut();
+        let mpdus = access.and_then(|access| {
+            let index = access.originator(peer)?;
+            Some(Mpdus::new(&mut access.originators[index]))
+        });
+        (Receiver { now: *now, air, outbox, timers, state }, mpdus)
+    }
+
+    /// The MPDUs that `sender` keeps for `peer` in an EDCAF.
+    pub(super) fn pending(
+        &self,
+        sender: StationId,
+        edcaf: usize,
+        peer: Address,
+    ) -> Option<&VecDeque<Mpdu>> {
+        let access = self.stations[sender.index()].edcafs[edcaf].as_ref()?;
+        Some(&access.originators[access.originator(peer)?].pending)
+    }
+
+    /// Lets the receiver of a PPDU process the data in it, unless it has while they were on the
+    /// air.
+    pub(super) fn take_data(
+        &mut self,
+        flight: &Flight,
+        receiver: StationId,
+        edcaf: usize,
+        mpdus: usize,
+        decoded: &Bitmap,
+    ) {
+        let (sender, peer) = (flight.transmitter, Address::Station(receiver));
+        let waits = self.waits_of(sender, peer, edcaf, 0..mpdus);
+        let (mut receiver, lent) = self.transfer(sender, receiver, edcaf, peer);
+        let mut lent = lent.expect("it sent some");
+        let taken = Taken { edcaf, mpdus: 0..mpdus, decoded, subframes: None };
+        receiver.take_in(flight, &mut lent, &waits, taken);
+    }
+
+    /// The MPDUs of an A-MPDU that its receiver decodes, and whether it has already processed them
+    /// while they were on the air; `None` if it does not even decode the PPDU's header.
+    pub(super) fn decode_data(
+        &mut self,
+        flight: &Flight,
+        receiver: StationId,
+        edcaf: usize,
+        subframes: Subframes,
+        beam: Option<Beam>,
+    ) -> (Option<Bitmap>, bool) {
+        let (sender, peer) = (flight.transmitter, Address::Station(receiver));
+        if let Some(decoded) = self.end_arrival(flight, receiver) {
+            return (decoded, true);
         }
-        let snr = self.air.snr(flight, receiver);
-        let header = self.air.header_success(flight, receiver, snr);
-        let span = (flight.start, flight.end);
-        let body = self.air.mpdu_success(flight, receiver, snr, flight.psdu_bytes, span);
-        let stream = self.air.reception(flight.transmitter, receiver);
-        happens(stream, header) && happens(stream, body)
+        let (mut receiver, lent) = self.transfer(sender, receiver, edcaf, peer);
+        let lent = lent.expect("it sent some");
+        let decoded = receiver.header(flight).map(|snr| {
+            let snr = beam.map_or(snr, |beam| beam.sinr(snr));
+            receiver.decode_all(flight, snr, subframes, lent.pending)
+        });
+        (decoded, false)
     }
 
-    /// The MPDUs of a payload that `receiver` decodes: bit n is MPDU n. `None` if it does not even
+    /// The MPDUs of a payload that `listener` decodes: bit n is MPDU n. `None` if it does not even
     /// decode the PPDU's header.
-    pub(super) fn decode(
+    fn decode(
         &mut self,
         flight: &Flight,
-        receiver: StationId,
-        exchange: &Single,
-        mpdus: &VecDeque<Mpdu>,
+        payload: &Payload,
+        listener: StationId,
     ) -> Option<Bitmap> {
-        let snr = self.receive_header(flight, receiver)?;
-        let span = (flight.start, flight.end);
-        let Content::Data { mpdus: count, aggregated: true } = exchange.content else {
-            let bytes = flight.psdu_bytes;
-            let is_decoded = self.receive_mpdu(flight, receiver, snr, bytes, span);
-            return Some(if is_decoded { Bitmap::FIRST } else { Bitmap::EMPTY });
-        };
-        let air = (flight.rate, flight.psdu_bytes);
-        let mut subframes = self.subframes(flight.transmitter, count, span, air);
-        let mut decoded = Bitmap::EMPTY;
-        for (bit, mpdu) in mpdus.iter().take(count).enumerate() {
-            let bytes = u32::from(mpdu.bytes);
-            let span = subframes.next(bytes);
-            if self.receive_mpdu(flight, receiver, snr, bytes, span) {
-                decoded.insert(bit);
-            }
+        if let Some(subframes) = self.subframes(flight, payload) {
+            let (sender, peer) = (flight.transmitter, flight.receiver);
+            let (mut receiver, lent) = self.transfer(sender, listener, payload.edcaf, peer);
+            let lent = lent.expect("it sent some");
+            let snr = receiver.header(flight)?;
+            return Some(receiver.decode_all(flight, snr, subframes, lent.pending));
         }
-        Some(decoded)
-    }
-
-    /// Draws whether `receiver` decodes the preamble and header of a PPDU; returns its SNR if so.
-    pub(super) fn receive_header(&mut self, flight: &Flight, receiver: StationId) -> Option<Db> {
-        match self.is_missed(flight, receiver) {
-            true => None,
-            false => self.air.receives_header(flight, receiver),
-        }
-    }
-
-    /// Draws whether `receiver` decodes an MPDU that was on the air during `span`.
-    pub(super) fn receive_mpdu(
-        &mut self,
-        flight: &Flight,
-        receiver: StationId,
-        snr: Db,
-        bytes: u32,
-        span: (Instant, Instant),
-    ) -> bool {
-        self.air.receives_mpdu(flight, receiver, snr, bytes, span)
+        let is_decoded = self.receiver(listener).decode_one(flight)?;
+        Some(if is_decoded { Bitmap::FIRST } else { Bitmap::EMPTY })
     }
 
     fn receive_payload(&mut self, flight: &Flight, receiver: StationId) {
         let sender = flight.transmitter;
-        let mut taken = self.stations[sender.index()].exchange.take();
-        let exchange = taken.as_mut().and_then(Exchange::frame);
-        let exchange = exchange.expect("a payload belongs to an exchange");
-        let mut pending = self.take_pending(sender, exchange.edcaf, exchange.peer);
-        let arrived = self.end_arrival(flight, &mut pending);
-        let decoded = arrived.unwrap_or_else(|| self.decode(flight, receiver, exchange, &pending));
+        let payload = flight.payload.as_ref().expect("a payload has one");
+        let edcaf = payload.edcaf;
+        let arrived = self.end_arrival(flight, receiver);
+        let decoded = arrived.unwrap_or_else(|| self.decode(flight, payload, receiver));
         let has_header = decoded.is_some();
         let mut decoded = decoded.unwrap_or(Bitmap::EMPTY);
         if let Content::Management(Management { action: Action::Null { power_management }, .. }) =
-            exchange.content
+            payload.content
             && self.ignores_null(sender, receiver, power_management)
         {
             decoded = Bitmap::EMPTY;
         }
-        exchange.collided = self.air.is_disturbed(flight, receiver);
+        let collided = self.air.is_disturbed(flight, receiver);
+        self.stations[sender.index()].note_collision(collided);
         if self.outbox.records {
-            self.record_payload(flight, exchange, &decoded, &pending);
+            self.record_payload(flight, payload, &decoded, collided);
         }
         if !self.promiscuous.is_empty() {
-            self.overhear_packets(flight, receiver, exchange, &pending);
+            self.overhear_packets(flight, receiver, payload);
         }
-        let answered = !decoded.is_empty();
-        if answered {
-            match exchange.content {
-                Content::Data { mpdus, .. } => {
-                    if arrived.is_none() {
-                        let taken = Taken::together(exchange, mpdus, &decoded);
-                        self.take_in(flight, receiver, &mut pending, taken);
-                    }
-                    if self.settings.has_uplink {
-                        let buffered = self.stations[sender.index()].buffered;
-                        let of = (mpdus, &decoded, &pending);
-                        self.hear_backlog((sender, receiver), exchange.edcaf, buffered, of);
-                    }
-                    if exchange.response.is_some_and(|response| response.block_ack) {
-                        let pair = (sender, receiver);
-                        let edcaf = exchange.edcaf;
-                        decoded = self.acknowledges(pair, edcaf, decoded, mpdus, &pending);
-                    }
-                }
-                Content::BlockAckRequest { start } => {
-                    self.take_request(receiver, sender, exchange.edcaf, start);
-                    let all = pending.len().min(Bitmap::BITS);
-                    let pair = (sender, receiver);
-                    decoded = self.acknowledges(pair, exchange.edcaf, decoded, all, &pending);
-                }
-                Content::Management(frame) => match frame.action {
-                    Action::AddbaRequest { start, .. } => {
-                        self.answer_addba(receiver, sender, exchange.edcaf, start);
-                    }
-                    Action::AddbaResponse { .. } => {
-                        self.agreement_answered(receiver, sender, exchange.edcaf);
-                    }
-                    Action::Null { power_management: true } => self.fall_asleep(sender),
-                    Action::PsPoll => self.release(sender),
-                    Action::Trigger => self.triggered(sender, exchange.edcaf),
-                    // Every frame has the bit of power management, and all
-                    // others have it unset.
-                    Action::Null { power_management: false } => {}
-                    Action::OperatingMode(mode) => self.take_mode(receiver, sender, mode),
-                    Action::ProbeRequest | Action::ProbeResponse | Action::EndOfServicePeriod => {}
-                },
-                Content::Beacon => {}
-            }
-            if self.has_services && self.has_service_periods(sender) {
-                if matches!(exchange.content, Content::Data { .. }) {
-                    self.triggered(sender, exchange.edcaf);
-                }
-            } else if !self.dozing.is_empty()
-                && !keeps_dozing(&exchange.content, self.sends_in_power_save(sender))
+        if decoded.is_empty() {
+            if let Content::Data { mpdus, .. } = payload.content
+                && (has_header && arrived.is_none())
+                && self.stations[receiver.index()].config.pseudo_retry_out.is_some()
             {
-                self.wake_up(sender);
+                // The hardware reports the MPDUs of a wholly erroneous PPDU as well.
+                self.take_data(flight, receiver, edcaf, mpdus, &decoded);
             }
-            let response = exchange.response.expect("frames to one station are answered");
-            let carried = match response.block_ack {
-                true => {
-                    self.stations[receiver.index()].acknowledging = decoded;
-                    Carried::BlockAck
-                }
-                false => Carried::Ack,
-            };
-            let sequel = Sequel::Response {
-                to: sender,
-                carried,
-                rate: response.rate,
-                psdu_bytes: response.psdu_bytes,
-                duration: response.duration,
-                reserves_until: flight.reserves_until,
-            };
-            self.follow(receiver, sequel);
-            if self.stations[receiver.index()].away.is_some() {
-                let more = match exchange.content {
-                    Content::Data { mpdus, .. } => Some(pending.len() > mpdus),
-                    Content::Management(frame) => Some(false).filter(|_| {
-                        !frame.action.is_about_absence()
-                            || frame.action == Action::EndOfServicePeriod
-                    }),
-                    Content::BlockAckRequest { .. } | Content::Beacon => None,
-                };
-                if let Some(more) = more {
-                    let edcaf = exchange.edcaf;
-                    let more = match exchange.more_data {
-                        Some(more) => more,
-                        None => self.more_data((sender, edcaf), exchange.peer, more),
-                    };
-                    self.frame_came(receiver, edcaf, (exchange.ends_service, more));
-                } else if matches!(exchange.content, Content::BlockAckRequest { .. })
-                    && self.has_service_periods(receiver)
-                {
-                    self.request_came_in_power_save(receiver, exchange.edcaf);
-                }
-            }
-        } else if let Content::Data { mpdus, .. } = exchange.content
-            && (has_header && arrived.is_none())
-            && self.stations[receiver.index()].config.pseudo_retry_out.is_some()
-        {
-            // The hardware reports the MPDUs of a wholly erroneous PPDU as well.
-            self.take_in(
-                flight,
-                receiver,
-                &mut pending,
-                Taken::together(exchange, mpdus, &decoded),
-            );
+            return self.start_response_timeout(sender);
         }
-        self.return_pending(sender, exchange.edcaf, exchange.peer, pending);
-        self.stations[sender.index()].exchange = taken;
-        if !answered {
-            self.start_response_timeout(sender);
+        match payload.content {
+            Content::Data { mpdus, .. } => {
+                if arrived.is_none() {
+                    self.take_data(flight, receiver, edcaf, mpdus, &decoded);
+                }
+                if self.settings.has_uplink {
+                    let buffered = self.stations[sender.index()].buffered;
+                    self.hear_backlog(flight, receiver, edcaf, buffered, (mpdus, &decoded));
+                }
+                if payload.response.is_some_and(|response| response.block_ack) {
+                    decoded = self.acknowledges(flight, receiver, edcaf, decoded, mpdus);
+                }
+            }
+            Content::BlockAckRequest { start } => {
+                self.receiver(receiver).take_request(sender, edcaf, start);
+                decoded = self.acknowledges(flight, receiver, edcaf, decoded, Bitmap::BITS);
+            }
+            Content::Management(frame) => {
+                self.take_management(sender, receiver, edcaf, frame.action);
+            }
+            Content::Beacon => {}
+        }
+        self.notice_power(sender, payload);
+        self.respond(flight, receiver, payload, decoded);
+        if self.stations[receiver.index()].away.is_some() {
+            self.frame_reached(flight, receiver, payload);
+        }
+    }
+
+    /// Processes a decoded management frame at its receiver.
+    fn take_management(
+        &mut self,
+        sender: StationId,
+        receiver: StationId,
+        edcaf: usize,
+        action: Action,
+    ) {
+        match action {
+            Action::AddbaRequest { start, .. } => {
+                self.answer_addba(receiver, sender, edcaf, start);
+            }
+            Action::AddbaResponse { .. } => self.agreement_answered(receiver, sender, edcaf),
+            Action::Null { power_management: true } => self.fall_asleep(sender),
+            Action::PsPoll => self.release(sender),
+            Action::Trigger => self.triggered(sender, edcaf),
+            // Every frame has the bit of power management, and all others have it unset.
+            Action::Null { power_management: false } => {}
+            Action::OperatingMode(mode) => self.take_mode(receiver, sender, mode),
+            Action::ProbeRequest | Action::ProbeResponse | Action::EndOfServicePeriod => {}
+        }
+    }
+
+    /// Draws conclusions from a decoded frame about its sender's power save.
+    fn notice_power(&mut self, sender: StationId, payload: &Payload) {
+        if self.has_services && self.has_service_periods(sender) {
+            if matches!(payload.content, Content::Data { .. }) {
+                self.triggered(sender, payload.edcaf);
+            }
+        } else if !self.dozing.is_empty()
+            && !keeps_dozing(&payload.content, self.sends_in_power_save(sender))
+        {
+            self.wake_up(sender);
+        }
+    }
+
+    /// Lets the receiver of a payload respond to it; bit n of `acked` is MPDU n.
+    fn respond(&mut self, flight: &Flight, receiver: StationId, payload: &Payload, acked: Bitmap) {
+        let response = payload.response.expect("frames to one station are answered");
+        let carried = if response.block_ack {
+            self.stations[receiver.index()].acknowledging = acked;
+            Carried::BlockAck
+        } else {
+            Carried::Ack
+        };
+        let sequel = Sequel::Response {
+            to: flight.transmitter,
+            carried,
+            rate: response.rate,
+            psdu_bytes: response.psdu_bytes,
+            duration: response.duration,
+            reserves_until: flight.reserves_until,
+        };
+        self.follow(receiver, sequel);
+    }
+
+    /// Handles a frame that reached a station which comes and goes.
+    fn frame_reached(&mut self, flight: &Flight, receiver: StationId, payload: &Payload) {
+        let (sender, edcaf) = (flight.transmitter, payload.edcaf);
+        let all = self.pending(sender, edcaf, flight.receiver).map_or(0, VecDeque::len);
+        let leaving = match payload.content {
+            Content::Data { mpdus, .. } => Some(mpdus),
+            Content::Management(frame) => Some(all).filter(|_| {
+                !frame.action.is_about_absence() || frame.action == Action::EndOfServicePeriod
+            }),
+            Content::BlockAckRequest { .. } | Content::Beacon => None,
+        };
+        if let Some(leaving) = leaving {
+            let more = match payload.more_data {
+                Some(more) => more,
+                None => self.more_data(sender, edcaf, flight.receiver, leaving),
+            };
+            self.frame_came(receiver, edcaf, (payload.ends_service, more));
+        } else if matches!(payload.content, Content::BlockAckRequest { .. })
+            && self.has_service_periods(receiver)
+        {
+            self.request_came_in_power_save(receiver, edcaf);
         }
     }
 
     /// Delivers the packets of a PPDU that promiscuous stations of the same set decode, as at the
     /// receiver.
-    fn overhear_packets(
-        &mut self,
-        flight: &Flight,
-        receiver: StationId,
-        exchange: &Single,
-        pending: &VecDeque<Mpdu>,
-    ) {
-        let Content::Data { mpdus, .. } = exchange.content else { return };
+    fn overhear_packets(&mut self, flight: &Flight, receiver: StationId, payload: &Payload) {
+        let Content::Data { mpdus, .. } = payload.content else { return };
+        let sender = flight.transmitter;
         for index in 0..self.promiscuous.len() {
             let listener = self.promiscuous[index];
-            if listener == flight.transmitter
+            if listener == sender
                 || listener == receiver
-                || self.bss_of(listener) != self.bss_of(flight.transmitter)
-                || !self.contention.senses(listener, flight.transmitter)
+                || self.bss_of(listener) != self.bss_of(sender)
+                || !self.contention.senses(listener, sender)
             {
                 continue;
             }
-            let decoded = self.decode(flight, listener, exchange, pending).unwrap_or(Bitmap::EMPTY);
-            for (bit, mpdu) in pending.iter().take(mpdus).enumerate() {
+            let decoded = self.decode(flight, payload, listener).unwrap_or(Bitmap::EMPTY);
+            let (ear, lent) = self.transfer(sender, listener, payload.edcaf, flight.receiver);
+            let lent = lent.expect("it sent some");
+            for (bit, mpdu) in lent.pending.iter().take(mpdus).enumerate() {
                 if !decoded.contains(bit) {
                     continue;
                 }
                 for &packet in mpdu.msdus.packets() {
-                    let (at, station) = (self.now, listener);
-                    self.outbox.put_out(Output::Overheard { at, station, packet });
+                    let (at, station) = (ear.now, listener);
+                    ear.outbox.put_out(Output::Overheard { at, station, packet });
                 }
             }
         }
     }
 
-    /// Does what [`Cell::take_in`] does, in less time, for the usual case: one MPDU of a PPDU that
-    /// began at `start`, decoded at `now`, with the next sequence number, while nothing is buffered
-    /// and no events are recorded. Otherwise returns `false` and has no effect.
-    pub(super) fn take_next(
-        &mut self,
-        &Arrival { sender, receiver, edcaf, originator, .. }: &Arrival,
-        start: Instant,
-        now: Instant,
-        mpdu: &mut Mpdu,
-    ) -> bool {
-        let agreement = self.access(sender, edcaf).originators[originator].agreement;
-        if self.outbox.records
-            || self.has_absences(sender, Address::Station(receiver))
-            || !matches!(agreement, Agreement::Established { .. })
-        {
-            return false;
-        }
-        let Self { stations, outbox, .. } = self;
-        let station = &mut stations[receiver.index()];
-        if !station.recipient(sender, edcaf).pass(mpdu.sequence) {
-            return false;
-        }
-        let waits = Waits::default();
-        for packet in mpdu.msdus.packets() {
-            outbox.deliver(now, receiver, packet, |packet| mpdu.stamp(packet, start, now, &waits));
-        }
-        mpdu.taken = true;
-        station.last_data = now;
-        // With nothing buffered there is no gap to watch.
-        true
-    }
-
-    /// Passes the decoded MPDUs of a PPDU to their recipient, and reports erroneous ones to pseudo
-    /// retry-out: each at the end of its subframe, or all now.
-    pub(super) fn take_in(
-        &mut self,
-        flight: &Flight,
-        receiver: StationId,
-        pending: &mut VecDeque<Mpdu>,
-        Taken { edcaf, mpdus, decoded, mut subframes }: Taken<'_>,
-    ) {
-        let mut now = self.now;
-        let peer = Address::Station(receiver);
-        let agreed = self.has_agreement(flight.transmitter, edcaf, peer);
-        let waits = self.waits_of(flight, edcaf, peer, || pending.range(mpdus.clone()));
-        let Self { stations, outbox, .. } = self;
-        let key = flight.transmitter.index() * 4 + edcaf;
-        let recipient = stations[receiver.index()].recipient(flight.transmitter, edcaf);
-        let range = mpdus.clone();
-        let (mut given_up, mut ignored) = (0, 0);
-        let mut arrival = Arrived {
-            now,
-            start: flight.start,
-            rate: flight.rate,
-            receiver,
-            transmitter: flight.transmitter,
-            edcaf,
-            agreed,
-            waits: &waits,
-        };
-        let mut mpdus = mpdus;
-        if mpdus.len() > 1 && agreed {
-            let run = recipient.pass_run(pending, mpdus.clone(), decoded);
-            let passed = pending.range_mut(mpdus.start..mpdus.start + run);
-            now = take_in_order(passed, &mut subframes, &arrival, outbox);
-            mpdus.start += run;
-        }
-        // Most often it is one: an iterator over a part of the deque would cost more.
-        for bit in mpdus {
-            let mpdu = &mut pending[bit];
-            if let Some(subframes) = &mut subframes {
-                now = subframes.next_end(u32::from(mpdu.bytes));
-                arrival.now = now;
-            }
-            let is_decoded = decoded.contains(bit);
-            if agreed && is_decoded && recipient.pass(mpdu.sequence) {
-                for packet in mpdu.msdus.packets() {
-                    outbox.deliver(now, receiver, packet, |packet| {
-                        mpdu.stamp(packet, flight.start, now, &waits);
-                    });
-                }
-                mpdu.taken = true;
-                continue;
-            }
-            let fate = recipient.take(mpdu, is_decoded, &arrival, outbox);
-            given_up += u64::from(fate == Fate::GivenUp);
-            ignored += u64::from(fate == Fate::Ignored);
-        }
-        let state = &mut stations[receiver.index()];
-        state.last_data = now;
-        if let Some(away) = state.away.as_deref_mut() {
-            away.count(0, range.filter(|bit| decoded.contains(*bit)).count() as u32);
-        }
-        let stats = &mut stations[receiver.index()].stats;
-        stats.pseudo_retry_outs += given_up;
-        stats.pseudo_retry_outs_ignored += ignored;
-        self.watch_gap(receiver, key);
-    }
-
-    /// The absences that `mpdus` from an EDCAF to `peer` may have waited for.
-    fn waits_of<'a, I: Iterator<Item = &'a Mpdu>>(
+    /// The absences that these pending MPDUs of `sender` to `peer` may have waited for.
+    #[inline]
+    pub(super) fn waits_of(
         &self,
-        flight: &Flight,
-        edcaf: usize,
+        sender: StationId,
         peer: Address,
-        mpdus: impl FnOnce() -> I,
+        edcaf: usize,
+        mpdus: Range<usize>,
     ) -> Waits {
-        if !self.has_absences(flight.transmitter, peer) {
+        if !self.has_absences(sender, peer) {
             return Waits::default();
         }
-        let packets = mpdus().flat_map(|mpdu| mpdu.msdus.packets());
+        let pending = self.pending(sender, edcaf, peer).expect("it sent some");
+        let packets = pending.range(mpdus).flat_map(|mpdu| mpdu.msdus.packets());
         let since = super::earliest(packets.map(|packet| packet.arrived));
-        self.waits(flight.transmitter, peer, edcaf, since)
-    }
-
-    pub(super) fn take_request(
-        &mut self,
-        receiver: StationId,
-        sender: StationId,
-        edcaf: usize,
-        start: lasthop_units::SeqNo12,
-    ) {
-        let now = self.now;
-        let Self { stations, outbox, .. } = self;
-        let recipient = stations[receiver.index()].recipient(sender, edcaf);
-        if let Some(retry_out) = &mut recipient.retry_out {
-            retry_out.request(start);
-        }
-        if let Some(block_ack) = &mut recipient.block_ack {
-            block_ack.request(start, |msdus| release(&msdus, receiver, now, outbox));
-        }
-        self.watch_gap(receiver, sender.index() * 4 + edcaf);
+        self.waits(sender, peer, edcaf, since)
     }
 
     /// Returns which of the first `mpdus` pending MPDUs the response acknowledges.
     pub(super) fn acknowledges(
         &mut self,
-        (sender, receiver): (StationId, StationId),
+        flight: &Flight,
+        receiver: StationId,
         edcaf: usize,
         decoded: Bitmap,
         mpdus: usize,
-        pending: &VecDeque<Mpdu>,
     ) -> Bitmap {
-        let recipient = self.stations[receiver.index()].recipient(sender, edcaf);
-        let Some(block_ack) = &recipient.block_ack else { return decoded };
-        let board = block_ack.scoreboard();
-        if mpdus > 1
-            && let Some(first) = pending.front()
-        {
-            // They are in order, so they follow each other if the last is as far as that.
-            let last = mpdus.min(pending.len()) - 1;
-            if usize::from(pending[last].sequence.distance_from(first.sequence)) == last {
-                return board.received_from(first.sequence, last as u16 + 1);
+        let sender = flight.transmitter;
+        let peer = Address::Station(receiver);
+        let (mut receiver, lent) = self.transfer(sender, receiver, edcaf, peer);
+        match lent {
+            Some(Mpdus { pending, .. }) => {
+                let mpdus = mpdus.min(pending.len());
+                receiver.acknowledges(sender, edcaf, decoded, mpdus, pending)
             }
+            None => decoded,
         }
-        let mut acked = Bitmap::EMPTY;
-        for (bit, mpdu) in pending.iter().take(mpdus).enumerate() {
-            if board.contains(mpdu.sequence) {
-                acked.insert(bit);
-            }
-        }
-        acked
     }
 
     fn receive_group(&mut self, flight: &Flight) {
         let sender = flight.transmitter;
-        let Some(Exchange::Single(exchange)) = self.stations[sender.index()].exchange.clone()
-        else {
-            unreachable!("a payload belongs to an exchange");
-        };
-        let (edcaf, peer) = (exchange.edcaf, exchange.peer);
+        let payload = flight.payload.as_ref().expect("a payload has one");
         let bss = self.bss_of(sender);
-        let pending = self.take_pending(sender, edcaf, peer);
-        if let (Content::Data { .. }, Some(mpdu)) = (exchange.content, pending.front()) {
-            let waits = self.waits_of(flight, edcaf, peer, || [mpdu].into_iter());
-            for index in 0..self.stations.len() {
-                let listener = StationId(index as u16);
-                if listener == sender
-                    || self.bss_of(listener) != bss
-                    || !self.contention.senses(listener, sender)
-                {
-                    continue;
-                }
-                let decoded = self.decode(flight, listener, &exchange, &pending);
-                if decoded.is_some_and(|decoded| !decoded.is_empty()) {
-                    let msdus = mpdu.received(flight.start, self.now, &waits);
-                    release(&msdus, listener, self.now, &mut self.outbox);
-                } else {
-                    for &packet in mpdu.msdus.packets() {
-                        self.outbox.drop_packet(self.now, listener, packet, DropReason::GroupLoss);
-                    }
-                }
-            }
+        if let Content::Data { .. } = payload.content {
+            self.deliver_to_group(flight, payload);
         }
         if self.outbox.records {
-            self.record_payload(flight, &exchange, &Bitmap::FIRST, &pending);
+            self.record_payload(flight, payload, &Bitmap::FIRST, false);
         }
-        match exchange.content {
+        match payload.content {
             Content::Beacon => {
-                self.hear_beacon(flight, &exchange);
+                self.hear_beacon(flight);
                 if self.has_untold {
                     self.notify_again(sender);
                 }
@@ -591,95 +460,45 @@ impl Cell {
             Content::Data { .. } if self.has_dozing(bss) => self.hear_group_frame(bss),
             Content::Management(Management { action: Action::ProbeRequest, .. }) => {
                 let access_point = self.access_point(bss);
-                if self.decode(flight, access_point, &exchange, &pending) == Some(Bitmap::FIRST) {
+                if self.decode(flight, payload, access_point) == Some(Bitmap::FIRST) {
                     self.answer_probe(sender);
                 }
             }
             _ => {}
         }
-        self.return_pending(sender, edcaf, peer, pending);
         self.exchange_succeeded(sender, &Bitmap::EMPTY);
     }
 
-    pub(super) fn has_agreement(&self, sender: StationId, edcaf: usize, peer: Address) -> bool {
-        let access = self.stations[sender.index()].edcafs[edcaf].as_ref();
-        access
-            .and_then(|a| Some(&a.originators[a.originator(peer)?]))
-            .is_some_and(|o| matches!(o.agreement, Agreement::Established { .. }))
-    }
-
-    /// Borrows the MPDUs of an originator; beacons and management frames have none.
-    #[inline]
-    pub(super) fn take_pending(
-        &mut self,
-        sender: StationId,
-        edcaf: usize,
-        peer: Address,
-    ) -> VecDeque<Mpdu> {
-        let access = self.stations[sender.index()].edcafs[edcaf].as_mut();
-        access
-            .and_then(|access| {
-                let index = access.originator(peer)?;
-                Some(core::mem::take(&mut access.originators[index].pending))
-            })
-            .unwrap_or_default()
-    }
-
-    #[inline]
-    pub(super) fn return_pending(
-        &mut self,
-        sender: StationId,
-        edcaf: usize,
-        peer: Address,
-        mpdus: VecDeque<Mpdu>,
-    ) {
-        let access = self.stations[sender.index()].edcafs[edcaf].as_mut();
-        if let Some(access) = access
-            && let Some(index) = access.originator(peer)
-        {
-            access.originators[index].pending = mpdus;
+    /// Delivers a group-addressed MPDU to the stations of the set that decode it.
+    fn deliver_to_group(&mut self, flight: &Flight, payload: &Payload) {
+        let (sender, edcaf, peer) = (flight.transmitter, payload.edcaf, flight.receiver);
+        if self.pending(sender, edcaf, peer).is_none_or(VecDeque::is_empty) {
+            return;
+        }
+        let bss = self.bss_of(sender);
+        let waits = self.waits_of(sender, peer, edcaf, 0..1);
+        for index in 0..self.stations.len() {
+            let listener = StationId(index as u16);
+            if listener == sender
+                || self.bss_of(listener) != bss
+                || !self.contention.senses(listener, sender)
+            {
+                continue;
+            }
+            let decoded = self.decode(flight, payload, listener);
+            let (receiver, lent) = self.transfer(sender, listener, edcaf, peer);
+            let mpdu = &lent.expect("it sent some").pending[0];
+            if decoded.is_some_and(|decoded| !decoded.is_empty()) {
+                let msdus = mpdu.received(flight.start, receiver.now, &waits);
+                release(&msdus, listener, receiver.now, receiver.outbox);
+            } else {
+                for &packet in mpdu.msdus.packets() {
+                    let reason = DropReason::GroupLoss;
+                    receiver.outbox.drop_packet(receiver.now, listener, packet, reason);
+                }
+            }
         }
     }
-
-    /// Updates the list of gaps after a change of one reorder buffer.
-    #[inline]
-    fn watch_gap(&mut self, station: StationId, key: usize) {
-        let recipient = self.stations[station.index()].recipients.get(key).and_then(Option::as_ref);
-        // Behind a gap that just closed, the next may have waited long enough already.
-        let deadline = recipient.and_then(|recipient| recipient.block_ack.as_ref()?.deadline());
-        let deadline = deadline.map(|at| at.max(self.now));
-        self.timers.watch_gap(station, key, deadline);
-    }
-}
-
-impl<'a> Taken<'a> {
-    /// The first `mpdus` of an exchange, all processed now.
-    fn together(exchange: &Single, mpdus: usize, decoded: &'a Bitmap) -> Self {
-        Self { edcaf: exchange.edcaf, mpdus: 0..mpdus, decoded, subframes: None }
-    }
-}
-
-/// Delivers MPDUs that are in order, each at the end of its subframe, or all now. Returns the
-/// instant of the last delivery.
-#[inline(never)]
-fn take_in_order<'a>(
-    mpdus: impl Iterator<Item = &'a mut Mpdu>,
-    subframes: &mut Option<Subframes>,
-    &Arrived { mut now, start, receiver, waits, .. }: &Arrived<'_>,
-    outbox: &mut Outbox,
-) -> Instant {
-    let mut clock = *subframes;
-    for mpdu in mpdus {
-        if let Some(subframes) = &mut clock {
-            now = subframes.next_end(u32::from(mpdu.bytes));
-        }
-        for packet in mpdu.msdus.packets() {
-            outbox.deliver(now, receiver, packet, |packet| mpdu.stamp(packet, start, now, waits));
-        }
-        mpdu.taken = true;
-    }
-    *subframes = clock;
-    now
 }
 
 /// The exchange with several stations that a PPDU belongs to, in the downlink and in the uplink;

@@ -1,6 +1,6 @@
 //! Events of PPDUs, for runs with recorded events.
 
-use super::content::{Action, Content, Exchange, Single};
+use super::content::{Action, Content, Exchange, Payload};
 use super::uplink::queue_size_code;
 use super::{Cell, category_of};
 use crate::air::{Carried, Flight};
@@ -9,7 +9,6 @@ use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::{Mpdu, Msdus};
 use crate::mac::sizes;
 use crate::station::{Address, StationId};
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_units::{Dbm, Duration, Instant, SeqNo12};
 
@@ -18,9 +17,9 @@ impl Cell {
     pub(super) fn record_payload(
         &mut self,
         flight: &Flight,
-        exchange: &Single,
+        payload: &Payload,
         decoded: &Bitmap,
-        pending: &VecDeque<Mpdu>,
+        collided: bool,
     ) {
         let duration_us = microseconds(flight.end, flight.reserves_until);
         let plain = |kind, sequence, retry| Frame {
@@ -39,12 +38,9 @@ impl Cell {
             queue_size: None,
             acknowledged: Vec::new(),
         };
-        let tid = category_of(exchange.edcaf).tid();
-        let mut frames = match exchange.content {
-            Content::Data { mpdus, .. } => {
-                let of = (exchange.edcaf, exchange.peer);
-                self.data_frames(flight, of, mpdus, decoded, pending)
-            }
+        let tid = category_of(payload.edcaf).tid();
+        let mut frames = match payload.content {
+            Content::Data { mpdus, .. } => self.data_frames(flight, payload.edcaf, mpdus, decoded),
             Content::BlockAckRequest { start } => {
                 alloc::vec![plain(FrameKind::BlockAckRequest { tid, start }, start, false)]
             }
@@ -60,7 +56,7 @@ impl Cell {
                     }
                     Action::Trigger | Action::EndOfServicePeriod => FrameKind::QosNull {
                         power_management: frame.action == Action::Trigger,
-                        access_category: category_of(exchange.edcaf),
+                        access_category: category_of(payload.edcaf),
                     },
                     Action::OperatingMode(mode) => {
                         let by_control = self.stations[flight.transmitter.index()]
@@ -85,17 +81,17 @@ impl Cell {
             }
         };
         if self.has_services {
-            let is_managed = matches!(exchange.content, Content::Management(_));
+            let is_managed = matches!(payload.content, Content::Management(_));
             let is_null = frames.iter().any(|f| matches!(f.kind, FrameKind::Null { .. }));
             let is_saving = self.is_in_power_save(flight.transmitter) && !is_null;
             for frame in &mut frames {
-                frame.end_of_service_period = exchange.ends_service;
-                frame.more_data = exchange.more_data.unwrap_or(frame.more_data);
+                frame.end_of_service_period = payload.ends_service;
+                frame.more_data = payload.more_data.unwrap_or(frame.more_data);
                 frame.power_management |= is_managed && is_saving;
             }
         }
-        let aggregated = matches!(exchange.content, Content::Data { aggregated: true, .. });
-        self.record_ppdu(flight, aggregated, exchange.collided, frames);
+        let aggregated = matches!(payload.content, Content::Data { aggregated: true, .. });
+        self.record_ppdu(flight, aggregated, collided, frames);
     }
 
     /// Returns the first `mpdus` pending MPDUs, which `flight` carries, as frames; bit n of
@@ -103,14 +99,14 @@ impl Cell {
     pub(super) fn data_frames(
         &self,
         flight: &Flight,
-        (edcaf, peer): (usize, Address),
+        edcaf: usize,
         mpdus: usize,
         decoded: &Bitmap,
-        pending: &VecDeque<Mpdu>,
     ) -> Vec<Frame> {
         let duration_us = microseconds(flight.end, flight.reserves_until);
-        let more = pending.len() > mpdus;
-        let more_data = self.more_data((flight.transmitter, edcaf), peer, more);
+        let peer = flight.receiver;
+        let pending = self.pending(flight.transmitter, edcaf, peer).expect("it sent some");
+        let more_data = self.more_data(flight.transmitter, edcaf, peer, mpdus);
         let power_management = self.is_in_power_save(flight.transmitter);
         let has_qos = |of: StationId| self.stations[of.index()].config.capabilities.qos;
         let qos = has_qos(flight.transmitter)

@@ -142,6 +142,20 @@ impl Station {
         self.edcafs[sent.edcaf] = Some(access);
     }
 
+    /// Whether a Block Ack agreement with `peer` is in force.
+    pub fn has_agreement(&self, edcaf: usize, peer: Address) -> bool {
+        let access = self.edcafs[edcaf].as_ref();
+        let originator = access.and_then(|a| Some(&a.originators[a.originator(peer)?]));
+        originator.is_some_and(|one| one.agreement.window().is_some())
+    }
+
+    /// Records whether the frame of its exchange overlapped with another PPDU at the receiver.
+    pub fn note_collision(&mut self, collided: bool) {
+        if let Some(frame) = self.exchange.as_mut().and_then(Exchange::frame) {
+            frame.collided = collided;
+        }
+    }
+
     pub fn recipient(&mut self, transmitter: StationId, category: usize) -> &mut RecipientState {
         let key = transmitter.index() * 4 + category;
         if key >= self.recipients.len() {

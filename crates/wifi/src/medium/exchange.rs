@@ -110,6 +110,7 @@ impl Medium {
                 psdu_bytes: sizes::RTS,
                 reserves_until: now + duration + rest,
                 carried: Carried::Rts,
+                payload: None,
                 overlaps: Overlaps::NONE,
                 reduction: Reduction::NONE,
             });
@@ -142,6 +143,7 @@ impl Medium {
             psdu_bytes,
             reserves_until,
             carried: Carried::Payload,
+            payload: None,
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
         });
@@ -185,6 +187,7 @@ impl Medium {
                     psdu_bytes: sizes::CTS,
                     reserves_until,
                     carried: Carried::Cts,
+                    payload: None,
                     overlaps: Overlaps::NONE,
                     reduction: Reduction::NONE,
                 }),
@@ -379,6 +382,7 @@ impl Medium {
             psdu_bytes: response.psdu_bytes,
             reserves_until: end,
             carried,
+            payload: None,
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
         });

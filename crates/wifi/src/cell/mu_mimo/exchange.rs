@@ -54,6 +54,7 @@ impl Cell {
             psdu_bytes,
             reserves_until,
             carried: Carried::Sounding(frame),
+            payload: None,
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
         });
@@ -67,12 +68,12 @@ impl Cell {
         for user in &mut users {
             is_heard &= match frame {
                 SoundingFrame::Announcement => {
-                    user.is_announced = self.decodes_control(flight, user.station);
+                    user.is_announced = self.receiver(user.station).decodes_control(flight);
                     user.is_announced
                 }
                 SoundingFrame::Ndp => {
                     // Also who was not told hears the channel's state.
-                    let snr = self.receive_header(flight, user.station);
+                    let snr = self.receiver(user.station).header(flight);
                     user.measured = snr.filter(|_| user.is_announced);
                     user.measured.is_some()
                 }
@@ -80,7 +81,7 @@ impl Cell {
                     continue;
                 }
                 SoundingFrame::Poll | SoundingFrame::Trigger => {
-                    user.is_asked = self.decodes_control(flight, user.station);
+                    user.is_asked = self.receiver(user.station).decodes_control(flight);
                     user.is_asked
                 }
             };
@@ -170,7 +171,7 @@ impl Cell {
         let place = sounding.users.iter().position(is_its).expect("only those report");
         let user = sounding.users[place];
         let own = flight.to(receiver, user.report.0, flight.psdu_bytes);
-        let is_decoded = self.decodes_control(&own, receiver);
+        let is_decoded = self.receiver(receiver).decodes_control(&own);
         if self.outbox.records {
             self.record_report(&own, (user.feedback, user.ru), is_decoded);
         }

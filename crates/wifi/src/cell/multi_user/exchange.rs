@@ -15,20 +15,16 @@
 //! tones.
 
 use super::super::content::Exchange;
-use super::super::reception::Taken;
 use super::super::{Cell, Sequel};
 use super::{Downlink, OfdmaAcknowledgement, Phase, User};
 use crate::air::{Carried, Flight, Overlaps, Reduction};
 use crate::cell::RxInterrupt;
 use crate::event::Event;
 use crate::mac::block_ack::Bitmap;
-use crate::mac::mpdu::Mpdu;
 use crate::mac::sizes;
 use crate::station::{Address, StationId};
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use lasthop_units::Duration;
 
 /// Reception of a station's PSDU.
 struct Heard {
@@ -55,6 +51,7 @@ impl Cell {
             psdu_bytes: several.users.iter().map(|user| user.psdu_bytes).sum(),
             reserves_until: now,
             carried: Carried::MultiUser { header: several.header },
+            payload: None,
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
         };
@@ -70,7 +67,8 @@ impl Cell {
             }
             Phase::First => unreachable!("user 0 answers"),
             Phase::Request(_, request) => {
-                let flight = request.flight(station, now, self.settings.timing.sifs);
+                let spacing = state.config.aggregation.mpdu_start_spacing;
+                let flight = request.flight(station, spacing, now, self.settings.timing.sifs);
                 state.link_stats(flight.receiver).block_ack_requests += 1;
                 return self.transmit(flight);
             }
@@ -118,16 +116,13 @@ impl Cell {
         let mut answering = Vec::new();
         for (place, user) in users.iter_mut().enumerate() {
             let own = flight.to(user.station, user.rate, user.psdu_bytes);
-            let peer = user.peer();
-            let mut pending = self.take_pending(sender, edcaf, peer);
             user.collided = self.air.is_disturbed(flight, user.station);
-            let heard = self.receive_own(&own, (edcaf, user), acknowledgement, &mut pending);
+            let heard = self.receive_own(&own, edcaf, user, acknowledgement);
             if self.outbox.records {
                 let trigger = triggered.filter(|triggered| triggered.trigger.is_none());
-                let decoded = (&heard.decoded, &pending);
+                let decoded = &heard.decoded;
                 psdus.push(self.user_psdu(&own, (edcaf, user), decoded, trigger, heard.is_asked));
             }
-            self.return_pending(sender, edcaf, peer, pending);
             let answers = match acknowledgement {
                 OfdmaAcknowledgement::BlockAckRequest => place == 0 && !heard.decoded.is_empty(),
                 OfdmaAcknowledgement::MuBlockAckRequest => false,
@@ -175,67 +170,50 @@ impl Cell {
     fn receive_own(
         &mut self,
         own: &Flight,
-        (edcaf, user): (usize, &User),
+        edcaf: usize,
+        user: &User,
         acknowledgement: OfdmaAcknowledgement,
-        pending: &mut VecDeque<Mpdu>,
     ) -> Heard {
         let (sender, receiver) = (own.transmitter, user.station);
         let Carried::MultiUser { header } = own.carried else { unreachable!("it is one") };
-        let arrived = self.end_arrival(own, pending);
-        let decoded = arrived.unwrap_or_else(|| self.decode_own(own, user, header, pending));
+        let subframes = user.subframes(own.start, header);
+        let (decoded, is_processed) = self.decode_data(own, receiver, edcaf, subframes, user.beam);
         let Some(decoded) = decoded else {
             return Heard { is_asked: false, decoded: Bitmap::EMPTY, acked: Bitmap::EMPTY };
         };
         let is_asked = acknowledgement == OfdmaAcknowledgement::Aggregated && {
             let snr = user.snr(self.air.last_snr(sender, receiver));
             let span = (own.start + user.data_end, own.start + user.psdu_end);
-            self.receive_mpdu(own, receiver, snr, sizes::mu_block_ack_request(1), span)
+            self.receiver(receiver).mpdu(own, snr, sizes::mu_block_ack_request(1), span)
         };
         // The hardware of pseudo retry-out reports the MPDUs of a wholly erroneous PPDU too.
         let reports = !decoded.is_empty()
             || self.stations[receiver.index()].config.pseudo_retry_out.is_some();
-        if arrived.is_none() && reports {
-            let taken = Taken { edcaf, mpdus: 0..user.mpdus, decoded: &decoded, subframes: None };
-            self.take_in(own, receiver, pending, taken);
+        if !is_processed && reports {
+            self.take_data(own, receiver, edcaf, user.mpdus, &decoded);
         }
         if is_asked {
-            self.take_request(receiver, sender, edcaf, pending[0].sequence);
+            self.take_own_request(own, receiver, edcaf);
         }
-        let acked = match is_asked || !decoded.is_empty() {
-            true => {
-                let pair = (sender, receiver);
-                self.acknowledges(pair, edcaf, decoded, user.mpdus, pending)
-            }
-            false => Bitmap::EMPTY,
+        let acked = if is_asked || !decoded.is_empty() {
+            self.acknowledges(own, receiver, edcaf, decoded, user.mpdus)
+        } else {
+            Bitmap::EMPTY
         };
         if !decoded.is_empty() && self.stations[receiver.index()].away.is_some() {
-            let (peer, more) = (user.peer(), pending.len() > user.mpdus);
-            let more = self.more_data((sender, edcaf), peer, more);
+            let more = self.more_data(sender, edcaf, user.peer(), user.mpdus);
             self.frame_came(receiver, edcaf, (false, more));
         }
         Heard { is_asked, decoded, acked }
     }
 
-    /// The MPDUs that a station decodes; `None` if it does not even decode the PPDU's header.
-    fn decode_own(
-        &mut self,
-        own: &Flight,
-        user: &User,
-        header: Duration,
-        pending: &VecDeque<Mpdu>,
-    ) -> Option<Bitmap> {
-        let receiver = user.station;
-        let snr = user.snr(self.receive_header(own, receiver)?);
-        let mut subframes = user.subframes(own.start, header);
-        let mut decoded = Bitmap::EMPTY;
-        for (bit, mpdu) in pending.iter().take(user.mpdus).enumerate() {
-            let bytes = u32::from(mpdu.bytes);
-            let span = subframes.next(bytes);
-            if self.receive_mpdu(own, receiver, snr, bytes, span) {
-                decoded.insert(bit);
-            }
-        }
-        Some(decoded)
+    /// Processes at its receiver the Block Ack Request of a Trigger frame, which begins with the
+    /// first pending MPDU.
+    fn take_own_request(&mut self, flight: &Flight, receiver: StationId, edcaf: usize) {
+        let (sender, peer) = (flight.transmitter, Address::Station(receiver));
+        let pending = self.pending(sender, edcaf, peer).expect("it sent some");
+        let start = pending[0].sequence;
+        self.receiver(receiver).take_request(sender, edcaf, start);
     }
 
     /// Handles the end of the Trigger frame after an HE MU PPDU.
@@ -247,16 +225,12 @@ impl Cell {
         let mut answering = Vec::new();
         for user in &users {
             let receiver = user.station;
-            if !self.decodes_control(flight, receiver) {
+            if !self.receiver(receiver).decodes_control(flight) {
                 continue;
             }
-            let peer = user.peer();
-            let pending = self.take_pending(sender, edcaf, peer);
-            self.take_request(receiver, sender, edcaf, pending[0].sequence);
-            let pair = (sender, receiver);
+            self.take_own_request(flight, receiver, edcaf);
             let none = Bitmap::EMPTY;
-            let acked = self.acknowledges(pair, edcaf, none, user.mpdus, &pending);
-            self.return_pending(sender, edcaf, peer, pending);
+            let acked = self.acknowledges(flight, receiver, edcaf, none, user.mpdus);
             answering.push((receiver, acked));
         }
         if self.outbox.records {
@@ -298,7 +272,7 @@ impl Cell {
         let place = several.place(flight.transmitter).expect("only those answer that were asked");
         let User { response, answer_ru, .. } = several.users[place];
         let own = flight.to(receiver, response.rate, response.psdu_bytes);
-        let is_decoded = self.decodes_control(&own, receiver);
+        let is_decoded = self.receiver(receiver).decodes_control(&own);
         if self.outbox.records {
             self.record_control(&own, is_decoded);
             if let Some(Event::Ppdu(ppdu)) = self.outbox.events.back_mut() {

@@ -6,10 +6,8 @@ use super::{Triggered, User};
 use crate::air::Flight;
 use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu, TriggeredUser};
 use crate::mac::block_ack::Bitmap;
-use crate::mac::mpdu::Mpdu;
 use crate::mac::sizes;
 use crate::station::Address;
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_units::{Dbm, SeqNo12};
 
@@ -20,13 +18,14 @@ impl Cell {
         &self,
         own: &Flight,
         (edcaf, user): (usize, &User),
-        (decoded, pending): (&Bitmap, &VecDeque<Mpdu>),
+        decoded: &Bitmap,
         triggered: Option<Triggered>,
         is_asked: bool,
     ) -> Psdu {
-        let mut frames = self.data_frames(own, (edcaf, user.peer()), user.mpdus, decoded, pending);
+        let mut frames = self.data_frames(own, edcaf, user.mpdus, decoded);
         if let Some(triggered) = triggered {
-            let start = pending[0].sequence;
+            let pending = self.pending(own.transmitter, edcaf, own.receiver);
+            let start = pending.expect("it sent some")[0].sequence;
             let asked = alloc::vec![self.triggered_user(user, start)];
             frames.push(trigger_frame(own, edcaf, triggered, asked, is_asked));
         }

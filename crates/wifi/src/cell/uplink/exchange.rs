@@ -21,12 +21,10 @@ use super::{Answer, Answered, Phase, Solicited, StationRecord, Uplink};
 use crate::air::{Carried, Flight, Overlaps, Reduction, Subframes};
 use crate::cell::RxInterrupt;
 use crate::mac::block_ack::Bitmap;
-use crate::mac::mpdu::Mpdu;
 use crate::mac::sizes;
 use crate::phy::{ChannelWidth, Ru};
 use crate::station::{Address, StationId};
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 impl Cell {
@@ -47,6 +45,7 @@ impl Cell {
             psdu_bytes,
             reserves_until,
             carried: Carried::Solicitation,
+            payload: None,
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
         });
@@ -65,7 +64,7 @@ impl Cell {
         let mut answers_due = 0;
         for asked in &users {
             let station = asked.station;
-            if !self.decodes_control(flight, station) {
+            if !self.receiver(station).decodes_control(flight) {
                 is_heard = false;
                 continue;
             }
@@ -131,6 +130,7 @@ impl Cell {
             psdu_bytes,
             reserves_until: answer.until,
             carried: Carried::Triggered { header: answer.header },
+            payload: None,
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
         });
@@ -151,12 +151,10 @@ impl Cell {
         answer.collided = collided;
         let answer = *answer;
         let own = flight.to(receiver, answer.rate, answer.psdu_bytes);
-        let mut pending = self.take_pending(sender, answer.edcaf, answer.peer());
-        let (decoded, record) = self.receive_answered(&own, receiver, &answer, &mut pending);
+        let (decoded, record) = self.receive_answered(&own, receiver, &answer);
         if self.outbox.records {
-            self.record_answer(&own, &answer, &decoded, &pending);
+            self.record_answer(&own, &answer, &decoded);
         }
-        self.return_pending(sender, answer.edcaf, answer.peer(), pending);
         let is_report = answer.content == Answered::BufferReport;
         let uplink = self.uplink_of(receiver);
         uplink.answers_due -= 1;
@@ -175,49 +173,26 @@ impl Cell {
         own: &Flight,
         receiver: StationId,
         answer: &Answer,
-        pending: &mut VecDeque<Mpdu>,
     ) -> (Bitmap, Option<StationRecord>) {
         let sender = own.transmitter;
         let edcaf = answer.edcaf;
         let Answered::Data { mpdus } = answer.content else {
-            return self.receive_control_answer(own, receiver, answer, pending);
+            return self.receive_control_answer(own, receiver, answer);
         };
-        let arrived = self.end_arrival(own, pending);
-        let decoded = arrived.unwrap_or_else(|| {
-            let snr = self.receive_header(own, receiver)?;
-            let mut subframes = answer.subframes(own.start, mpdus);
-            let mut decoded = Bitmap::EMPTY;
-            for (bit, mpdu) in pending.iter().take(mpdus).enumerate() {
-                let bytes = u32::from(mpdu.bytes);
-                let span = subframes.next(bytes);
-                if self.receive_mpdu(own, receiver, snr, bytes, span) {
-                    decoded.insert(bit);
-                }
-            }
-            Some(decoded)
-        });
+        let subframes = answer.subframes(own.start, mpdus);
+        let (decoded, is_processed) = self.decode_data(own, receiver, edcaf, subframes, None);
         let Some(decoded) = decoded else { return (Bitmap::EMPTY, None) };
         let reports = !decoded.is_empty()
             || self.stations[receiver.index()].config.pseudo_retry_out.is_some();
-        if arrived.is_none() && reports {
-            self.take_in(
-                own,
-                receiver,
-                pending,
-                super::super::reception::Taken {
-                    edcaf,
-                    mpdus: 0..mpdus,
-                    decoded: &decoded,
-                    subframes: None,
-                },
-            );
+        if !is_processed && reports {
+            self.take_data(own, receiver, edcaf, mpdus, &decoded);
         }
         if decoded.is_empty() {
             return (decoded, None);
         }
         let buffered = answer.buffered[edcaf];
-        self.hear_backlog((sender, receiver), edcaf, buffered, (mpdus, &decoded, pending));
-        let acked = self.acknowledges((sender, receiver), edcaf, decoded, mpdus, pending);
+        self.hear_backlog(own, receiver, edcaf, buffered, (mpdus, &decoded));
+        let acked = self.acknowledges(own, receiver, edcaf, decoded, mpdus);
         (decoded, Some(self.station_record((sender, receiver), edcaf, acked)))
     }
 
@@ -227,10 +202,9 @@ impl Cell {
         own: &Flight,
         receiver: StationId,
         answer: &Answer,
-        pending: &VecDeque<Mpdu>,
     ) -> (Bitmap, Option<StationRecord>) {
         let sender = own.transmitter;
-        let Some(snr) = self.receive_header(own, receiver) else { return (Bitmap::EMPTY, None) };
+        let Some(snr) = self.receiver(receiver).header(own) else { return (Bitmap::EMPTY, None) };
         let (mpdu, phase) = match answer.content {
             Answered::BlockAckRequest { .. } => (sizes::BLOCK_ACK_REQUEST, Phase::Data),
             _ => (sizes::QOS_NULL, self.uplink_of(receiver).phase),
@@ -243,7 +217,7 @@ impl Cell {
         let mut decoded = Bitmap::EMPTY;
         for bit in 0..count {
             let span = subframes.next(mpdu);
-            if self.receive_mpdu(own, receiver, snr, mpdu, span) {
+            if self.receiver(receiver).mpdu(own, snr, mpdu, span) {
                 decoded.insert(bit);
             }
         }
@@ -252,16 +226,15 @@ impl Cell {
                 return (decoded, None);
             }
             let edcaf = answer.edcaf;
-            self.take_request(receiver, sender, edcaf, start);
-            let all = pending.len().min(Bitmap::BITS);
-            let acked = self.acknowledges((sender, receiver), edcaf, decoded, all, pending);
+            self.receiver(receiver).take_request(sender, edcaf, start);
+            let acked = self.acknowledges(own, receiver, edcaf, decoded, Bitmap::BITS);
             return (decoded, Some(self.station_record((sender, receiver), edcaf, acked)));
         }
         for bit in (0..count).filter(|&bit| decoded.contains(bit)) {
             let category = if phase == Phase::Reports { bit } else { answer.edcaf };
-            let nothing = (0, &Bitmap::EMPTY, &VecDeque::new());
+            let nothing = (0, &Bitmap::EMPTY);
             let buffered = answer.buffered[category];
-            self.hear_backlog((sender, receiver), category, buffered, nothing);
+            self.hear_backlog(own, receiver, category, buffered, nothing);
         }
         (decoded, None)
     }
@@ -354,6 +327,7 @@ impl Cell {
             psdu_bytes,
             reserves_until: end,
             carried: Carried::MultiStationBlockAck,
+            payload: None,
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
         });
@@ -369,7 +343,7 @@ impl Cell {
             if !self.has_answered(user.station, sender) {
                 continue;
             }
-            let is_decoded = self.decodes_control(flight, user.station);
+            let is_decoded = self.receiver(user.station).decodes_control(flight);
             is_heard &= is_decoded;
             over.push((user.station, user.record.filter(|_| is_decoded)));
         }
@@ -460,21 +434,24 @@ impl Cell {
     /// built. The PPDU carried the first `mpdus` pending MPDUs; bit n of `decoded` is MPDU n.
     pub(in super::super) fn hear_backlog(
         &mut self,
-        (sender, receiver): (StationId, StationId),
+        flight: &Flight,
+        receiver: StationId,
         edcaf: usize,
         buffered: u64,
-        (mpdus, decoded, pending): (usize, &Bitmap, &VecDeque<Mpdu>),
+        (mpdus, decoded): (usize, &Bitmap),
     ) {
+        let sender = flight.transmitter;
         let Some(config) = self.stations[receiver.index()].config.ofdma else { return };
         let peer = Address::Station(receiver);
         if config.uplink.is_none()
             || !self.stations[sender.index()].config.capabilities.is_he()
-            || !self.has_agreement(sender, edcaf, peer)
+            || !self.stations[sender.index()].has_agreement(edcaf, peer)
         {
             return;
         }
         let (mut in_ppdu, mut got, mut count) = (0, 0, 0);
-        for (bit, mpdu) in pending.iter().take(mpdus).enumerate() {
+        let pending = self.pending(sender, edcaf, peer).into_iter().flatten();
+        for (bit, mpdu) in pending.take(mpdus).enumerate() {
             let around = sizes::QOS_DATA_HEADER + sizes::FCS;
             let bytes = u64::from(u32::from(mpdu.bytes).saturating_sub(around));
             in_ppdu += bytes;

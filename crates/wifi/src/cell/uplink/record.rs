@@ -8,10 +8,8 @@ use super::{Answer, Answered, Asked, Phase, Uplink, queue_size_code};
 use crate::air::Flight;
 use crate::event::{Frame, FrameKind, Psdu, QueueSize, StationAcknowledged, TriggeredUser};
 use crate::mac::block_ack::Bitmap;
-use crate::mac::mpdu::Mpdu;
 use crate::mac::sizes;
 use crate::station::{Address, StationId};
-use alloc::collections::VecDeque;
 use lasthop_units::SeqNo12;
 
 impl Cell {
@@ -94,19 +92,13 @@ impl Cell {
     }
 
     /// Records a trigger-based PPDU; bit n of `decoded` is MPDU n.
-    pub(super) fn record_answer(
-        &mut self,
-        own: &Flight,
-        answer: &Answer,
-        decoded: &Bitmap,
-        pending: &VecDeque<Mpdu>,
-    ) {
+    pub(super) fn record_answer(&mut self, own: &Flight, answer: &Answer, decoded: &Bitmap) {
         let &Answer { edcaf, collided, .. } = answer;
         let peer = answer.peer();
         let frames = match answer.content {
             Answered::Data { mpdus } => {
                 self.stations[own.transmitter.index()].buffered = answer.buffered[edcaf];
-                self.data_frames(own, (edcaf, peer), mpdus, decoded, pending)
+                self.data_frames(own, edcaf, mpdus, decoded)
             }
             Answered::BlockAckRequest { start } => {
                 let tid = category_of(edcaf).tid();
