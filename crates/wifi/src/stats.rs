@@ -168,6 +168,16 @@ pub struct LinkStats {
 }
 
 impl LinkStats {
+    /// Counts a PPDU with `mpdus` MPDUs, of which `retries` were sent before.
+    pub(crate) fn count_data(&mut self, mpdus: usize, retries: u64, rate: Rate, airtime: Duration) {
+        self.ppdus += 1;
+        self.mpdus += mpdus as u64;
+        self.mpdu_retries += retries;
+        self.mpdus_per_ppdu.add(mpdus as u32, 1);
+        self.count_rate(rate);
+        self.data_airtime += airtime;
+    }
+
     /// Counts one data PPDU at `rate`.
     pub fn count_rate(&mut self, rate: Rate) {
         match self.ppdus_by_rate.iter_mut().find(|(r, _)| *r == rate) {

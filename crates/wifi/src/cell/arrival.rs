@@ -9,9 +9,11 @@
 use super::config::RxInterrupt;
 use super::content::{Content, Payload};
 use super::mu_mimo::Beam;
+use super::multi_user::User;
 use super::receiver::{Mpdus, Receiver, Taken};
+use super::uplink::Answered;
 use super::{Address, Cell, StationId};
-use crate::air::{Air, Flight, Subframes, happens};
+use crate::air::{Air, Carried, Flight, Subframes, happens};
 use crate::mac::absence::Waits;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::Mpdu;
@@ -64,22 +66,49 @@ impl Cell {
         Some(Subframes::new(span, air, (mpdus, payload.spacing), self.settings.band))
     }
 
-    /// Begins a payload that just went on the air, if its receiver processes it MPDU by MPDU.
-    pub(super) fn begin_arrival(&mut self, flight: &Flight) {
-        let Address::Station(receiver) = flight.receiver else { return };
-        if self.stations[receiver.index()].config.rx_interrupt == RxInterrupt::Ppdu {
-            return;
+    /// Begins the A-MPDUs of a PPDU that goes on the air now, to receivers that process them MPDU
+    /// by MPDU.
+    pub(super) fn begin_arrivals(&mut self, flight: &Flight) {
+        let sender = flight.transmitter;
+        match (flight.carried, flight.receiver) {
+            (Carried::Payload, Address::Station(receiver)) if self.is_prompt(receiver) => {
+                let Some(payload) = &flight.payload else { return };
+                if let Some(subframes) = self.subframes(flight, payload) {
+                    let pair = (sender, receiver);
+                    self.await_arrival(pair, payload.edcaf, subframes, flight.rate);
+                }
+            }
+            (Carried::MultiUser { header }, _) => {
+                for place in 0..self.stations[sender.index()].downlink().users.len() {
+                    let several = self.stations[sender.index()].downlink();
+                    let (edcaf, user) = (several.edcaf, &several.users[place]);
+                    let subframes = user.subframes(flight.start, header);
+                    let User { station: receiver, rate, beam, .. } = *user;
+                    if self.is_prompt(receiver) {
+                        self.await_arrival((sender, receiver), edcaf, subframes, rate);
+                        self.arrivals.last_mut().expect("one is awaited").beam = beam;
+                    }
+                }
+            }
+            (Carried::Triggered { .. }, Address::Station(receiver)) if self.is_prompt(receiver) => {
+                let answer = *self.stations[sender.index()].answer();
+                if let Answered::Data { mpdus } = answer.content {
+                    let subframes = answer.subframes(flight.start, mpdus);
+                    self.await_arrival((sender, receiver), answer.edcaf, subframes, answer.rate);
+                }
+            }
+            _ => {}
         }
-        let Some(payload) = &flight.payload else { return };
-        if let Some(subframes) = self.subframes(flight, payload) {
-            let pair = (flight.transmitter, receiver);
-            self.await_arrival(pair, payload.edcaf, subframes, flight.rate);
-        }
+    }
+
+    /// Whether a station processes A-MPDUs MPDU by MPDU.
+    fn is_prompt(&self, station: StationId) -> bool {
+        self.stations[station.index()].config.rx_interrupt == RxInterrupt::Mpdu
     }
 
     /// Begins an A-MPDU with these subframes of the first pending MPDUs of `sender`, to a receiver
     /// that processes it MPDU by MPDU.
-    pub(super) fn await_arrival(
+    fn await_arrival(
         &mut self,
         (sender, receiver): (StationId, StationId),
         edcaf: usize,
@@ -111,11 +140,6 @@ impl Cell {
             decoded: Bitmap::EMPTY,
             undisturbed: None,
         });
-    }
-
-    /// Sets the share of the streams of an MU-MIMO PPDU for the A-MPDU awaited last.
-    pub(super) fn aim_arrival(&mut self, beam: Option<Beam>) {
-        self.arrivals.last_mut().expect("one is awaited").beam = beam;
     }
 
     /// Makes the next MPDU of each A-MPDU on the air compute its probability of success anew, because

@@ -18,7 +18,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_packet::Packet;
 use lasthop_packet::queue::{DriverQueue, Held, Queue};
-use lasthop_units::{Instant, Stream};
+use lasthop_units::{Duration, Instant, Stream};
 
 /// An EDCAF of one station.
 #[derive(Clone, Debug, PartialEq)]
@@ -374,6 +374,27 @@ impl Edcaf {
         let next = after.iter().chain(before).find(is_due).map(|originator| originator.peer);
         self.last_requested = next.or(self.last_requested);
         next
+    }
+
+    /// Records that the first `mpdus` pending MPDUs for `peer` begin to be sent, in a PPDU of this
+    /// duration; returns the number of retransmissions among them.
+    pub fn sent_alone(
+        &mut self,
+        peer: Address,
+        mpdus: usize,
+        duration: Duration,
+        now: Instant,
+    ) -> u64 {
+        let retries = self.sent(peer, mpdus, now);
+        self.served(peer);
+        self.queue.charge_airtime(peer.into(), duration);
+        retries
+    }
+
+    /// Records that these MPDUs begin to be sent, without a turn of the peer.
+    pub fn sent(&mut self, peer: Address, mpdus: usize, now: Instant) -> u64 {
+        let index = self.originator(peer).expect("it has pending MPDUs");
+        self.originators[index].sent(mpdus, now)
     }
 
     /// Records a data transmission to several stations, among them `peer`.

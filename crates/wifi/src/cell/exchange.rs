@@ -2,7 +2,8 @@
 //! and the following exchange (IEEE 802.11-2020, 10.3.2.9 to 10.3.2.13, 10.23.2).
 
 use super::content::{Action, Content, Exchange, Management, Outline, Payload, Single};
-use super::station::BEACON_EDCAF;
+use super::frames::Context;
+use super::station::{BEACON_EDCAF, Station};
 use super::{Cell, Sequel, StationConfig};
 use crate::air::{Carried, Flight, Overlaps, Reduction, alone};
 use crate::event::Event;
@@ -45,7 +46,9 @@ impl Cell {
         let is_requesting = matches!(&exchange, Exchange::Single(single) if single.requesting);
         self.stations[station.index()].exchange = Some(exchange);
         if is_requesting {
-            self.request_to_send(station);
+            let (state, mut cx) = self.at(station);
+            let flight = state.request_to_send(&mut cx);
+            self.transmit(flight);
         } else {
             self.send_frame(station);
         }
@@ -53,101 +56,38 @@ impl Cell {
         self.contention.hold(station, Instant::MAX);
     }
 
-    /// Puts the RTS that precedes the station's frame on the air.
-    fn request_to_send(&mut self, station: StationId) {
-        let now = self.now;
-        let sifs = self.settings.timing.sifs;
-        let Self { stations, rates, .. } = self;
-        let state = &mut stations[station.index()];
-        let Some(Exchange::Single(single)) = &state.exchange else { return };
-        let Address::Station(_) = single.peer else { unreachable!("groups send no CTS") };
-        let peer = single.peer;
-        let response = single.response.map_or(Duration::ZERO, |r| sifs + r.duration);
-        let facts = rates.of(single.rate);
-        let (rate, clear) = (facts.response, facts.ack);
-        let psdu_bytes = alone(rate, sizes::RTS);
-        let duration = rates.ppdu_duration(rate, psdu_bytes);
-        let reserves_until = now + duration + sifs + clear + sifs + single.duration + response;
-        state.link_stats(peer).rts += 1;
-        self.transmit(Flight {
-            transmitter: station,
-            receiver: peer,
-            start: now,
-            end: now + duration,
-            rate,
-            psdu_bytes,
-            reserves_until,
-            carried: Carried::Rts,
-            payload: None,
-            overlaps: Overlaps::NONE,
-            reduction: Reduction::NONE,
-        });
-    }
-
     /// Puts the next frame of the station's exchange on the air.
     fn send_frame(&mut self, station: StationId) {
-        match &self.stations[station.index()].exchange {
-            Some(Exchange::Single(_)) => self.send_payload(station),
-            Some(Exchange::Downlink(_)) => self.send_to_several(station),
-            Some(Exchange::Sounding(_)) => self.send_sounding(station),
-            Some(Exchange::Uplink(_)) => self.send_trigger(station),
-            Some(Exchange::Answer(_)) => self.send_answer(station),
-            None => unreachable!("a frame belongs to an exchange"),
-        }
-    }
-
-    /// Puts the payload of the station's exchange with one receiver on the air.
-    fn send_payload(&mut self, station: StationId) {
-        let now = self.now;
         if self.settings.has_uplink {
-            self.stamp_buffered(station);
+            self.stations[station.index()].stamp_buffered();
         }
         if !self.services.is_empty() {
             self.mark_service(station);
         }
-        let state = &mut self.stations[station.index()];
-        let Some(Exchange::Single(single)) = &mut state.exchange else { return };
-        single.requesting = false;
-        let &mut Single { edcaf, peer, content, rate, duration, .. } = single;
-        let spacing = state.config.aggregation.mpdu_start_spacing;
-        let flight = single.flight(station, spacing, now, self.settings.timing.sifs);
-        match content {
-            Content::Data { mpdus, .. } => {
-                let access = state.edcafs[edcaf].as_mut().expect("it sends");
-                let index = access.originator(peer).expect("it has pending MPDUs");
-                let retries = access.originators[index].sent(mpdus, now);
-                access.served(peer);
-                access.queue.charge_airtime(peer.into(), duration);
-                let link = state.link_stats(peer);
-                link.ppdus += 1;
-                link.mpdus += mpdus as u64;
-                link.mpdu_retries += retries;
-                link.mpdus_per_ppdu.add(mpdus as u32, 1);
-                link.count_rate(rate);
-                link.data_airtime += duration;
-            }
-            Content::BlockAckRequest { .. } => state.link_stats(peer).block_ack_requests += 1,
-            Content::Beacon => state.stats.beacons += 1,
-            Content::Management(frame) => match frame.action {
-                Action::Null { .. } => state.stats.nulls += 1,
-                Action::PsPoll => state.stats.ps_polls += 1,
-                Action::Trigger => state.stats.triggers += 1,
-                _ => {}
-            },
-        }
-        self.begin_arrival(&flight);
+        let (state, cx) = self.at(station);
+        let flight = match &state.exchange {
+            Some(Exchange::Single(_)) => state.send_single(&cx),
+            Some(Exchange::Downlink(_)) => state.send_to_several(&cx),
+            Some(Exchange::Sounding(_)) => state.send_sounding(&cx),
+            Some(Exchange::Uplink(_)) => state.send_trigger(&cx),
+            Some(Exchange::Answer(_)) => state.send_answer(&cx),
+            None => unreachable!("a frame belongs to an exchange"),
+        };
+        self.begin_arrivals(&flight);
         self.transmit(flight);
     }
 
     /// Sets the bits of a frame of an access point that concern its receiver's service period.
     fn mark_service(&mut self, station: StationId) {
-        let Some(Exchange::Single(mut single)) = self.stations[station.index()].exchange.take()
-        else {
-            return;
+        let exchange = match self.stations[station.index()].exchange.take() {
+            Some(Exchange::Single(mut single)) => {
+                single.more_data = self.more_data_left(station, &single);
+                single.ends_service = self.ends_service(station, &single);
+                Some(Exchange::Single(single))
+            }
+            other => other,
         };
-        single.more_data = self.more_data_left(station, &single);
-        single.ends_service = self.ends_service(station, &single);
-        self.stations[station.index()].exchange = Some(Exchange::Single(single));
+        self.stations[station.index()].exchange = exchange;
     }
 
     #[inline]
@@ -178,7 +118,11 @@ impl Cell {
                     });
                 }
                 Sequel::Frame => self.send_frame(station),
-                Sequel::MultiStationBlockAck => self.send_multi_station_block_ack(station),
+                Sequel::MultiStationBlockAck => {
+                    let (state, mut cx) = self.at(station);
+                    let flight = state.send_multi_station_block_ack(&mut cx);
+                    self.transmit(flight);
+                }
                 Sequel::Opportunity { edcaf, end } => match self.build(station, edcaf, end) {
                     // The rate that was chosen is too slow, or another peer's: later.
                     Some(exchange) if !self.is_within(&exchange) => {
@@ -481,15 +425,10 @@ impl Cell {
 }
 
 impl Single {
-    /// The PPDU of `station` with the payload.
-    pub(super) fn flight(
-        &self,
-        station: StationId,
-        spacing: Duration,
-        now: Instant,
-        sifs: Duration,
-    ) -> Flight {
+    /// The PPDU of `station` with the payload, which begins now.
+    pub(super) fn flight(&self, station: StationId, spacing: Duration, cx: &Context<'_>) -> Flight {
         let &Self { edcaf, content, response, ends_service, more_data, .. } = self;
+        let (now, sifs) = (cx.now, cx.settings.timing.sifs);
         let end = now + self.duration;
         Flight {
             transmitter: station,
@@ -503,6 +442,68 @@ impl Single {
             payload: Some(Payload { edcaf, content, response, spacing, ends_service, more_data }),
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
+        }
+    }
+}
+
+impl Station {
+    /// The RTS that precedes the frame of the station's exchange.
+    fn request_to_send(&mut self, cx: &mut Context<'_>) -> Flight {
+        let (now, sifs) = (cx.now, cx.settings.timing.sifs);
+        let single = self.single();
+        let Address::Station(_) = single.peer else { unreachable!("groups send no CTS") };
+        let peer = single.peer;
+        let response = single.response.map_or(Duration::ZERO, |r| sifs + r.duration);
+        let facts = cx.rates.of(single.rate);
+        let (rate, clear) = (facts.response, facts.ack);
+        let psdu_bytes = alone(rate, sizes::RTS);
+        let duration = cx.rates.ppdu_duration(rate, psdu_bytes);
+        let reserves_until = now + duration + sifs + clear + sifs + single.duration + response;
+        self.link_stats(peer).rts += 1;
+        Flight {
+            transmitter: self.id,
+            receiver: peer,
+            start: now,
+            end: now + duration,
+            rate,
+            psdu_bytes,
+            reserves_until,
+            carried: Carried::Rts,
+            payload: None,
+            overlaps: Overlaps::NONE,
+            reduction: Reduction::NONE,
+        }
+    }
+
+    /// The frame of the station's exchange with one receiver or group, which begins now.
+    fn send_single(&mut self, cx: &Context<'_>) -> Flight {
+        let now = cx.now;
+        let (id, spacing) = (self.id, self.config.aggregation.mpdu_start_spacing);
+        let single = self.single();
+        single.requesting = false;
+        let &mut Single { edcaf, peer, content, rate, duration, .. } = single;
+        let flight = single.flight(id, spacing, cx);
+        match content {
+            Content::Data { mpdus, .. } => {
+                let retries = self.edcaf(edcaf).sent_alone(peer, mpdus, duration, now);
+                self.link_stats(peer).count_data(mpdus, retries, rate, duration);
+            }
+            Content::BlockAckRequest { .. } => self.link_stats(peer).block_ack_requests += 1,
+            Content::Beacon => self.stats.beacons += 1,
+            Content::Management(frame) => match frame.action {
+                Action::Null { .. } => self.stats.nulls += 1,
+                Action::PsPoll => self.stats.ps_polls += 1,
+                Action::Trigger => self.stats.triggers += 1,
+                _ => {}
+            },
+        }
+        flight
+    }
+
+    fn single(&mut self) -> &mut Single {
+        match &mut self.exchange {
+            Some(Exchange::Single(single)) => single,
+            _ => unreachable!("a frame belongs to an exchange"),
         }
     }
 }

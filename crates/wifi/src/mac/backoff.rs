@@ -33,6 +33,15 @@ impl Backoff {
         self.stream.up_to(u32::from(self.window))
     }
 
+    /// Resets the window after a success, otherwise doubles it.
+    pub fn reset_or_widen(&mut self, success: bool) {
+        if success {
+            self.reset();
+        } else {
+            self.widen();
+        }
+    }
+
     /// Doubles the contention window, or resets it after as many failures as
     /// the retry limit.
     pub fn widen(&mut self) {

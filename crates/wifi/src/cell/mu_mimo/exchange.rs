@@ -7,20 +7,22 @@
 //! station answers regardless of carrier sense and NAV, as it does to data. An NDP sets no NAV and
 //! causes no EIFS, because it has no frame.
 
-use super::super::content::Exchange;
+use super::super::content::{Exchange, Outline};
+use super::super::frames::Context;
 use super::super::multi_user::User;
+use super::super::station::Station;
 use super::super::{Cell, Sequel};
 use super::{Report, Sounding, Step};
 use crate::air::{Carried, Flight, Overlaps, Reduction, SoundingFrame};
 use crate::station::{Address, StationId};
-use alloc::boxed::Box;
 use lasthop_units::Instant;
 
-impl Cell {
-    /// Puts the next frame of an access point's sounding exchange on the air.
-    pub(in super::super) fn send_sounding(&mut self, station: StationId) {
-        let now = self.now;
-        let sounding = self.sounding_of(station);
+impl Station {
+    /// The next frame of the station's sounding exchange, which begins now.
+    pub(in super::super) fn send_sounding(&mut self, cx: &Context<'_>) -> Flight {
+        let now = cx.now;
+        let station = self.id;
+        let sounding = self.sounding();
         let several = match sounding.users[..] {
             [one] => Address::Station(one.station),
             _ => Address::Group,
@@ -45,7 +47,7 @@ impl Cell {
                 (Address::Station(user.station), of, until, SoundingFrame::Poll)
             }
         };
-        self.transmit(Flight {
+        Flight {
             transmitter: station,
             receiver,
             start: now,
@@ -57,13 +59,58 @@ impl Cell {
             payload: None,
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
-        });
+        }
     }
 
+    /// Ends the sounding exchange and records the reports; returns the exchange, and whether there
+    /// is a report.
+    fn settle_sounding(&mut self, now: Instant) -> (Outline, bool) {
+        let Some(Exchange::Sounding(sounding)) = self.exchange.take() else {
+            unreachable!("it sounds")
+        };
+        let soundings = self.soundings.get_or_insert_default();
+        let at: Instant = sounding.measured_at;
+        for user in &sounding.users {
+            let report = user.measured.filter(|_| user.is_reported);
+            soundings.note(user.station, now, report.map(|snr| Report { at, snr }));
+        }
+        let success = sounding.users.iter().any(|user| user.is_reported);
+        self.edcaf(sounding.edcaf).backoff.reset_or_widen(success);
+        (sounding.outline(), success)
+    }
+
+    /// Discards the reports of users that acknowledged less than half of their MPDUs, so that they
+    /// are served alone until they are sounded again. The losses also update the estimated speed of
+    /// the users' channels, which the rate control of single stations does not know.
+    pub(in super::super) fn judge_reports(&mut self, users: &[User]) {
+        let Some(soundings) = &mut self.soundings else { return };
+        for user in users.iter().filter(|user| user.beam.is_some()) {
+            let acked = user.acked.as_ref();
+            let count =
+                acked.map_or(0, |acked| (0..user.mpdus).filter(|&n| acked.contains(n)).count());
+            if 2 * count < user.mpdus && (user.asked || acked.is_some()) {
+                soundings.spoil(user.station);
+            }
+            if user.asked || acked.is_some() {
+                let lost = 1.0 - count as f64 / user.mpdus.max(1) as f64;
+                soundings.learn(user.station, lost);
+            }
+        }
+    }
+
+    fn sounding(&mut self) -> &mut Sounding {
+        match &mut self.exchange {
+            Some(Exchange::Sounding(sounding)) => sounding,
+            _ => unreachable!("it sounds"),
+        }
+    }
+}
+
+impl Cell {
     /// Handles the end of the access point's frame in a sounding exchange.
     pub(in super::super) fn receive_sounding(&mut self, flight: &Flight, frame: SoundingFrame) {
         let sender = flight.transmitter;
-        let mut users = core::mem::take(&mut self.sounding_of(sender).users);
+        let mut users = core::mem::take(&mut self.stations[sender.index()].sounding().users);
         let mut is_heard = true;
         for user in &mut users {
             is_heard &= match frame {
@@ -86,11 +133,11 @@ impl Cell {
                 }
             };
         }
-        self.sounding_of(sender).users = users;
+        self.stations[sender.index()].sounding().users = users;
         if self.outbox.records {
             self.record_sounding(flight, sender, is_heard);
         }
-        let sounding = self.sounding_of(sender);
+        let sounding = self.stations[sender.index()].sounding();
         match frame {
             SoundingFrame::Announcement => {
                 sounding.step = Step::Ndp;
@@ -117,10 +164,11 @@ impl Cell {
 
     /// Lets the users that decoded the BFRP Trigger frame report, or begins the timeout.
     fn answer_trigger(&mut self, sender: StationId) {
-        let until = self.sounding_of(sender).until;
-        let triggered = self.sounding_of(sender).triggered.expect("the sequence has it");
-        for turn in 0..self.sounding_of(sender).users.len() {
-            let sounding = self.sounding_of(sender);
+        let until = self.stations[sender.index()].sounding().until;
+        let triggered =
+            self.stations[sender.index()].sounding().triggered.expect("the sequence has it");
+        for turn in 0..self.stations[sender.index()].sounding().users.len() {
+            let sounding = self.stations[sender.index()].sounding();
             let user = sounding.users[turn];
             if !user.is_asked || user.measured.is_none() {
                 continue;
@@ -136,14 +184,14 @@ impl Cell {
             };
             self.follow(user.station, sequel);
         }
-        if self.sounding_of(sender).answers_due == 0 {
+        if self.stations[sender.index()].sounding().answers_due == 0 {
             self.start_response_timeout(sender);
         }
     }
 
     /// Lets the user whose turn it is report, or begins the access point's timeout.
     fn answer_poll(&mut self, sender: StationId, turn: usize) {
-        let sounding = self.sounding_of(sender);
+        let sounding = self.stations[sender.index()].sounding();
         let (user, until) = (sounding.users[turn], sounding.until);
         if !user.is_asked || user.measured.is_none() {
             return self.start_response_timeout(sender);
@@ -166,7 +214,7 @@ impl Cell {
         flight: &Flight,
         receiver: StationId,
     ) {
-        let sounding = self.sounding_of(receiver);
+        let sounding = self.stations[receiver.index()].sounding();
         let is_its = |user: &super::Sounded| user.station == flight.transmitter;
         let place = sounding.users.iter().position(is_its).expect("only those report");
         let user = sounding.users[place];
@@ -175,7 +223,7 @@ impl Cell {
         if self.outbox.records {
             self.record_report(&own, (user.feedback, user.ru), is_decoded);
         }
-        let sounding = self.sounding_of(receiver);
+        let sounding = self.stations[receiver.index()].sounding();
         sounding.users[place].is_reported = is_decoded;
         match sounding.triggered {
             Some(_) => sounding.answers_due -= 1,
@@ -195,7 +243,7 @@ impl Cell {
 
     /// Handles a missing report at its timeout.
     pub(in super::super) fn sounding_unanswered(&mut self, station: StationId) {
-        match self.sounding_of(station).triggered {
+        match self.stations[station.index()].sounding().triggered {
             Some(_) => self.sounding_over(station),
             None => self.sounding_goes_on(station, false),
         }
@@ -204,7 +252,7 @@ impl Cell {
     /// Continues after the turn of a user, which reported or not.
     fn sounding_goes_on(&mut self, station: StationId, is_reported: bool) {
         let sifs = self.settings.timing.sifs;
-        let sounding = self.sounding_of(station);
+        let sounding = self.stations[station.index()].sounding();
         let Step::Poll(turn) = sounding.step else { unreachable!("one was asked") };
         let next = turn + 1;
         if next == sounding.users.len() || !is_reported && turn == 0 {
@@ -221,56 +269,9 @@ impl Cell {
         self.timers.follow(at, station, Sequel::Frame);
     }
 
-    /// Ends the exchange and records the reports.
     fn sounding_over(&mut self, station: StationId) {
         let now = self.now;
-        let sounding = self.take_sounding(station);
-        let state = &mut self.stations[station.index()];
-        let soundings = state.soundings.get_or_insert_default();
-        let at: Instant = sounding.measured_at;
-        for user in &sounding.users {
-            let report = user.measured.filter(|_| user.is_reported);
-            soundings.note(user.station, now, report.map(|snr| Report { at, snr }));
-        }
-        let success = sounding.users.iter().any(|user| user.is_reported);
-        let backoff = &mut state.edcaf(sounding.edcaf).backoff;
-        match success {
-            true => backoff.reset(),
-            false => backoff.widen(),
-        }
-        self.exchange_over(station, &sounding.outline(), success);
-    }
-
-    /// Discards the reports of users that acknowledged less than half of their MPDUs, so that they
-    /// are served alone until they are sounded again. The losses also update the estimated speed of
-    /// the users' channels, which the rate control of single stations does not know.
-    pub(in super::super) fn judge_reports(&mut self, station: StationId, users: &[User]) {
-        let Some(soundings) = &mut self.stations[station.index()].soundings else { return };
-        for user in users.iter().filter(|user| user.beam.is_some()) {
-            let acked = user.acked.as_ref();
-            let count =
-                acked.map_or(0, |acked| (0..user.mpdus).filter(|&n| acked.contains(n)).count());
-            if 2 * count < user.mpdus && (user.asked || acked.is_some()) {
-                soundings.spoil(user.station);
-            }
-            if user.asked || acked.is_some() {
-                let lost = 1.0 - count as f64 / user.mpdus.max(1) as f64;
-                soundings.learn(user.station, lost);
-            }
-        }
-    }
-
-    fn sounding_of(&mut self, station: StationId) -> &mut Sounding {
-        match &mut self.stations[station.index()].exchange {
-            Some(Exchange::Sounding(sounding)) => sounding,
-            _ => unreachable!("it sounds"),
-        }
-    }
-
-    fn take_sounding(&mut self, station: StationId) -> Box<Sounding> {
-        match self.stations[station.index()].exchange.take() {
-            Some(Exchange::Sounding(sounding)) => sounding,
-            _ => unreachable!("it sounds"),
-        }
+        let (outline, success) = self.stations[station.index()].settle_sounding(now);
+        self.exchange_over(station, &outline, success);
     }
 }

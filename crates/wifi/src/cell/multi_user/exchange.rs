@@ -15,10 +15,11 @@
 //! tones.
 
 use super::super::content::Exchange;
+use super::super::frames::Context;
+use super::super::station::Station;
 use super::super::{Cell, Sequel};
 use super::{Downlink, OfdmaAcknowledgement, Phase, User};
 use crate::air::{Carried, Flight, Overlaps, Reduction};
-use crate::cell::RxInterrupt;
 use crate::event::Event;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
@@ -36,14 +37,15 @@ struct Heard {
     acked: Bitmap,
 }
 
-impl Cell {
-    /// Puts the HE MU PPDU of the station's exchange, or its Trigger frame, on the air.
-    pub(in super::super) fn send_to_several(&mut self, station: StationId) {
-        let now = self.now;
-        let state = &mut self.stations[station.index()];
-        let Some(Exchange::Downlink(several)) = &mut state.exchange else { return };
+impl Station {
+    /// The HE MU PPDU of the station's exchange, its Trigger frame, or a Block Ack Request, which
+    /// begins now.
+    pub(in super::super) fn send_to_several(&mut self, cx: &Context<'_>) -> Flight {
+        let (now, id) = (cx.now, self.id);
+        let spacing = self.config.aggregation.mpdu_start_spacing;
+        let several = self.downlink();
         let bare = Flight {
-            transmitter: station,
+            transmitter: id,
             receiver: Address::Group,
             start: now,
             end: now + several.duration,
@@ -62,54 +64,79 @@ impl Cell {
                 let (rate, psdu_bytes, duration) = trigger.expect("the sequence has one");
                 let (end, reserves_until) = (now + duration, several.until);
                 let carried = Carried::Trigger;
-                self.transmit(Flight { end, rate, psdu_bytes, reserves_until, carried, ..bare });
-                return;
+                return Flight { end, rate, psdu_bytes, reserves_until, carried, ..bare };
             }
             Phase::First => unreachable!("user 0 answers"),
             Phase::Request(_, request) => {
-                let spacing = state.config.aggregation.mpdu_start_spacing;
-                let flight = request.flight(station, spacing, now, self.settings.timing.sifs);
-                state.link_stats(flight.receiver).block_ack_requests += 1;
-                return self.transmit(flight);
+                let flight = request.flight(id, spacing, cx);
+                self.link_stats(flight.receiver).block_ack_requests += 1;
+                return flight;
             }
         }
         several.until = bare.end + several.acknowledged_in;
         let reserves_until = several.until;
         // Each has its share of the tones.
         let share = several.duration / several.users.len() as u64;
-        let (edcaf, header) = (several.edcaf, several.header);
+        let edcaf = several.edcaf;
         let users = core::mem::take(&mut several.users);
         for user in &users {
             let peer = user.peer();
-            let access = state.edcafs[edcaf].as_mut().expect("it sends");
-            let index = access.originator(peer).expect("it has pending MPDUs");
-            let retries = access.originators[index].sent(user.mpdus, now);
+            let access = self.edcaf(edcaf);
+            let retries = access.sent(peer, user.mpdus, now);
             access.served_together(peer);
             access.queue.charge_airtime(peer.into(), share);
-            let link = state.link_stats(peer);
-            link.ppdus += 1;
-            link.mpdus += user.mpdus as u64;
-            link.mpdu_retries += retries;
-            link.mpdus_per_ppdu.add(user.mpdus as u32, 1);
-            link.count_rate(user.rate);
-            link.data_airtime += share;
+            self.link_stats(peer).count_data(user.mpdus, retries, user.rate, share);
         }
-        self.transmit(Flight { reserves_until, ..bare });
-        for user in &users {
-            let receiver = user.station;
-            if self.stations[receiver.index()].config.rx_interrupt == RxInterrupt::Mpdu {
-                let subframes = user.subframes(now, header);
-                self.await_arrival((station, receiver), edcaf, subframes, user.rate);
-                self.aim_arrival(user.beam);
-            }
-        }
-        self.downlink_of(station).users = users;
+        self.downlink().users = users;
+        Flight { reserves_until, ..bare }
     }
 
+    /// Settles the MPDUs of each station of an exchange that is over; returns whether a Block Ack
+    /// arrived.
+    fn settle_several(&mut self, cx: &mut Context<'_>, several: &Downlink) -> bool {
+        let edcaf = several.edcaf;
+        for user in &several.users {
+            let sent = several.sent(user);
+            match (&user.acked, user.asked) {
+                (Some(acked), _) => {
+                    self.data_answered(cx, &sent, acked);
+                    self.edcaf(edcaf).backoff.reset();
+                }
+                (None, true) => _ = self.data_unanswered(cx, &sent),
+                (None, false) => self.not_asked(cx, &sent),
+            }
+        }
+        for user in &several.users[1..] {
+            self.edcaf(edcaf).keep_turn(user.peer());
+        }
+        self.judge_reports(&several.users);
+        let success = several.users.iter().any(|user| user.acked.is_some());
+        if !success {
+            self.edcaf(edcaf).backoff.widen();
+        }
+        success
+    }
+
+    fn take_downlink(&mut self) -> Box<Downlink> {
+        match self.exchange.take() {
+            Some(Exchange::Downlink(several)) => several,
+            _ => unreachable!("it sends to several"),
+        }
+    }
+
+    pub(in super::super) fn downlink(&mut self) -> &mut Downlink {
+        match &mut self.exchange {
+            Some(Exchange::Downlink(several)) => several,
+            _ => unreachable!("it sends to several"),
+        }
+    }
+}
+
+impl Cell {
     /// Handles the end of an HE MU PPDU.
     pub(in super::super) fn receive_by_several(&mut self, flight: &Flight) {
         let sender = flight.transmitter;
-        let several = self.downlink_of(sender);
+        let several = self.stations[sender.index()].downlink();
         let &mut Downlink { edcaf, acknowledgement, triggered, .. } = several;
         let mut users = core::mem::take(&mut several.users);
         let mut psdus = Vec::new();
@@ -135,7 +162,7 @@ impl Cell {
         if self.outbox.records {
             self.record_psdus(flight, psdus);
         }
-        let several = self.downlink_of(sender);
+        let several = self.stations[sender.index()].downlink();
         several.users = users;
         match acknowledgement {
             OfdmaAcknowledgement::BlockAckRequest => {
@@ -219,7 +246,7 @@ impl Cell {
     /// Handles the end of the Trigger frame after an HE MU PPDU.
     pub(in super::super) fn receive_trigger(&mut self, flight: &Flight) {
         let sender = flight.transmitter;
-        let several = self.downlink_of(sender);
+        let several = self.stations[sender.index()].downlink();
         let &mut Downlink { edcaf, triggered, .. } = several;
         let users = core::mem::take(&mut several.users);
         let mut answering = Vec::new();
@@ -238,13 +265,13 @@ impl Cell {
             let triggered = triggered.expect("the sequence has it");
             self.record_trigger(flight, (edcaf, &users), triggered, is_heard);
         }
-        self.downlink_of(sender).users = users;
+        self.stations[sender.index()].downlink().users = users;
         self.answer_together(sender, &answering);
     }
 
     /// Puts the answers of these stations to a Trigger frame of `sender` on the air.
     fn answer_together(&mut self, sender: StationId, answering: &[(StationId, Bitmap)]) {
-        let several = self.downlink_of(sender);
+        let several = self.stations[sender.index()].downlink();
         several.answers_due = answering.len();
         several.users.iter_mut().for_each(|user| user.asked = true);
         let triggered = several.triggered.expect("the sequence has it");
@@ -268,7 +295,7 @@ impl Cell {
 
     /// Handles the end of a trigger-based PPDU with a Block Ack.
     pub(in super::super) fn receive_triggered(&mut self, flight: &Flight, receiver: StationId) {
-        let several = self.downlink_of(receiver);
+        let several = self.stations[receiver.index()].downlink();
         let place = several.place(flight.transmitter).expect("only those answer that were asked");
         let User { response, answer_ru, .. } = several.users[place];
         let own = flight.to(receiver, response.rate, response.psdu_bytes);
@@ -280,7 +307,7 @@ impl Cell {
             }
         }
         let acked = self.stations[flight.transmitter.index()].acknowledging;
-        let several = self.downlink_of(receiver);
+        let several = self.stations[receiver.index()].downlink();
         several.answers_due -= 1;
         several.users[place].acked = is_decoded.then_some(acked);
     }
@@ -301,7 +328,7 @@ impl Cell {
         station: StationId,
         acked: Option<&Bitmap>,
     ) {
-        let several = self.downlink_of(station);
+        let several = self.stations[station.index()].downlink();
         let turn = match &several.phase {
             Phase::First => 0,
             Phase::Request(turn, _) => *turn,
@@ -326,52 +353,19 @@ impl Cell {
         };
         let (state, mut cx) = self.at(station);
         let request = state.build_request(&mut cx, edcaf, peer, opportunity_end);
-        self.downlink_of(station).phase = Phase::Request(next, request);
+        self.stations[station.index()].downlink().phase = Phase::Request(next, request);
         self.timers.follow(at, station, Sequel::Frame);
     }
 
     /// Settles the MPDUs of each station, and continues.
     fn several_over(&mut self, station: StationId) {
-        let several = self.take_downlink(station);
-        let edcaf = several.edcaf;
-        for user in &several.users {
-            let sent = several.sent(user);
-            let (state, mut cx) = self.at(station);
-            match (&user.acked, user.asked) {
-                (Some(acked), _) => {
-                    state.data_answered(&mut cx, &sent, acked);
-                    state.edcaf(edcaf).backoff.reset();
-                }
-                (None, true) => _ = state.data_unanswered(&mut cx, &sent),
-                (None, false) => state.not_asked(&mut cx, &sent),
-            }
-        }
-        for user in &several.users[1..] {
-            self.edcaf(station, edcaf).keep_turn(user.peer());
-        }
-        self.judge_reports(station, &several.users);
-        let success = several.users.iter().any(|user| user.acked.is_some());
-        if !success {
-            self.access(station, edcaf).backoff.widen();
-        }
+        let (state, mut cx) = self.at(station);
+        let several = state.take_downlink();
+        let success = state.settle_several(&mut cx, &several);
         self.exchange_over(station, &several.outline(), success);
         if self.has_services {
             several.users.iter().for_each(|user| self.serves(user.station));
             self.close_services(station);
-        }
-    }
-
-    fn take_downlink(&mut self, station: StationId) -> Box<Downlink> {
-        match self.stations[station.index()].exchange.take() {
-            Some(Exchange::Downlink(several)) => several,
-            _ => unreachable!("it sends to several"),
-        }
-    }
-
-    fn downlink_of(&mut self, station: StationId) -> &mut Downlink {
-        match &mut self.stations[station.index()].exchange {
-            Some(Exchange::Downlink(several)) => several,
-            _ => unreachable!("it sends to several"),
         }
     }
 }

@@ -14,12 +14,13 @@
 //! detection there (level not seen). PPDUs that begin within the following SIFS are not checked.
 
 use super::super::content::{Content, Exchange, Outline, Single};
+use super::super::frames::Context;
 use super::super::multi_user::Channel;
+use super::super::station::Station;
 use super::super::timers::{Timer, UplinkWait};
 use super::super::{Cell, Sequel};
 use super::{Answer, Answered, Phase, Solicited, StationRecord, Uplink};
 use crate::air::{Carried, Flight, Overlaps, Reduction, Subframes};
-use crate::cell::RxInterrupt;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
 use crate::phy::{ChannelWidth, Ru};
@@ -27,16 +28,17 @@ use crate::station::{Address, StationId};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-impl Cell {
-    /// Puts the Trigger frame of an access point's uplink exchange on the air.
-    pub(in super::super) fn send_trigger(&mut self, station: StationId) {
-        let (now, sifs) = (self.now, self.settings.timing.sifs);
-        let uplink = self.uplink_of(station);
+impl Station {
+    /// The Trigger frame of the station's uplink exchange, which begins now.
+    pub(in super::super) fn send_trigger(&mut self, cx: &Context<'_>) -> Flight {
+        let (now, sifs) = (cx.now, cx.settings.timing.sifs);
+        let station = self.id;
+        let uplink = self.uplink();
         let (rate, psdu_bytes, duration) = uplink.trigger;
         let end = now + duration;
         uplink.until = end + sifs + uplink.duration + uplink.acknowledged_in;
         let reserves_until = uplink.until;
-        self.transmit(Flight {
+        Flight {
             transmitter: station,
             receiver: Address::Group,
             start: now,
@@ -48,17 +50,153 @@ impl Cell {
             payload: None,
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
-        });
+        }
     }
 
+    /// The station's trigger-based PPDU, which begins now.
+    pub(in super::super) fn send_answer(&mut self, cx: &Context<'_>) -> Flight {
+        let now = cx.now;
+        let answer = *self.answer();
+        let Answer { edcaf, content, rate, psdu_bytes, duration, share, .. } = answer;
+        let peer = answer.peer();
+        match content {
+            Answered::Data { mpdus } => {
+                let access = self.edcaf(edcaf);
+                let retries = access.sent(peer, mpdus, now);
+                access.last_served = Some(peer);
+                self.link_stats(peer).count_data(mpdus, retries, rate, share);
+            }
+            Answered::BlockAckRequest { .. } => self.link_stats(peer).block_ack_requests += 1,
+            Answered::BufferReport => {}
+        }
+        Flight {
+            transmitter: self.id,
+            receiver: peer,
+            start: now,
+            end: now + duration,
+            rate: answer.overheard,
+            psdu_bytes,
+            reserves_until: answer.until,
+            carried: Carried::Triggered { header: answer.header },
+            payload: None,
+            overlaps: Overlaps::NONE,
+            reduction: Reduction::NONE,
+        }
+    }
+
+    /// The Multi-STA Block Ack of the station's uplink exchange, which begins now.
+    pub(in super::super) fn send_multi_station_block_ack(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Flight {
+        let (now, station) = (cx.now, self.id);
+        let uplink = self.uplink();
+        let rate = uplink.trigger.0;
+        let acknowledged = uplink.users.iter().filter(|user| user.record.is_some());
+        let psdu_bytes = super::build::block_ack_bytes(acknowledged.map(|user| user.bits));
+        let end = now + cx.rates.ppdu_duration(rate, psdu_bytes);
+        Flight {
+            transmitter: station,
+            receiver: Address::Group,
+            start: now,
+            end,
+            rate,
+            psdu_bytes,
+            reserves_until: end,
+            carried: Carried::MultiStationBlockAck,
+            payload: None,
+            overlaps: Overlaps::NONE,
+            reduction: Reduction::NONE,
+        }
+    }
+
+    /// Stores the bytes that the station holds as it begins a PPDU with data.
+    pub(in super::super) fn stamp_buffered(&mut self) {
+        if let Some(Exchange::Single(Single { edcaf, content: Content::Data { .. }, .. })) =
+            self.exchange
+        {
+            self.buffered = self.buffered_bytes(edcaf);
+        }
+    }
+
+    /// Records a Basic Trigger frame without data of a station; `is_heard` is whether it answered.
+    fn miss(&mut self, edcaf: usize, station: StationId, is_heard: bool) {
+        let most = self.config.retry_limit;
+        if let Some(reports) = &mut self.edcaf(edcaf).reports {
+            reports.miss(station, is_heard, most);
+        }
+    }
+
+    /// Settles the station's answer; `acked` are the MPDUs that the access point acknowledged.
+    /// Returns the answer, if there is one.
+    fn settle_answer(&mut self, cx: &mut Context<'_>, acked: Option<&Bitmap>) -> Option<Answer> {
+        let Some(Exchange::Answer(answer)) = self.exchange.take() else { return None };
+        let (edcaf, peer) = (answer.edcaf, answer.peer());
+        match (answer.content, acked) {
+            (Answered::Data { mpdus }, Some(acked)) => {
+                self.data_answered(cx, &answer.sent(mpdus), acked);
+            }
+            (Answered::Data { mpdus }, None) => {
+                self.data_unanswered(cx, &answer.sent(mpdus));
+            }
+            (Answered::BlockAckRequest { .. }, Some(acked)) => {
+                self.settle_request(cx, edcaf, peer, acked);
+            }
+            (Answered::BlockAckRequest { .. }, None) => {
+                self.request_unanswered(cx, edcaf, peer);
+            }
+            (Answered::BufferReport, _) => {}
+        }
+        Some(*answer)
+    }
+
+    /// Returns the record of the access point's scoreboard for `sender`.
+    fn station_record(&mut self, sender: StationId, edcaf: usize, acked: Bitmap) -> StationRecord {
+        let recipient = self.recipient(sender, edcaf);
+        let board = recipient.block_ack.as_ref().map(|block_ack| block_ack.scoreboard());
+        StationRecord {
+            acked,
+            start: board.as_ref().map_or_else(Default::default, |board| board.start()),
+            bitmap: board.as_ref().map_or(Bitmap::EMPTY, |board| board.bitmap()),
+        }
+    }
+
+    /// Whether the station has answered a Trigger frame of `access_point` and waits.
+    fn has_answered(&self, access_point: StationId) -> bool {
+        matches!(&self.exchange, Some(Exchange::Answer(answer)) if answer.to == access_point)
+    }
+
+    pub(super) fn uplink(&mut self) -> &mut Uplink {
+        match &mut self.exchange {
+            Some(Exchange::Uplink(uplink)) => uplink,
+            _ => unreachable!("it solicits"),
+        }
+    }
+
+    fn take_uplink(&mut self) -> Box<Uplink> {
+        match self.exchange.take() {
+            Some(Exchange::Uplink(uplink)) => uplink,
+            _ => unreachable!("it solicits"),
+        }
+    }
+
+    pub(in super::super) fn answer(&mut self) -> &mut Answer {
+        match &mut self.exchange {
+            Some(Exchange::Answer(answer)) => answer,
+            _ => unreachable!("it was asked"),
+        }
+    }
+}
+
+impl Cell {
     /// Handles the end of a Trigger frame.
     pub(in super::super) fn receive_solicitation(&mut self, flight: &Flight) {
         let sender = flight.transmitter;
         let config = self.stations[sender.index()].config.ofdma.expect("it solicits");
-        let width = self.uplink_of(sender).rate.width();
+        let width = self.stations[sender.index()].uplink().rate.width();
         let channel = Channel { width, ..self.channel(sender, config) };
         let mut is_heard = true;
-        let uplink = self.uplink_of(sender);
+        let uplink = self.stations[sender.index()].uplink();
         let ask = Solicited::new(uplink, channel);
         let users = core::mem::take(&mut uplink.users);
         let mut answers_due = 0;
@@ -79,7 +217,7 @@ impl Cell {
             self.follow(station, Sequel::Frame);
             answers_due += 1;
         }
-        let uplink = self.uplink_of(sender);
+        let uplink = self.stations[sender.index()].uplink();
         (uplink.users, uplink.answers_due) = (users, answers_due);
         if self.outbox.records {
             self.record_solicitation(flight, sender, is_heard);
@@ -97,57 +235,11 @@ impl Cell {
             && channels.may_answer(&scene, station, ru, width)
     }
 
-    /// Puts a station's trigger-based PPDU on the air.
-    pub(in super::super) fn send_answer(&mut self, station: StationId) {
-        let now = self.now;
-        let answer = *self.answer_of(station);
-        let Answer { edcaf, content, rate, psdu_bytes, duration, .. } = answer;
-        let peer = answer.peer();
-        let state = &mut self.stations[station.index()];
-        match content {
-            Answered::Data { mpdus } => {
-                let access = state.edcafs[edcaf].as_mut().expect("it sends");
-                let index = access.originator(peer).expect("it has pending MPDUs");
-                let retries = access.originators[index].sent(mpdus, now);
-                access.last_served = Some(peer);
-                let link = state.link_stats(peer);
-                link.ppdus += 1;
-                link.mpdus += mpdus as u64;
-                link.mpdu_retries += retries;
-                link.mpdus_per_ppdu.add(mpdus as u32, 1);
-                link.count_rate(rate);
-                link.data_airtime += answer.share;
-            }
-            Answered::BlockAckRequest { .. } => state.link_stats(peer).block_ack_requests += 1,
-            Answered::BufferReport => {}
-        }
-        self.transmit(Flight {
-            transmitter: station,
-            receiver: peer,
-            start: now,
-            end: now + duration,
-            rate: answer.overheard,
-            psdu_bytes,
-            reserves_until: answer.until,
-            carried: Carried::Triggered { header: answer.header },
-            payload: None,
-            overlaps: Overlaps::NONE,
-            reduction: Reduction::NONE,
-        });
-        let receiver = answer.to;
-        if let Answered::Data { mpdus } = content
-            && self.stations[receiver.index()].config.rx_interrupt == RxInterrupt::Mpdu
-        {
-            let subframes = answer.subframes(now, mpdus);
-            self.await_arrival((station, receiver), edcaf, subframes, rate);
-        }
-    }
-
     /// Handles the end of a trigger-based PPDU at the access point.
     pub(in super::super) fn receive_answer(&mut self, flight: &Flight, receiver: StationId) {
         let sender = flight.transmitter;
         let collided = self.air.is_disturbed(flight, receiver);
-        let answer = self.answer_of(sender);
+        let answer = self.stations[sender.index()].answer();
         answer.collided = collided;
         let answer = *answer;
         let own = flight.to(receiver, answer.rate, answer.psdu_bytes);
@@ -156,7 +248,7 @@ impl Cell {
             self.record_answer(&own, &answer, &decoded);
         }
         let is_report = answer.content == Answered::BufferReport;
-        let uplink = self.uplink_of(receiver);
+        let uplink = self.stations[receiver.index()].uplink();
         uplink.answers_due -= 1;
         let user = uplink.user(sender);
         user.is_heard = !decoded.is_empty();
@@ -193,7 +285,7 @@ impl Cell {
         let buffered = answer.buffered[edcaf];
         self.hear_backlog(own, receiver, edcaf, buffered, (mpdus, &decoded));
         let acked = self.acknowledges(own, receiver, edcaf, decoded, mpdus);
-        (decoded, Some(self.station_record((sender, receiver), edcaf, acked)))
+        (decoded, Some(self.stations[receiver.index()].station_record(sender, edcaf, acked)))
     }
 
     /// Processes an answer of QoS Null frames, or of a Block Ack Request.
@@ -207,7 +299,7 @@ impl Cell {
         let Some(snr) = self.receiver(receiver).header(own) else { return (Bitmap::EMPTY, None) };
         let (mpdu, phase) = match answer.content {
             Answered::BlockAckRequest { .. } => (sizes::BLOCK_ACK_REQUEST, Phase::Data),
-            _ => (sizes::QOS_NULL, self.uplink_of(receiver).phase),
+            _ => (sizes::QOS_NULL, self.stations[receiver.index()].uplink().phase),
         };
         let count = match answer.content {
             Answered::BlockAckRequest { .. } => 1,
@@ -228,7 +320,10 @@ impl Cell {
             let edcaf = answer.edcaf;
             self.receiver(receiver).take_request(sender, edcaf, start);
             let acked = self.acknowledges(own, receiver, edcaf, decoded, Bitmap::BITS);
-            return (decoded, Some(self.station_record((sender, receiver), edcaf, acked)));
+            return (
+                decoded,
+                Some(self.stations[receiver.index()].station_record(sender, edcaf, acked)),
+            );
         }
         for bit in (0..count).filter(|&bit| decoded.contains(bit)) {
             let category = if phase == Phase::Reports { bit } else { answer.edcaf };
@@ -237,22 +332,6 @@ impl Cell {
             self.hear_backlog(own, receiver, category, buffered, nothing);
         }
         (decoded, None)
-    }
-
-    /// Returns the record of the access point's scoreboard for `sender`.
-    fn station_record(
-        &mut self,
-        (sender, receiver): (StationId, StationId),
-        edcaf: usize,
-        acked: Bitmap,
-    ) -> StationRecord {
-        let recipient = self.stations[receiver.index()].recipient(sender, edcaf);
-        let board = recipient.block_ack.as_ref().map(|block_ack| block_ack.scoreboard());
-        StationRecord {
-            acked,
-            start: board.as_ref().map_or_else(Default::default, |board| board.start()),
-            bitmap: board.as_ref().map_or(Bitmap::EMPTY, |board| board.bitmap()),
-        }
     }
 
     /// Handles a trigger-based PPDU after its third parties; after the last one the access point
@@ -268,7 +347,7 @@ impl Cell {
     /// Continues after the last trigger-based PPDU.
     fn uplink_answered(&mut self, station: StationId) {
         let sifs = self.settings.timing.sifs;
-        let uplink = self.take_uplink(station);
+        let uplink = self.stations[station.index()].take_uplink();
         let Uplink { phase, outline, .. } = *uplink;
         let Outline { edcaf, opportunity_end, .. } = outline;
         let is_heard = uplink.users.iter().any(|user| user.is_heard);
@@ -287,13 +366,12 @@ impl Cell {
             }
             Phase::Reports => self.uplink_over(station, &outline, false),
             Phase::Data => {
-                let retry_limit = self.stations[station.index()].config.retry_limit;
                 let is_acknowledged = uplink.users.iter().any(|user| user.record.is_some());
                 for user in &uplink.users {
-                    let waits = self.has_answered(user.station, station);
+                    let waits = self.stations[user.station.index()].has_answered(station);
                     if user.record.is_none() {
-                        let of = (user.station, user.is_heard);
-                        self.miss(station, edcaf, of, retry_limit);
+                        let access_point = &mut self.stations[station.index()];
+                        access_point.miss(edcaf, user.station, user.is_heard);
                     }
                     if waits && !is_acknowledged {
                         self.start_response_timeout(user.station);
@@ -310,37 +388,14 @@ impl Cell {
         }
     }
 
-    /// Puts the Multi-STA Block Ack on the air.
-    pub(in super::super) fn send_multi_station_block_ack(&mut self, station: StationId) {
-        let now = self.now;
-        let uplink = self.uplink_of(station);
-        let rate = uplink.trigger.0;
-        let acknowledged = uplink.users.iter().filter(|user| user.record.is_some());
-        let psdu_bytes = super::build::block_ack_bytes(acknowledged.map(|user| user.bits));
-        let end = now + self.rates.ppdu_duration(rate, psdu_bytes);
-        self.transmit(Flight {
-            transmitter: station,
-            receiver: Address::Group,
-            start: now,
-            end,
-            rate,
-            psdu_bytes,
-            reserves_until: end,
-            carried: Carried::MultiStationBlockAck,
-            payload: None,
-            overlaps: Overlaps::NONE,
-            reduction: Reduction::NONE,
-        });
-    }
-
     /// Handles the end of the Multi-STA Block Ack.
     pub(in super::super) fn receive_multi_station_block_ack(&mut self, flight: &Flight) {
         let sender = flight.transmitter;
         let mut is_heard = true;
-        let users = core::mem::take(&mut self.uplink_of(sender).users);
+        let users = core::mem::take(&mut self.stations[sender.index()].uplink().users);
         let mut over = Vec::with_capacity(users.len());
         for user in &users {
-            if !self.has_answered(user.station, sender) {
+            if !self.stations[user.station.index()].has_answered(sender) {
                 continue;
             }
             let is_decoded = self.receiver(user.station).decodes_control(flight);
@@ -353,7 +408,7 @@ impl Cell {
         for (station, record) in over {
             self.answer_over(station, record.map(|record| record.acked));
         }
-        let outline = self.take_uplink(sender).outline;
+        let outline = self.stations[sender.index()].take_uplink().outline;
         self.uplink_over(sender, &outline, true);
     }
 
@@ -361,23 +416,8 @@ impl Cell {
     pub(in super::super) fn answer_over(&mut self, station: StationId, acked: Option<Bitmap>) {
         let now = self.now;
         let (state, mut cx) = self.at(station);
-        let Some(Exchange::Answer(answer)) = state.exchange.take() else { return };
+        let Some(answer) = state.settle_answer(&mut cx, acked.as_ref()) else { return };
         let (edcaf, peer) = (answer.edcaf, answer.peer());
-        match (answer.content, &acked) {
-            (Answered::Data { mpdus }, Some(acked)) => {
-                state.data_answered(&mut cx, &answer.sent(mpdus), acked);
-            }
-            (Answered::Data { mpdus }, None) => {
-                state.data_unanswered(&mut cx, &answer.sent(mpdus));
-            }
-            (Answered::BlockAckRequest { .. }, Some(acked)) => {
-                state.settle_request(&mut cx, edcaf, peer, acked);
-            }
-            (Answered::BlockAckRequest { .. }, None) => {
-                state.request_unanswered(&cx, edcaf, peer);
-            }
-            (Answered::BufferReport, _) => {}
-        }
         let is_data = matches!(answer.content, Answered::Data { .. });
         if is_data && acked.is_some_and(|acked| !acked.is_empty()) {
             self.contend_less(station, edcaf);
@@ -395,11 +435,11 @@ impl Cell {
 
     /// Handles a Trigger frame of the access point without any answer.
     pub(in super::super) fn uplink_unanswered(&mut self, station: StationId) {
-        let uplink = self.take_uplink(station);
-        let retry_limit = self.stations[station.index()].config.retry_limit;
+        let uplink = self.stations[station.index()].take_uplink();
         if uplink.phase == Phase::Data {
             for user in &uplink.users {
-                self.miss(station, uplink.outline.edcaf, (user.station, false), retry_limit);
+                let access_point = &mut self.stations[station.index()];
+                access_point.miss(uplink.outline.edcaf, user.station, false);
             }
         }
         self.uplink_over(station, &uplink.outline, false);
@@ -407,26 +447,10 @@ impl Cell {
 
     /// Ends the exchange of an access point.
     fn uplink_over(&mut self, station: StationId, outline: &Outline, success: bool) {
-        let backoff = &mut self.access(station, outline.edcaf).backoff;
-        match success {
-            true => backoff.reset(),
-            false => backoff.widen(),
-        }
+        self.access(station, outline.edcaf).backoff.reset_or_widen(success);
         self.exchange_over(station, outline, success);
         if self.has_services {
             self.close_services(station);
-        }
-    }
-
-    fn miss(
-        &mut self,
-        access_point: StationId,
-        edcaf: usize,
-        (station, is_heard): (StationId, bool),
-        most: u8,
-    ) {
-        if let Some(reports) = &mut self.access(access_point, edcaf).reports {
-            reports.miss(station, is_heard, most);
         }
     }
 
@@ -470,16 +494,6 @@ impl Cell {
         self.arm(receiver, edcaf);
     }
 
-    /// Stores the bytes that the station holds as it begins a PPDU with data.
-    pub(in super::super) fn stamp_buffered(&mut self, station: StationId) {
-        let state = &mut self.stations[station.index()];
-        if let Some(Exchange::Single(Single { edcaf, content: Content::Data { .. }, .. })) =
-            state.exchange
-        {
-            state.buffered = state.buffered_bytes(edcaf);
-        }
-    }
-
     /// Handles the timers that have ended.
     pub(in super::super) fn expire_uplink_timers(&mut self) {
         while let Some(UplinkWait { station, edcaf, kind }) = self.timers.take_uplink(self.now) {
@@ -494,38 +508,15 @@ impl Cell {
             }
         }
     }
-
-    fn uplink_of(&mut self, station: StationId) -> &mut Uplink {
-        match &mut self.stations[station.index()].exchange {
-            Some(Exchange::Uplink(uplink)) => uplink,
-            _ => unreachable!("it solicits"),
-        }
-    }
-
-    fn take_uplink(&mut self, station: StationId) -> Box<Uplink> {
-        match self.stations[station.index()].exchange.take() {
-            Some(Exchange::Uplink(uplink)) => uplink,
-            _ => unreachable!("it solicits"),
-        }
-    }
-
-    fn answer_of(&mut self, station: StationId) -> &mut Answer {
-        match &mut self.stations[station.index()].exchange {
-            Some(Exchange::Answer(answer)) => answer,
-            _ => unreachable!("it was asked"),
-        }
-    }
-
-    /// Whether the station has answered a Trigger frame of `access_point` and waits.
-    fn has_answered(&self, station: StationId, access_point: StationId) -> bool {
-        let exchange = &self.stations[station.index()].exchange;
-        matches!(exchange, Some(Exchange::Answer(answer)) if answer.to == access_point)
-    }
 }
 
 impl Answer {
     /// The subframes of the PPDU if it begins at `start` and has this many MPDUs.
-    fn subframes(&self, start: lasthop_units::Instant, mpdus: usize) -> Subframes {
+    pub(in super::super) fn subframes(
+        &self,
+        start: lasthop_units::Instant,
+        mpdus: usize,
+    ) -> Subframes {
         let span = (start + self.header, start + self.data_end);
         Subframes::of_user(span, self.data_bytes, (mpdus, self.spacing_bytes))
     }
