@@ -17,7 +17,6 @@
 //! | `frames` | packets to frames |
 //! | `settle` | the outcome of MPDUs that were sent |
 //! | `recipient` | reception from one transmitter |
-//! | `absence` | state of scans and power save |
 //!
 //! | procedures of the cell | |
 //! |---|---|
@@ -29,23 +28,22 @@
 //! | `reception`, `arrival` | reception of a PPDU, at its end or MPDU by MPDU |
 //! | `bss` | basic service sets and their access points |
 //! | `channel` | two NAVs, colours, OBSS-PD, sets on different channels and the width of a PPDU |
-//! | `away`, `doze`, `waits` | stations that leave the channel or doze, and the frames held for them |
-//! | `service` | service periods of stations that stay in power save mode (U-APSD, TWT) |
+//! | `power` | stations that leave the channel or doze, frames held for them, service periods |
+//! | `floor` | the parts of the cell that power save borrows |
+//! | `timers` | what is due next, and the work that is due |
 //! | `record` | events of PPDUs |
 //! | `adjust` | changes during the run |
 
-mod absence;
 mod access;
 mod adjust;
 mod arrival;
-mod away;
 mod bss;
 mod channel;
 mod config;
 mod content;
-mod doze;
 mod edcaf;
 mod exchange;
+mod floor;
 mod frames;
 mod links;
 mod mu_mimo;
@@ -53,18 +51,17 @@ mod multi_user;
 mod occupancy;
 mod operating_mode;
 mod outbox;
+mod power;
 mod receiver;
 mod reception;
 mod recipient;
 mod record;
-mod service;
 mod settle;
 mod station;
 #[cfg(test)]
 pub(crate) mod tests;
 mod timers;
 mod uplink;
-mod waits;
 
 pub use crate::phy::OperatingMode;
 pub use adjust::{AdjustError, Adjustment};
@@ -90,20 +87,19 @@ use crate::mac::sizes;
 use crate::phy::{Band, ChannelWidth, ErrorModel, Rate, Timing};
 use crate::station::{Address, StationId};
 use crate::stats::{LinkStats, StationStats};
-use absence::Away;
 use alloc::vec::Vec;
 use arrival::Arrival;
 use bss::{Bss, BssFacts};
 use channel::{Channels, Scene};
 use edcaf::Edcaf;
+use floor::{Floor, Roster};
 use frames::Context;
 use lasthop_packet::{AccessCategory, DropReason, Packet, Released};
 use lasthop_units::{Duration, Identity, Instant, Machine, Seed};
 use outbox::Outbox;
-use service::ServicePeriod;
+use power::{Away, Power};
 use station::{BEACON_EDCAF, Station};
 use timers::{Sequel, Timers, earliest};
-use uplink::Reports;
 
 /// A packet that left the cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -184,25 +180,12 @@ pub struct Cell {
     timers: Timers,
     stations: Vec<Station>,
     contention: Contention,
-    /// Station of each contender, and the index of its EDCAF.
-    owners: Vec<(StationId, u8)>,
     air: Air,
     /// A-MPDUs on the air whose receivers process them MPDU by MPDU.
     arrivals: Vec<Arrival>,
     /// States of the sets, by [`BssId`](crate::BssId).
     bss: Vec<Bss>,
-    /// Stations whose driver still sends its held frames before they leave.
-    flushing: Vec<StationId>,
-    /// Stations that their access points know to be unreachable.
-    dozing: Vec<StationId>,
-    /// Whether a station has service periods.
-    has_services: bool,
-    /// Whether a station must repeat its operating mode notification.
-    has_untold: bool,
-    /// Service periods in progress, as access points know them.
-    services: Vec<ServicePeriod>,
-    /// Stations that also deliver packets to other stations.
-    promiscuous: Vec<StationId>,
+    power: Power,
     channels: Channels,
     rates: Rates,
     outbox: Outbox,
@@ -219,6 +202,8 @@ struct Settings {
     independent: bool,
     /// Whether an access point solicits uplink PPDUs.
     has_uplink: bool,
+    /// Stations that also deliver packets to other stations.
+    promiscuous: Vec<StationId>,
     /// EIFS less AIFS: SIFS + Ack at the lowest basic rate.
     extended_space: Duration,
     /// Facts of the sets, by [`BssId`](crate::BssId).
@@ -357,11 +342,11 @@ impl Cell {
             }
         }
         let timing = timing_of(config);
-        let channels = Channels::new(config, &sets, timing)?;
+        let mut channels = Channels::new(config, &sets, timing)?;
         let ranks = ranks(&config.stations)?;
         let rates = Rates::new(config);
         let lowest = rates.lowest();
-        let air = Air::new(config, seed)?;
+        let mut air = Air::new(config, seed)?;
         let contention = channels.contention(timing, &air);
         let aids = bss::association_ids(config, &sets);
         let settings = Settings {
@@ -373,6 +358,13 @@ impl Cell {
             dtim_period: config.dtim_period,
             independent: config.independent,
             has_uplink: config.stations.iter().any(StationConfig::solicits),
+            promiscuous: config
+                .stations
+                .iter()
+                .enumerate()
+                .filter(|(_, station)| station.promiscuous)
+                .map(|(index, _)| StationId(index as u16))
+                .collect(),
             bss: sets,
             peers: config
                 .stations
@@ -383,7 +375,7 @@ impl Cell {
             seed,
         };
         let stations = config.stations.iter().enumerate();
-        let stations = stations
+        let mut stations: Vec<_> = stations
             .map(|(index, station)| Station {
                 id: StationId(index as u16),
                 config: station.clone(),
@@ -411,6 +403,7 @@ impl Cell {
                 last_data: Instant::ZERO,
             })
             .collect();
+        operating_mode::begin_modes(&settings, &mut stations, &mut air, &mut channels);
         let mut cell = Self {
             bss: settings
                 .bss
@@ -421,31 +414,20 @@ impl Cell {
             settings,
             now: Instant::ZERO,
             timers: Timers::new(),
-            flushing: Vec::new(),
-            dozing: Vec::new(),
-            has_services: false,
-            has_untold: false,
-            services: Vec::new(),
-            promiscuous: config
-                .stations
-                .iter()
-                .enumerate()
-                .filter(|(_, station)| station.promiscuous)
-                .map(|(index, _)| StationId(index as u16))
-                .collect(),
+            power: Power::default(),
             channels,
             stations,
             contention,
-            owners: Vec::new(),
             air,
             arrivals: Vec::new(),
             rates,
             outbox: Outbox::new(config.record_events),
         };
-        cell.find_next_beacon();
-        cell.begin_modes();
-        cell.begin_service_periods();
-        cell.find_next_absence();
+        cell.timers.beacon = Bss::next_beacon(&cell.bss);
+        cell.power(|power, floor| {
+            power.begin_service_periods(floor);
+            floor.find_next_absence();
+        });
         cell.start_polling();
         cell.schedule();
         Ok(cell)
@@ -618,18 +600,15 @@ impl Cell {
         // Whoever starts at this instant starts before anyone senses it.
         let mut winners = self.timers.take_winners(&mut self.contention, at);
         if winners.len() > 1 {
-            let Self { owners, stations, .. } = self;
             winners.sort_unstable_by_key(|winner| {
-                let (station, edcaf) = owners[usize::from(winner.0)];
-                (stations[station.index()].rank, edcaf)
+                let (station, edcaf) = self.owner(*winner);
+                (self.stations[station.index()].rank, edcaf)
             });
         }
         self.start_sequels();
         self.start_exchanges(&winners);
         self.timers.return_winners(winners);
-        if self.timers.absence <= at || !self.flushing.is_empty() {
-            self.advance_absences();
-        }
+        self.power(|power, floor| power.advance_absences(floor));
     }
 
     fn schedule(&mut self) {
@@ -652,10 +631,37 @@ impl Cell {
         (channels, Scene { now: *now, settings, stations, air, contention, timers })
     }
 
+    /// Stations and their sets, to look at.
+    fn roster(&self) -> Roster<'_> {
+        Roster { settings: &self.settings, stations: &self.stations, bss: &self.bss }
+    }
+
+    /// Power save, and the parts of the cell that it uses.
+    #[inline]
+    fn power<R>(&mut self, act: impl FnOnce(&mut Power, &mut Floor<'_>) -> R) -> R {
+        let Self { settings, stations, bss, contention, timers, air, .. } = self;
+        let Self { now, channels, rates, outbox, power, .. } = self;
+        let now = *now;
+        let mut floor = Floor {
+            now,
+            settings,
+            stations,
+            bss,
+            contention,
+            timers,
+            air,
+            channels,
+            rates,
+            outbox,
+        };
+        act(power, &mut floor)
+    }
+
     /// A station and the context of its procedures.
     #[inline]
     fn at(&mut self, station: StationId) -> (&mut Station, Context<'_>) {
-        let Self { now, settings, rates, outbox, services, stations, .. } = self;
+        let Self { now, settings, rates, outbox, power, stations, .. } = self;
+        let services = &mut power.services;
         (&mut stations[station.index()], Context { now: *now, settings, rates, outbox, services })
     }
 
@@ -669,9 +675,9 @@ impl Cell {
     #[inline]
     fn edcaf(&mut self, station: StationId, edcaf: usize) -> &mut Edcaf {
         if self.stations[station.index()].edcafs[edcaf].is_none() {
-            self.make_edcaf(station, edcaf);
+            self.power(|power, floor| floor.make_edcaf(power, station, edcaf));
         }
-        self.stations[station.index()].edcafs[edcaf].as_mut().expect("made above")
+        self.access(station, edcaf)
     }
 
     /// The originator of `station` towards `peer` in an EDCAF, created at its first use.
@@ -679,33 +685,6 @@ impl Cell {
         let (state, cx) = self.at(station);
         let index = state.originator(cx.settings, edcaf, Address::Station(peer));
         &mut state.edcaf(edcaf).originators[index]
-    }
-
-    #[cold]
-    fn make_edcaf(&mut self, station: StationId, edcaf: usize) {
-        let config = &self.stations[station.index()].config;
-        let parameters = config.access.get(edcaf).copied().unwrap_or(EdcaParameters::BEACON);
-        let aifs = self.settings.timing.aifs(parameters.aifsn);
-        let contender = self.contention.add(station, aifs, config.capabilities.qos);
-        self.owners.push((station, edcaf as u8));
-        let identity = config.identity.to(Identity::numbered(edcaf as u64));
-        let perturbation = self.settings.seed.stream_of("cell/queue/perturbation", identity);
-        let backoff = self.settings.seed.stream_of("cell/station/backoff", identity);
-        let mut new = Edcaf::new(contender, config, parameters, perturbation, backoff);
-        if station == self.access_point_of(station) {
-            let bss = self.bss_of(station);
-            new.absent.dozing =
-                self.dozing.iter().copied().filter(|other| self.bss_of(*other) == bss).collect();
-            new.absent.holds_group = self.is_saving(bss);
-        }
-        if let Some(away) = &self.stations[station.index()].away {
-            new.gate = away.gate();
-        }
-        let ofdma = self.stations[station.index()].config.ofdma;
-        if edcaf < BEACON_EDCAF && ofdma.is_some_and(|ofdma| ofdma.uplink.is_some()) {
-            new.reports = Some(alloc::boxed::Box::new(Reports::default()));
-        }
-        self.stations[station.index()].edcafs[edcaf] = Some(alloc::boxed::Box::new(new));
     }
 }
 

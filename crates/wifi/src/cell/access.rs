@@ -3,6 +3,7 @@
 //! [`Contention`](crate::mac::contention::Contention) determines the instants of access.
 
 use super::Cell;
+use super::bss::Bss;
 use super::content::{Content, Exchange, Single};
 use super::frames::Context;
 use super::station::{BEACON_EDCAF, Station};
@@ -24,7 +25,7 @@ impl Cell {
         let contender = self.edcaf(from, category).contender;
         let (station, mut cx) = self.at(from);
         station.enqueue(&mut cx, to, packet);
-        if !self.dozing.is_empty() {
+        if self.power.has_dozing() {
             let (station, mut cx) = self.at(from);
             station.trim_buffer(&mut cx, category, to);
         }
@@ -32,7 +33,9 @@ impl Cell {
         station.fill_driver(&mut cx, category);
         station.build_ahead(&mut cx, category, to);
         let begins = !self.contention.is_armed(contender) && self.arm(from, category);
-        begins | (self.stations[from.index()].away.is_some() && self.wake_to_send(from))
+        begins
+            | (self.stations[from.index()].away.is_some()
+                && self.power(|power, floor| power.wake_to_send(floor, from)))
     }
 
     /// Whether another packet for a peer that already has some would only be queued: the EDCAF
@@ -44,7 +47,7 @@ impl Cell {
             || exchange.as_ref().is_some_and(|exchange| exchange.edcaf() == edcaf);
         is_busy
             && !self.outbox.records
-            && self.dozing.is_empty()
+            && !self.power.has_dozing()
             && away.is_none()
             && config.adaptive_mtu.is_none()
             && !access.driver.is_used()
@@ -71,36 +74,23 @@ impl Cell {
             if self.bss[bss.index()].next_beacon != self.now {
                 continue;
             }
-            self.expect_beacon(bss);
+            self.power(|power, floor| power.expect_beacon(floor, bss));
             self.bss[bss.index()].next_beacon = self.now + interval;
             let access_point = self.access_point(bss);
             if self.stations[access_point.index()].deaf_until == Instant::MAX {
                 // It is on another channel.
-                self.skip_beacon(bss);
+                self.power(|_, floor| floor.skip_beacon(bss));
                 continue;
             }
             let contender = self.edcaf(access_point, BEACON_EDCAF).contender;
             self.contention.arm(contender, self.now);
         }
-        self.find_next_beacon();
+        self.timers.beacon = Bss::next_beacon(&self.bss);
     }
 
     /// Lets the EDCAF contend if it has work and does not contend yet; returns whether it began to.
     pub(super) fn arm(&mut self, station: StationId, edcaf: usize) -> bool {
-        let Self { now, stations, contention, .. } = self;
-        let Station { edcafs, exchange, .. } = &mut stations[station.index()];
-        let Some(access) = &mut edcafs[edcaf] else { return false };
-        if contention.is_armed(access.contender)
-            || exchange.as_ref().is_some_and(|exchange| exchange.edcaf() == edcaf)
-            || !access.has_work()
-        {
-            return false;
-        }
-        access.contends_since = *now;
-        if !contention.arm(access.contender, *now) {
-            contention.set_backoff(access.contender, access.backoff.draw());
-        }
-        true
+        self.stations[station.index()].arm(&mut self.contention, self.now, edcaf)
     }
 
     /// Starts exchanges of all `winners`, which gain the channel now; of the categories of one
@@ -114,16 +104,21 @@ impl Cell {
         }
         for rank in (0..=BEACON_EDCAF).rev() {
             for &winner in winners {
-                if usize::from(self.owners[usize::from(winner.0)].1) == rank {
+                if self.owner(winner).1 == rank {
                     self.win(winner);
                 }
             }
         }
     }
 
+    /// The station of a contender, and its EDCAF.
+    pub(super) fn owner(&self, contender: ContenderId) -> (StationId, usize) {
+        let station = self.contention.station(contender);
+        (station, self.stations[station.index()].edcaf_of(contender))
+    }
+
     fn win(&mut self, winner: ContenderId) {
-        let (station, edcaf) = self.owners[usize::from(winner.0)];
-        let edcaf = usize::from(edcaf);
+        let (station, edcaf) = self.owner(winner);
         let engaged = self.stations[station.index()].exchange.is_some();
         let access = self.access(station, edcaf);
         if engaged {
@@ -166,7 +161,8 @@ impl Cell {
         edcaf: usize,
         opportunity_end: Instant,
     ) -> Option<Exchange> {
-        let Self { now, settings, rates, outbox, services, stations, air, .. } = self;
+        let Self { now, settings, rates, outbox, power, stations, air, .. } = self;
+        let services = &mut power.services;
         let mut cx = Context { now: *now, settings, rates, outbox, services };
         stations[station.index()].build(&mut cx, air, edcaf, opportunity_end)
     }
@@ -174,7 +170,8 @@ impl Cell {
     fn build_beacon(&mut self, access_point: StationId, opportunity_end: Instant) -> Single {
         let rate = self.rates.lowest();
         let bss = self.bss_of(access_point);
-        let psdu_bytes = self.settings.bss[bss.index()].beacon_bytes + self.announce_traffic(bss);
+        let psdu_bytes = self.settings.bss[bss.index()].beacon_bytes
+            + self.power(|power, floor| power.announce_traffic(floor, bss));
         Single {
             edcaf: BEACON_EDCAF,
             peer: Address::Group,

@@ -5,6 +5,7 @@
 use super::Cell;
 use super::station::Station;
 use crate::mac::rate::RateControlConfig;
+use crate::mac::scan::ScanConfig;
 use crate::phy::Rate;
 use crate::station::StationId;
 use lasthop_packet::queue::QueueConfig;
@@ -167,15 +168,33 @@ impl Cell {
         Ok(())
     }
 
+    /// Starts scans of a station with the settings of `config` from `now` on, or ends them
+    /// ([`Scan::change`](crate::mac::scan::Scan::change)).
+    ///
+    /// # Errors
+    /// Returns an error if the station dozes.
+    pub fn change_scan(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        config: Option<ScanConfig>,
+    ) -> Result<(), AdjustError> {
+        self.now = now;
+        self.power(|power, floor| power.change_scan(floor, station, config))?;
+        self.schedule();
+        Ok(())
+    }
+
     fn check_rate(&self, id: StationId, rate: Rate) -> Result<(), AdjustError> {
         let peers = &self.settings.peers;
         let access_point = self.access_point_of(id);
         let can = |station: usize| peers[station].1.rates.contains(&rate);
         let is_member = |station: &Station| station.config.bss == self.bss_of(id);
         // A station talks to its access point, the access point to all of its set.
-        let is_shared = match id == access_point {
-            true => self.stations.iter().filter(|it| is_member(it)).all(|it| can(it.id.index())),
-            false => can(id.index()) && can(access_point.index()),
+        let is_shared = if id == access_point {
+            self.stations.iter().filter(|it| is_member(it)).all(|it| can(it.id.index()))
+        } else {
+            can(id.index()) && can(access_point.index())
         };
         is_shared.then_some(()).ok_or(AdjustError::Rate)
     }

@@ -172,7 +172,7 @@ impl Cell {
             let own = (flight.rate != rate).then(|| flight.to(receiver, rate, flight.psdu_bytes));
             let flight = own.as_ref().unwrap_or(flight);
             let peer = Address::Station(receiver);
-            let is_patient = !self.outbox.records && !self.has_absences(sender, peer);
+            let is_patient = !self.outbox.records && !self.roster().has_absences(sender, peer);
             let waits = self.waits_of(sender, peer, edcaf, arrival.rest());
             let (mut ear, mut mpdus) = self.sharing((sender, edcaf, originator), receiver);
             arrival.advance(&mut ear, &mut mpdus, flight, (&waits, is_patient), now);
@@ -195,7 +195,7 @@ impl Cell {
         let mut arrival = self.arrivals.swap_remove(index);
         let Arrival { edcaf, originator, .. } = arrival;
         let peer = Address::Station(receiver);
-        let is_patient = !self.outbox.records && !self.has_absences(sender, peer);
+        let is_patient = !self.outbox.records && !self.roster().has_absences(sender, peer);
         let waits = self.waits_of(sender, peer, edcaf, arrival.rest());
         let (mut ear, mut mpdus) = self.sharing((sender, edcaf, originator), receiver);
         arrival.advance(&mut ear, &mut mpdus, flight, (&waits, is_patient), flight.end);

@@ -6,7 +6,8 @@
 //! points have the same rate, so the offsets between their beacons stay constant.
 
 use super::config::{CellConfig, Role};
-use super::doze::Tim;
+use super::power::Tim;
+use super::timers::earliest;
 use super::{Cell, CellError, element_bytes};
 use crate::capabilities::Capabilities;
 use crate::mac::absence::Absences;
@@ -34,6 +35,8 @@ pub(super) struct Bss {
     pub tim: Tim,
     /// Absences for which its access point held group frames.
     pub group_held: Absences,
+    /// Whether a station of the set repeats its operating mode notification after a beacon.
+    pub has_untold: bool,
 }
 
 impl BssFacts {
@@ -74,6 +77,11 @@ pub(super) fn beacon_bytes(capabilities: &Capabilities) -> u32 {
 }
 
 impl Bss {
+    /// The next instant at which one of these sets queues a beacon.
+    pub fn next_beacon(all: &[Self]) -> Instant {
+        earliest(all.iter().map(|bss| bss.next_beacon))
+    }
+
     /// The set before its first beacon.
     pub fn new(beacon_interval: Option<Duration>, beacon_offset: Duration) -> Self {
         let first = beacon_interval.map(|interval| Instant::ZERO + interval + beacon_offset);
@@ -81,6 +89,7 @@ impl Bss {
             next_beacon: first.unwrap_or(Instant::MAX),
             tim: Tim::default(),
             group_held: Absences::default(),
+            has_untold: false,
         }
     }
 }
@@ -124,23 +133,5 @@ impl Cell {
     #[inline]
     pub(super) fn access_point_of(&self, station: StationId) -> StationId {
         self.access_point(self.bss_of(station))
-    }
-
-    /// Whether a station of a set is known to be unreachable.
-    pub(super) fn has_dozing(&self, bss: BssId) -> bool {
-        self.dozing.iter().any(|station| self.bss_of(*station) == bss) || self.is_saving(bss)
-    }
-
-    /// Whether a station of a set stays in power save mode.
-    pub(super) fn is_saving(&self, bss: BssId) -> bool {
-        self.has_services
-            && self.stations.iter().any(|station| {
-                station.config.bss == bss && station.config.service_periods.is_some()
-            })
-    }
-
-    /// Determines the access point that queues a beacon next.
-    pub(super) fn find_next_beacon(&mut self) {
-        self.timers.beacon = super::earliest(self.bss.iter().map(|bss| bss.next_beacon));
     }
 }

@@ -33,9 +33,7 @@ impl Cell {
             None => {
                 let contender = self.edcaf(station, edcaf).contender;
                 self.contention.disarm(contender);
-                if self.has_services {
-                    self.nothing_to_send(station);
-                }
+                self.power(|power, floor| power.nothing_to_send(floor, station));
             }
         }
     }
@@ -61,9 +59,7 @@ impl Cell {
         if self.settings.has_uplink {
             self.stations[station.index()].stamp_buffered();
         }
-        if !self.services.is_empty() {
-            self.mark_service(station);
-        }
+        self.power(|power, floor| power.mark_frame(floor, station));
         let (state, cx) = self.at(station);
         let flight = match &state.exchange {
             Some(Exchange::Single(_)) => state.send_single(&cx),
@@ -75,19 +71,6 @@ impl Cell {
         };
         self.begin_arrivals(&flight);
         self.transmit(flight);
-    }
-
-    /// Sets the bits of a frame of an access point that concern its receiver's service period.
-    fn mark_service(&mut self, station: StationId) {
-        let exchange = match self.stations[station.index()].exchange.take() {
-            Some(Exchange::Single(mut single)) => {
-                single.more_data = self.more_data_left(station, &single);
-                single.ends_service = self.ends_service(station, &single);
-                Some(Exchange::Single(single))
-            }
-            other => other,
-        };
-        self.stations[station.index()].exchange = exchange;
     }
 
     #[inline]
@@ -138,9 +121,7 @@ impl Cell {
                     }
                     None => {
                         self.end_opportunity(station, edcaf);
-                        if self.has_services {
-                            self.nothing_to_send(station);
-                        }
+                        self.power(|power, floor| power.nothing_to_send(floor, station));
                     }
                 },
             }
@@ -179,24 +160,26 @@ impl Cell {
         let (state, mut cx) = self.at(station);
         let settled = state.answered(&mut cx, &exchange, acked);
         let Single { content, edcaf, peer, .. } = exchange;
-        if self.has_services {
-            self.served(&exchange, true, settled);
-        }
+        self.power(|power, floor| power.served(floor, &exchange, true, settled));
         self.exchange_over(station, &exchange.outline(), true);
         match content {
             Content::Management(frame) => {
                 self.edcaf(station, edcaf).absent.exchanged(peer, true);
                 match frame.action {
                     Action::OperatingMode(mode) => self.mode_acknowledged(station, mode),
-                    action => self.absence_settled(station, action, true),
+                    action => self
+                        .power(|power, floor| power.absence_settled(floor, station, action, true)),
                 }
             }
-            Content::Beacon => self.open_for_group(self.bss_of(station)),
+            Content::Beacon => {
+                let bss = self.bss_of(station);
+                self.power(|power, floor| power.open_for_group(floor, bss));
+            }
             _ => {}
         }
-        if self.has_services {
-            self.exchange_over_in_power_save(station, (content, edcaf), true, settled);
-        }
+        self.power(|power, floor| {
+            power.exchange_over_in_power_save(floor, station, content, edcaf, true, settled)
+        });
     }
 
     /// Completes an exchange without a response.
@@ -220,49 +203,45 @@ impl Cell {
         let (state, mut cx) = self.at(station);
         let settled = state.unanswered(&mut cx, &exchange);
         let (content, edcaf) = (exchange.content, exchange.edcaf);
-        if self.has_services {
-            self.served(&exchange, false, settled);
-        }
+        self.power(|power, floor| power.served(floor, &exchange, false, settled));
         let (mut about_absence, mut given_up_mode) = (None, false);
         if let Content::Management(mut frame) = exchange.content {
             frame.attempts += 1;
             let attempts_max = match frame.action {
-                Action::Null { .. } => self.null_attempts_max(station),
+                Action::Null { .. } => self.stations[station.index()].null_attempts_max(),
                 _ => self.stations[station.index()].config.retry_limit,
             };
             // A service period may have ended by the clock.
             let is_outdated = match frame.action {
-                Action::EndOfServicePeriod => !self.is_in_service(frame.peer),
-                _ => self.is_outdated(station, &frame),
+                Action::EndOfServicePeriod => !self.power.is_in_service(frame.peer),
+                _ => self.stations[station.index()].is_outdated(&frame),
             };
             if frame.attempts < attempts_max && !is_outdated {
                 self.access(station, exchange.edcaf).management.push_front(frame);
             } else if let Action::OperatingMode(_) = frame.action {
-                given_up_mode = !self.is_outdated(station, &frame);
+                given_up_mode = !self.stations[station.index()].is_outdated(&frame);
             } else if frame.action.is_about_absence() {
                 about_absence = Some(frame.action);
             } else {
                 self.edcaf(station, exchange.edcaf).absent.exchanged(exchange.peer, true);
                 self.management_given_up(station, exchange.edcaf, frame.peer, frame.action);
-                if self.has_services {
-                    self.given_up_in_service(frame.peer);
-                }
+                self.power(|power, floor| power.given_up_in_service(floor, frame.peer));
             }
         }
         self.access(station, exchange.edcaf).backoff.widen();
         self.exchange_over(station, &exchange.outline(), false);
         if let Some(action) = about_absence {
-            self.absence_settled(station, action, false);
+            self.power(|power, floor| power.absence_settled(floor, station, action, false));
             if let (Action::EndOfServicePeriod, Content::Management(frame)) = (action, content) {
-                self.end_service(frame.peer);
+                self.power(|power, floor| power.end_service(floor, frame.peer));
             }
         }
         if given_up_mode {
-            self.mode_given_up(station);
+            self.power(|power, floor| floor.mode_given_up(power, station));
         }
-        if self.has_services {
-            self.exchange_over_in_power_save(station, (content, edcaf), false, settled);
-        }
+        self.power(|power, floor| {
+            power.exchange_over_in_power_save(floor, station, content, edcaf, false, settled)
+        });
     }
 
     /// Continues within the transmission opportunity, or contends anew.
@@ -419,7 +398,7 @@ impl Cell {
         if !waiting.iter().any(answers) {
             waiting.push_back(frame);
         }
-        self.lift_mu_edca(recipient, edcaf);
+        self.power(|_, floor| floor.lift_mu_edca(recipient, edcaf));
         self.arm(recipient, edcaf);
     }
 }

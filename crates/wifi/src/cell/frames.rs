@@ -4,11 +4,10 @@
 //! Lengths are in bytes, FCS included. Other modules cover channel access (`access`), the exchange
 //! (`exchange`), and its outcome (`settle`).
 
-use super::absence::Away;
 use super::content::{Action, Content, Exchange, Management, Single};
 use super::edcaf::{Edcaf, Gate, Work};
 use super::outbox::Outbox;
-use super::service::ServicePeriod;
+use super::power::{Away, ServicePeriod};
 use super::station::Station;
 use super::{Aggregation, Settings, StationConfig, category_of};
 use crate::air::{Air, Rates, alone, spacing_bytes};

@@ -9,11 +9,15 @@
 //! modes of access points, OM Control in frames with data, SM power save and channel widths of
 //! 802.11n.
 
+use super::channel::Channels;
 use super::config::{CellConfig, Role, StationConfig};
 use super::content::{Action, Management};
+use super::floor::{Floor, Roster};
 use super::frames::Context;
+use super::power::Power;
 use super::station::Station;
 use super::{AdjustError, Cell, Settings};
+use crate::air::Air;
 use crate::capabilities::Capabilities;
 use crate::mac::rate::RateSet;
 use crate::phy::{ChannelWidth, OperatingMode};
@@ -84,6 +88,32 @@ impl Station {
         self.config.capabilities.is_he() && settings.peers[peer.index()].1.is_he()
     }
 
+    /// Whether a later frame announces another mode than `frame` does.
+    pub(super) fn is_outdated(&self, frame: &Management) -> bool {
+        matches!(frame.action, Action::OperatingMode(mode)
+            if self.config.operating_mode != Some(mode))
+    }
+
+    /// Applies the notification of `sender`.
+    pub(super) fn take_mode(
+        &mut self,
+        cx: &mut Context<'_>,
+        sender: StationId,
+        mode: OperatingMode,
+    ) {
+        let modes = self.modes.get_or_insert_default();
+        match modes.peers.iter_mut().find(|(known, _)| *known == sender) {
+            // Its Ack was lost, and it came again.
+            Some((_, known)) if *known == mode => return,
+            Some((_, known)) => *known = mode,
+            None => modes.peers.push((sender, mode)),
+        }
+        self.renew_originators(cx, sender);
+        if let Some(soundings) = &mut self.soundings {
+            soundings.spoil(sender);
+        }
+    }
+
     /// Applies a changed mode of `peer`, or of this station, from now on.
     fn renew_originators(&mut self, cx: &mut Context<'_>, peer: StationId) {
         let shared = self.shared_with(cx.settings, peer);
@@ -131,55 +161,9 @@ impl Cell {
         }
         self.now = now;
         self.stations[station.index()].config.operating_mode = Some(mode);
-        self.notify(station);
+        self.power(|power, floor| floor.notify(power, station));
         self.schedule();
         Ok(())
-    }
-
-    /// Queues a notification of the station to its access point.
-    fn notify(&mut self, station: StationId) {
-        let peer = self.access_point_of(station);
-        let state = &mut self.stations[station.index()];
-        let Some(mode) = state.config.operating_mode else { return };
-        let modes = state.modes.get_or_insert_default();
-        modes.is_untold = false;
-        modes.sequence = modes.sequence.next();
-        let (action, sequence) = (Action::OperatingMode(mode), modes.sequence);
-        let access = self.edcaf(station, NOTIFICATION);
-        // What was not sent yet is outdated.
-        let is_other = |frame: &Management| !matches!(frame.action, Action::OperatingMode(_));
-        access.management.retain(is_other);
-        access.management.push_back(Management { peer, action, attempts: 0, sequence });
-        self.lift_mu_edca(station, NOTIFICATION);
-        self.arm(station, NOTIFICATION);
-        self.wake_to_notify(station);
-    }
-
-    /// Whether a later frame announces another mode than `frame` does.
-    pub(super) fn is_outdated(&self, station: StationId, frame: &Management) -> bool {
-        matches!(frame.action, Action::OperatingMode(mode)
-            if self.stations[station.index()].config.operating_mode != Some(mode))
-    }
-
-    /// Applies the notification of `sender` at `receiver`.
-    pub(super) fn take_mode(
-        &mut self,
-        receiver: StationId,
-        sender: StationId,
-        mode: OperatingMode,
-    ) {
-        let (state, mut cx) = self.at(receiver);
-        let modes = state.modes.get_or_insert_default();
-        match modes.peers.iter_mut().find(|(known, _)| *known == sender) {
-            // Its Ack was lost, and it came again.
-            Some((_, known)) if *known == mode => return,
-            Some((_, known)) => *known = mode,
-            None => modes.peers.push((sender, mode)),
-        }
-        state.renew_originators(&mut cx, sender);
-        if let Some(soundings) = &mut state.soundings {
-            soundings.spoil(sender);
-        }
     }
 
     /// Handles the acknowledgement of the station's notification.
@@ -188,55 +172,82 @@ impl Cell {
         let (state, mut cx) = self.at(station);
         state.modes.get_or_insert_default().own = Some(mode);
         state.renew_originators(&mut cx, access_point);
-        self.receive_within(station, mode.width);
+        receive_within(&mut self.air, &mut self.channels, station, mode.width);
+    }
+}
+
+/// Limits the PPDUs that the station understands to `width`.
+fn receive_within(air: &mut Air, channels: &mut Channels, station: StationId, width: ChannelWidth) {
+    air.receive_within(station, width);
+    channels.set_width(station, width);
+}
+
+/// Applies the modes that stations announced when they associated.
+pub(super) fn begin_modes(
+    settings: &Settings,
+    stations: &mut [Station],
+    air: &mut Air,
+    channels: &mut Channels,
+) {
+    for index in 0..stations.len() {
+        let station = StationId(index as u16);
+        let Some(mode) = stations[index].config.operating_mode else { continue };
+        let access_point = settings.bss[stations[index].config.bss.index()].access_point;
+        let modes = stations[access_point.index()].modes.get_or_insert_default();
+        modes.peers.push((station, mode));
+        stations[index].modes = Some(Modes::associated(Some(mode)).into());
+        receive_within(air, channels, station, mode.width);
+    }
+}
+
+impl Floor<'_> {
+    /// Queues a notification of the station to its access point.
+    fn notify(&mut self, power: &mut Power, station: StationId) {
+        let peer = self.access_point_of(station);
+        let state = &mut self.stations[station.index()];
+        let Some(mode) = state.config.operating_mode else { return };
+        let modes = state.modes.get_or_insert_default();
+        modes.is_untold = false;
+        modes.sequence = modes.sequence.next();
+        let (action, sequence) = (Action::OperatingMode(mode), modes.sequence);
+        let access = self.edcaf(power, station, NOTIFICATION);
+        // What was not sent yet is outdated.
+        let is_other = |frame: &Management| !matches!(frame.action, Action::OperatingMode(_));
+        access.management.retain(is_other);
+        access.management.push_back(Management { peer, action, attempts: 0, sequence });
+        self.lift_mu_edca(station, NOTIFICATION);
+        self.arm(station, NOTIFICATION);
+        power.wake_to_notify(self, station);
     }
 
     /// Handles a notification of the station that was given up. The access point may nevertheless
     /// have received it.
-    pub(super) fn mode_given_up(&mut self, station: StationId) {
+    pub(super) fn mode_given_up(&mut self, power: &mut Power, station: StationId) {
         if self.settings.beacon_interval.is_none() {
-            return self.notify(station);
+            return self.notify(power, station);
         }
         self.stations[station.index()].modes.get_or_insert_default().is_untold = true;
-        self.has_untold = true;
+        let bss = self.bss_of(station);
+        self.bss[bss.index()].has_untold = true;
     }
 
     /// Repeats notifications that were given up, after a beacon of this access point.
-    #[cold]
-    pub(super) fn notify_again(&mut self, access_point: StationId) {
-        self.has_untold = false;
+    pub(super) fn notify_again(&mut self, power: &mut Power, access_point: StationId) {
+        let bss = self.bss_of(access_point);
+        if !core::mem::take(&mut self.bss[bss.index()].has_untold) {
+            return;
+        }
         for index in 0..self.stations.len() {
-            let station = StationId(index as u16);
-            let modes = self.stations[index].modes.as_ref();
-            if !modes.is_some_and(|modes| modes.is_untold) {
-                continue;
-            }
-            match self.access_point_of(station) == access_point {
-                true => self.notify(station),
-                false => self.has_untold = true,
+            let state = &self.stations[index];
+            let modes = state.modes.as_ref();
+            if state.config.bss == bss && modes.is_some_and(|modes| modes.is_untold) {
+                self.notify(power, StationId(index as u16));
             }
         }
     }
+}
 
-    /// Applies the modes that stations announced when they associated.
-    pub(super) fn begin_modes(&mut self) {
-        for index in 0..self.stations.len() {
-            let station = StationId(index as u16);
-            let Some(mode) = self.stations[index].config.operating_mode else { continue };
-            let access_point = self.access_point_of(station);
-            let modes = self.stations[access_point.index()].modes.get_or_insert_default();
-            modes.peers.push((station, mode));
-            self.stations[index].modes = Some(Modes::associated(Some(mode)).into());
-            self.receive_within(station, mode.width);
-        }
-    }
-
-    /// Limits the PPDUs that the station understands to `width`.
-    fn receive_within(&mut self, station: StationId, width: ChannelWidth) {
-        self.air.receive_within(station, width);
-        self.channels.set_width(station, width);
-    }
-
+impl Roster<'_> {
     /// The last mode that `station` notified its access point of, if there was one.
     pub(super) fn known_mode(&self, station: StationId) -> Option<OperatingMode> {
         let access_point = self.access_point_of(station);

@@ -7,9 +7,10 @@ use super::multi_user::Downlink;
 use super::receiver::{Mpdus, Receiver, Taken};
 use super::recipient::release;
 use super::station::Station;
+use super::timers::earliest;
 use super::uplink::Uplink;
 use super::{Cell, Output, Sequel};
-use crate::air::{Carried, Flight, Subframes, alone};
+use crate::air::{Carried, Flight, Subframes, alone, happens};
 use crate::mac::absence::Waits;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::Mpdu;
@@ -241,7 +242,10 @@ impl Cell {
         let mut decoded = decoded.unwrap_or(Bitmap::EMPTY);
         if let Content::Management(Management { action: Action::Null { power_management }, .. }) =
             payload.content
-            && self.ignores_null(sender, receiver, power_management)
+            && happens(
+                self.air.reception(sender, receiver),
+                self.stations[sender.index()].null_loss(power_management),
+            )
         {
             decoded = Bitmap::EMPTY;
         }
@@ -250,9 +254,7 @@ impl Cell {
         if self.outbox.records {
             self.record_payload(flight, payload, &decoded, collided);
         }
-        if !self.promiscuous.is_empty() {
-            self.overhear_packets(flight, receiver, payload);
-        }
+        self.overhear_packets(flight, receiver, payload);
         if decoded.is_empty() {
             if let Content::Data { mpdus, .. } = payload.content
                 && (has_header && arrived.is_none())
@@ -285,7 +287,7 @@ impl Cell {
             }
             Content::Beacon => {}
         }
-        self.notice_power(sender, payload);
+        self.power(|power, floor| power.heard_from(floor, sender, edcaf, &payload.content));
         self.respond(flight, receiver, payload, decoded);
         if self.stations[receiver.index()].away.is_some() {
             self.frame_reached(flight, receiver, payload);
@@ -305,26 +307,18 @@ impl Cell {
                 self.answer_addba(receiver, sender, edcaf, start);
             }
             Action::AddbaResponse { .. } => self.agreement_answered(receiver, sender, edcaf),
-            Action::Null { power_management: true } => self.fall_asleep(sender),
-            Action::PsPoll => self.release(sender),
-            Action::Trigger => self.triggered(sender, edcaf),
+            Action::Null { power_management: true } => {
+                self.power(|power, floor| power.fall_asleep(floor, sender))
+            }
+            Action::PsPoll => self.power(|power, floor| power.release(floor, sender)),
+            Action::Trigger => self.power(|power, floor| power.triggered(floor, sender, edcaf)),
             // Every frame has the bit of power management, and all others have it unset.
             Action::Null { power_management: false } => {}
-            Action::OperatingMode(mode) => self.take_mode(receiver, sender, mode),
-            Action::ProbeRequest | Action::ProbeResponse | Action::EndOfServicePeriod => {}
-        }
-    }
-
-    /// Draws conclusions from a decoded frame about its sender's power save.
-    fn notice_power(&mut self, sender: StationId, payload: &Payload) {
-        if self.has_services && self.has_service_periods(sender) {
-            if matches!(payload.content, Content::Data { .. }) {
-                self.triggered(sender, payload.edcaf);
+            Action::OperatingMode(mode) => {
+                let (state, mut cx) = self.at(receiver);
+                state.take_mode(&mut cx, sender, mode);
             }
-        } else if !self.dozing.is_empty()
-            && !keeps_dozing(&payload.content, self.sends_in_power_save(sender))
-        {
-            self.wake_up(sender);
+            Action::ProbeRequest | Action::ProbeResponse | Action::EndOfServicePeriod => {}
         }
     }
 
@@ -362,13 +356,32 @@ impl Cell {
         if let Some(leaving) = leaving {
             let more = match payload.more_data {
                 Some(more) => more,
-                None => self.more_data(sender, edcaf, flight.receiver, leaving),
+                None => {
+                    self.power.more_data(self.roster(), sender, edcaf, flight.receiver, leaving)
+                }
             };
-            self.frame_came(receiver, edcaf, (payload.ends_service, more));
-        } else if matches!(payload.content, Content::BlockAckRequest { .. })
-            && self.has_service_periods(receiver)
-        {
-            self.request_came_in_power_save(receiver, edcaf);
+            self.power(|power, floor| {
+                power.frame_came(floor, receiver, edcaf, payload.ends_service, more)
+            });
+        } else if matches!(payload.content, Content::BlockAckRequest { .. }) {
+            self.power(|power, floor| power.request_came_in_power_save(floor, receiver, edcaf));
+        }
+    }
+
+    /// Delivers a beacon that was sent, with its TIM, to the stations of the set that await it.
+    fn hear_beacon(&mut self, flight: &Flight) {
+        let bss = self.bss_of(flight.transmitter);
+        for index in 0..self.stations.len() {
+            let station = StationId(index as u16);
+            let state = &self.stations[index];
+            if state.away.is_none()
+                || state.config.bss != bss
+                || !self.power(|power, floor| power.awaits_beacon(floor, station))
+            {
+                continue;
+            }
+            let heard = self.receiver(station).decode_one(flight) == Some(true);
+            self.power(|power, floor| power.beacon_over(floor, station, heard));
         }
     }
 
@@ -377,8 +390,8 @@ impl Cell {
     fn overhear_packets(&mut self, flight: &Flight, receiver: StationId, payload: &Payload) {
         let Content::Data { mpdus, .. } = payload.content else { return };
         let sender = flight.transmitter;
-        for index in 0..self.promiscuous.len() {
-            let listener = self.promiscuous[index];
+        for index in 0..self.settings.promiscuous.len() {
+            let listener = self.settings.promiscuous[index];
             if listener == sender
                 || listener == receiver
                 || self.bss_of(listener) != self.bss_of(sender)
@@ -410,13 +423,13 @@ impl Cell {
         edcaf: usize,
         mpdus: Range<usize>,
     ) -> Waits {
-        if !self.has_absences(sender, peer) {
+        if !self.roster().has_absences(sender, peer) {
             return Waits::default();
         }
         let pending = self.pending(sender, edcaf, peer).expect("it sent some");
         let packets = pending.range(mpdus).flat_map(|mpdu| mpdu.msdus.packets());
-        let since = super::earliest(packets.map(|packet| packet.arrived));
-        self.waits(sender, peer, edcaf, since)
+        let since = earliest(packets.map(|packet| packet.arrived));
+        self.roster().waits(sender, peer, edcaf, since)
     }
 
     /// Returns which of the first `mpdus` pending MPDUs the response acknowledges.
@@ -453,15 +466,13 @@ impl Cell {
         match payload.content {
             Content::Beacon => {
                 self.hear_beacon(flight);
-                if self.has_untold {
-                    self.notify_again(sender);
-                }
+                self.power(|power, floor| floor.notify_again(power, sender));
             }
-            Content::Data { .. } if self.has_dozing(bss) => self.hear_group_frame(bss),
+            Content::Data { .. } => self.power(|power, floor| power.hear_group_frame(floor, bss)),
             Content::Management(Management { action: Action::ProbeRequest, .. }) => {
                 let access_point = self.access_point(bss);
                 if self.decode(flight, payload, access_point) == Some(Bitmap::FIRST) {
-                    self.answer_probe(sender);
+                    self.power(|power, floor| power.answer_probe(floor, sender));
                 }
             }
             _ => {}
@@ -521,21 +532,4 @@ pub(super) fn exchange_of<'a>(
         several.and_then(|of| stations[of.index()].exchange.as_ref()?.downlink()),
         soliciting.and_then(|of| stations[of.index()].exchange.as_ref()?.uplink()),
     )
-}
-
-/// Whether the frame does not show that its sender is awake: its Power Management bit is set or has
-/// no meaning (9.2.4.1.7). With `saves`, data and management frames have the bit set.
-fn keeps_dozing(content: &Content, saves: bool) -> bool {
-    let Content::Management(frame) = content else { return saves };
-    match frame.action {
-        Action::Null { power_management } => power_management,
-        Action::AddbaRequest { .. } | Action::AddbaResponse { .. } | Action::OperatingMode(_) => {
-            saves
-        }
-        Action::PsPoll
-        | Action::Trigger
-        | Action::EndOfServicePeriod
-        | Action::ProbeRequest
-        | Action::ProbeResponse => true,
-    }
 }

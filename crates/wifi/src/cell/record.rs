@@ -80,15 +80,13 @@ impl Cell {
                 alloc::vec![Frame { announced, ..plain(kind, SeqNo12::new(beacons as u16), false) }]
             }
         };
-        if self.has_services {
-            let is_managed = matches!(payload.content, Content::Management(_));
-            let is_null = frames.iter().any(|f| matches!(f.kind, FrameKind::Null { .. }));
-            let is_saving = self.is_in_power_save(flight.transmitter) && !is_null;
-            for frame in &mut frames {
-                frame.end_of_service_period = payload.ends_service;
-                frame.more_data = payload.more_data.unwrap_or(frame.more_data);
-                frame.power_management |= is_managed && is_saving;
-            }
+        let is_managed = matches!(payload.content, Content::Management(_));
+        let is_null = frames.iter().any(|f| matches!(f.kind, FrameKind::Null { .. }));
+        let is_saving = self.stations[flight.transmitter.index()].is_in_power_save() && !is_null;
+        for frame in &mut frames {
+            frame.end_of_service_period = payload.ends_service;
+            frame.more_data = payload.more_data.unwrap_or(frame.more_data);
+            frame.power_management |= is_managed && is_saving;
         }
         let aggregated = matches!(payload.content, Content::Data { aggregated: true, .. });
         self.record_ppdu(flight, aggregated, collided, frames);
@@ -106,8 +104,8 @@ impl Cell {
         let duration_us = microseconds(flight.end, flight.reserves_until);
         let peer = flight.receiver;
         let pending = self.pending(flight.transmitter, edcaf, peer).expect("it sent some");
-        let more_data = self.more_data(flight.transmitter, edcaf, peer, mpdus);
-        let power_management = self.is_in_power_save(flight.transmitter);
+        let more_data = self.power.more_data(self.roster(), flight.transmitter, edcaf, peer, mpdus);
+        let power_management = self.stations[flight.transmitter.index()].is_in_power_save();
         let has_qos = |of: StationId| self.stations[of.index()].config.capabilities.qos;
         let qos = has_qos(flight.transmitter)
             && match peer {

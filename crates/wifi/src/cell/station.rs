@@ -1,17 +1,18 @@
 //! State of one station: an EDCAF for each category with its queue, the current frame exchange, and
 //! its recipients.
 
-use super::absence::Away;
 use super::config::StationConfig;
 use super::content::Exchange;
 use super::edcaf::{Edcaf, slot_of};
 use super::mu_mimo::Soundings;
 use super::operating_mode::Modes;
 use super::outbox::Outbox;
+use super::power::Away;
 use super::recipient::RecipientState;
 use super::settle::Sent;
 use crate::mac::adaptive_mtu::{AdaptiveMtu, PpduLimits};
 use crate::mac::block_ack::Bitmap;
+use crate::mac::contention::{ContenderId, Contention};
 use crate::phy::{Band, ChannelWidth};
 use crate::station::{Address, StationId};
 use crate::stats::{LinkStats, StationStats};
@@ -162,6 +163,31 @@ impl Station {
             self.recipients.resize_with(key + 1, || None);
         }
         self.recipients[key].get_or_insert_default()
+    }
+
+    /// Lets an EDCAF contend if it has work and does not contend yet; returns whether it began to.
+    pub fn arm(&mut self, contention: &mut Contention, now: Instant, edcaf: usize) -> bool {
+        let Self { edcafs, exchange, .. } = self;
+        let Some(access) = &mut edcafs[edcaf] else { return false };
+        if contention.is_armed(access.contender)
+            || exchange.as_ref().is_some_and(|exchange| exchange.edcaf() == edcaf)
+            || !access.has_work()
+        {
+            return false;
+        }
+        access.contends_since = now;
+        if !contention.arm(access.contender, now) {
+            contention.set_backoff(access.contender, access.backoff.draw());
+        }
+        true
+    }
+
+    /// The EDCAF of a contender.
+    pub fn edcaf_of(&self, contender: ContenderId) -> usize {
+        let is_its = |access: &Option<Box<Edcaf>>| {
+            access.as_ref().is_some_and(|access| access.contender == contender)
+        };
+        self.edcafs.iter().position(is_its).expect("a contender is an EDCAF of its station")
     }
 
     /// Announces that the station holds fewer packets than at the last poll.

@@ -228,8 +228,8 @@ impl Cell {
             Bitmap::EMPTY
         };
         if !decoded.is_empty() && self.stations[receiver.index()].away.is_some() {
-            let more = self.more_data(sender, edcaf, user.peer(), user.mpdus);
-            self.frame_came(receiver, edcaf, (false, more));
+            let more = self.power.more_data(self.roster(), sender, edcaf, user.peer(), user.mpdus);
+            self.power(|power, floor| power.frame_came(floor, receiver, edcaf, false, more));
         }
         Heard { is_asked, decoded, acked }
     }
@@ -363,9 +363,7 @@ impl Cell {
         let several = state.take_downlink();
         let success = state.settle_several(&mut cx, &several);
         self.exchange_over(station, &several.outline(), success);
-        if self.has_services {
-            several.users.iter().for_each(|user| self.serves(user.station));
-            self.close_services(station);
-        }
+        several.users.iter().for_each(|user| self.power.serves(user.station));
+        self.power(|power, floor| power.close_services(floor, station));
     }
 }

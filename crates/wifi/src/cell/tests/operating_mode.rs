@@ -184,7 +184,7 @@ fn a_notification_takes_effect_with_its_ack() {
             assert_eq!(of(acks[0], acks[1]), [(ChannelWidth::Mhz20, streams)], "{is_he}");
             assert_eq!(of(acks[1], Instant::MAX), [(ChannelWidth::Mhz80, 2)], "{is_he}");
         }
-        assert_eq!(cell.known_mode(STA), Some(full()));
+        assert_eq!(cell.roster().known_mode(STA), Some(full()));
         assert_eq!(log.dropped, 0);
     }
 }
@@ -325,10 +325,10 @@ fn an_outage_only_delays_it() {
         let now = link(&mut cell, 10, Some(Probability::ONE));
         cell.change_operating_mode(now, STA, mode(ChannelWidth::Mhz20, 1)).expect("a mode");
         link(&mut cell, 1_000, Some(Probability::ONE));
-        assert_eq!(cell.known_mode(STA), None);
+        assert_eq!(cell.roster().known_mode(STA), None);
         link(&mut cell, 1_000, None);
         link(&mut cell, 1_110, None);
-        assert_eq!(cell.known_mode(STA), Some(mode(ChannelWidth::Mhz20, 1)));
+        assert_eq!(cell.roster().known_mode(STA), Some(mode(ChannelWidth::Mhz20, 1)));
         let mut told = Vec::new();
         while let Some(event) = cell.poll_event() {
             if let Event::Ppdu(ppdu) = event
@@ -391,7 +391,7 @@ fn a_station_that_saves_power_notifies() {
         let (log, cell) = play(&config, &[(AP, STA)], (ms(200), ms(2_000)), &changes);
         let told: Vec<Instant> =
             log.ppdus.iter().filter(|ppdu| told_at(ppdu)).map(|ppdu| ppdu.start).collect();
-        assert_eq!((told.len(), cell.known_mode(STA)), (1, Some(narrow)), "{kind}");
+        assert_eq!((told.len(), cell.roster().known_mode(STA)), (1, Some(narrow)), "{kind}");
         let after = told[0] - (Instant::ZERO + ms(1_130));
         assert!(after < within, "{kind}: {after}");
         // It dozes again.
@@ -541,7 +541,7 @@ proptest! {
         prop_assert_eq!(log.dropped, 0);
         for station in [STA, StationId(2)] {
             let last = modes.iter().rfind(|(_, who, _)| *who == station).map(|(.., mode)| *mode);
-            prop_assert_eq!(cell.known_mode(station), last);
+            prop_assert_eq!(cell.roster().known_mode(station), last);
             // What it told and got an Ack for, and the most of what it told since.
             let (mut own, mut most) = (full(), full());
             let mut frames = log.ppdus.iter().peekable();

@@ -321,7 +321,7 @@ impl Cell {
         let bss = self.bss_of(access_point);
         let can = |state: &&Station| {
             let capabilities = &state.config.capabilities;
-            let mode = self.known_mode(state.id);
+            let mode = self.roster().known_mode(state.id);
             let width = mode.map_or_else(|| capabilities.width(), |mode| mode.width);
             state.id != access_point
                 && state.config.bss == bss
@@ -329,7 +329,7 @@ impl Cell {
                 && capabilities.qos
                 && width == whole
                 && mode.is_none_or(|mode| mode.uplink_ofdma)
-                && !self.dozing.contains(&state.id)
+                && !self.power.is_dozing(state.id)
         };
         self.stations.iter().filter(can).map(|state| state.id).collect()
     }

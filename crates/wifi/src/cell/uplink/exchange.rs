@@ -421,7 +421,7 @@ impl Cell {
         let is_data = matches!(answer.content, Answered::Data { .. });
         if is_data && acked.is_some_and(|acked| !acked.is_empty()) {
             self.contend_less(station, edcaf);
-            self.sent_when_asked(station);
+            self.power(|power, floor| power.sent_when_asked(floor, station));
         }
         self.contention.hold(station, now);
         let Some(access) = &mut self.stations[station.index()].edcafs[edcaf] else { return };
@@ -449,9 +449,7 @@ impl Cell {
     fn uplink_over(&mut self, station: StationId, outline: &Outline, success: bool) {
         self.access(station, outline.edcaf).backoff.reset_or_widen(success);
         self.exchange_over(station, outline, success);
-        if self.has_services {
-            self.close_services(station);
-        }
+        self.power(|power, floor| power.close_services(floor, station));
     }
 
     /// Records the backlog of `sender` in a category: it held `buffered` bytes when the PPDU was
@@ -504,7 +502,7 @@ impl Cell {
                     }
                     self.arm(station, edcaf);
                 }
-                Timer::MuEdca => self.contend_as_ever(station, edcaf),
+                Timer::MuEdca => self.power(|_, floor| floor.contend_as_ever(station, edcaf)),
             }
         }
     }

@@ -7,6 +7,7 @@
 //! contends with the usual parameters.
 
 use super::super::Cell;
+use super::super::floor::Floor;
 use super::super::timers::{Timer, UplinkWait};
 use crate::station::StationId;
 use lasthop_units::Duration;
@@ -35,11 +36,13 @@ impl Cell {
         self.timers
             .set_uplink(now + parameters.timer, UplinkWait { station, edcaf, kind: Timer::MuEdca });
     }
+}
 
+impl Floor<'_> {
     /// Restores the usual parameters after the MUEDCATimer.
-    pub(super) fn contend_as_ever(&mut self, station: StationId, edcaf: usize) {
+    pub(in crate::cell) fn contend_as_ever(&mut self, station: StationId, edcaf: usize) {
         let now = self.now;
-        let access = self.access(station, edcaf);
+        let access = self.stations[station.index()].edcaf(edcaf);
         let (parameters, contender) = (access.parameters, access.contender);
         access.backoff.set_limits((parameters.cw_min, parameters.cw_max));
         let aifs = self.settings.timing.aifs(parameters.aifsn);
@@ -47,7 +50,7 @@ impl Cell {
     }
 
     /// Ends the MUEDCATimer, because a management frame waits in the station's EDCAF.
-    pub(in super::super) fn lift_mu_edca(&mut self, station: StationId, edcaf: usize) {
+    pub(in crate::cell) fn lift_mu_edca(&mut self, station: StationId, edcaf: usize) {
         if self.timers.cancel_uplink(UplinkWait { station, edcaf, kind: Timer::MuEdca }) {
             self.contend_as_ever(station, edcaf);
         }

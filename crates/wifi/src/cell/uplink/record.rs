@@ -116,7 +116,7 @@ impl Cell {
                     let tid = category_of(category).tid();
                     let code = queue_size_code(answer.buffered[category]);
                     let kind = FrameKind::QosNull {
-                        power_management: self.is_in_power_save(own.transmitter),
+                        power_management: self.stations[own.transmitter.index()].is_in_power_save(),
                         access_category: category_of(category),
                     };
                     Frame {

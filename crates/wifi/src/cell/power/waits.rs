@@ -3,41 +3,45 @@
 //! point knows them and holds the packet, or does not and sends without success. For group frames
 //! they are those of any station, up to the DTIM.
 
-use super::Cell;
+use super::Power;
+use crate::cell::floor::{Floor, Roster};
 use crate::mac::absence::{Absences, Cause, Span, Waits};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_units::Instant;
 
-impl Cell {
+impl Power {
     /// Records that the access point begins or ceases to hold frames for `station`, and possibly
     /// for the group.
-    pub(super) fn log_held(&mut self, station: StationId) {
-        let now = self.now;
+    pub(in crate::cell) fn log_held(&mut self, floor: &mut Floor<'_>, station: StationId) {
+        let now = floor.now;
         let is_held = self.dozing.contains(&station);
-        let away = self.away(station);
+        let away = floor.away(station);
         let cause = Some(away.cause()).filter(|_| is_held);
         away.log.held.set(now, cause);
-        let bss = self.bss_of(station);
-        let members = self.dozing.iter().filter(|dozing| self.bss_of(**dozing) == bss);
+        let bss = floor.bss_of(station);
+        let members = self.dozing.iter().filter(|dozing| floor.bss_of(**dozing) == bss);
         let causes = members.filter_map(|dozing| {
-            self.stations[dozing.index()].away.as_ref().map(|away| away.cause())
+            floor.stations[dozing.index()].away.as_ref().map(|away| away.cause())
         });
         // A DTIM is the rhythm of those that doze.
-        let group = match self.is_saving(bss) {
-            true => Some(Cause::Asleep),
-            false => causes.max_by_key(|cause| *cause == Cause::Asleep),
+        let group = if self.is_saving(floor, bss) {
+            Some(Cause::Asleep)
+        } else {
+            causes.max_by_key(|cause| *cause == Cause::Asleep)
         };
-        self.bss[bss.index()].group_held.set(now, group);
+        floor.bss[bss.index()].group_held.set(now, group);
     }
+}
 
+impl Roster<'_> {
     /// The absences for which the access point of a station's set held group frames.
     fn group_held(&self, station: StationId) -> &Absences {
         &self.bss[self.bss_of(station).index()].group_held
     }
 
     /// Whether packets from `sender` to `peer` can have waited for an absence.
-    pub(super) fn has_absences(&self, sender: StationId, peer: Address) -> bool {
+    pub(in crate::cell) fn has_absences(&self, sender: StationId, peer: Address) -> bool {
         let comes_and_goes = |station: StationId| self.stations[station.index()].away.is_some();
         comes_and_goes(sender)
             || match peer {
@@ -48,7 +52,7 @@ impl Cell {
 
     /// The absences that delayed a packet of `sender` to `peer` in `edcaf` that arrived at `since`
     /// or later.
-    pub(super) fn waits(
+    pub(in crate::cell) fn waits(
         &self,
         sender: StationId,
         peer: Address,

@@ -7,8 +7,8 @@
 //! or given up. MediaTek's driver holds back the last frame in the same way. Left out: EOSP within
 //! an A-MPDU, after which a station would receive the lost MPDUs only in its next period.
 
-use super::super::frames::Context;
-use super::super::station::Station;
+use crate::cell::frames::Context;
+use crate::cell::station::Station;
 use crate::mac::sizes;
 use crate::station::Address;
 
@@ -18,15 +18,16 @@ impl Station {
     /// alone because of EOSP. 0 if the last one was sent and further frames wait for the next
     /// period.
     #[inline]
-    pub(in super::super) fn mpdus_for(
+    pub(in crate::cell) fn mpdus_for(
         &mut self,
         cx: &Context<'_>,
         edcaf: usize,
         peer: Address,
     ) -> usize {
-        match self.edcaf(edcaf).absent.is_dozing(peer) {
-            true => self.mpdus_for_dozing(cx, edcaf, peer),
-            false => usize::MAX,
+        if self.edcaf(edcaf).absent.is_dozing(peer) {
+            self.mpdus_for_dozing(cx, edcaf, peer)
+        } else {
+            usize::MAX
         }
     }
 
@@ -49,7 +50,7 @@ impl Station {
     /// Reduces an A-MPDU of these MPDUs and bytes for a station in its service period by the last
     /// MPDU, if no frame would be left for the station after it. EOSP in that MPDU would end the
     /// period although others may be lost; it is sent alone, after their acknowledgement.
-    pub(in super::super) fn without_last(
+    pub(in crate::cell) fn without_last(
         &mut self,
         (edcaf, index): (usize, usize),
         (mpdus, psdu_bytes): (usize, u32),

@@ -9,13 +9,13 @@
 //! are lost. If the access point missed the notice of an absence, its frames to the station are
 //! lost; it takes every frame without the bit as a sign that the station is back.
 
-use super::Cell;
+use super::Power;
 use super::absence::{Away, EDCAFS, Rhythm};
-use super::adjust::AdjustError;
-use super::content::{Action, Management};
-use super::frames::Context;
-use super::station::{BEACON_EDCAF, Station};
-use crate::air::happens;
+use crate::cell::adjust::AdjustError;
+use crate::cell::content::{Action, Management};
+use crate::cell::floor::Floor;
+use crate::cell::frames::Context;
+use crate::cell::station::{BEACON_EDCAF, Station};
 use crate::event::{Event, PowerState};
 use crate::mac::scan::{self, Input, Leftover, Phase, Scan, ScanConfig};
 use crate::station::{Address, StationId};
@@ -34,7 +34,7 @@ const PROBE_DELAY: Duration = Duration::from_millis(30);
 impl Station {
     /// Gives up the oldest packets beyond the limit for a station, or the group, that cannot be
     /// reached.
-    pub(super) fn trim_buffer(&mut self, cx: &mut Context<'_>, edcaf: usize, to: Address) {
+    pub(in crate::cell) fn trim_buffer(&mut self, cx: &mut Context<'_>, edcaf: usize, to: Address) {
         let now = cx.now;
         let Some(packets_max) = self.config.power_save_buffer else { return };
         let Some(access) = &mut self.edcafs[edcaf] else { return };
@@ -96,9 +96,10 @@ impl Station {
             self.link_stats(peer).mpdus_lost += lost;
         }
         for (index, packet) in given_up.into_iter().enumerate() {
-            match index < booked {
-                true => cx.outbox.drop_packet(now, station, packet, DropReason::OffChannel),
-                false => cx.outbox.lose(now, station, packet, DropReason::OffChannel),
+            if index < booked {
+                cx.outbox.drop_packet(now, station, packet, DropReason::OffChannel)
+            } else {
+                cx.outbox.lose(now, station, packet, DropReason::OffChannel)
             }
         }
         if packets > 0 {
@@ -130,26 +131,19 @@ impl Station {
     }
 }
 
-impl Cell {
-    /// Determines the next step of a station's scan or power save.
-    pub(super) fn find_next_absence(&mut self) {
-        let due = self.stations.iter().filter_map(|station| station.away.as_ref()?.due());
-        self.timers.absence = super::earliest(due);
-    }
-
+impl Power {
     /// Starts scans of a station with the settings of `config` from `now` on, or ends them
     /// ([`Scan::change`]).
     ///
     /// # Errors
     /// Returns an error if the station dozes.
-    pub fn change_scan(
+    pub(in crate::cell) fn change_scan(
         &mut self,
-        now: Instant,
+        floor: &mut Floor<'_>,
         station: StationId,
         config: Option<ScanConfig>,
     ) -> Result<(), AdjustError> {
-        self.now = now;
-        let state = &mut self.stations[station.index()];
+        let state = &mut floor.stations[station.index()];
         let dozes = state.config.power_save.is_some() || state.config.service_periods.is_some();
         if dozes {
             return Err(AdjustError::Scan);
@@ -157,59 +151,68 @@ impl Cell {
         state.config.scan = config;
         match (state.away.as_deref_mut(), config) {
             (Some(Away { rhythm: Rhythm::Scan(scan), null, .. }), _) => {
-                scan.change(now, config);
+                scan.change(floor.now, config);
                 *null = config.map_or(*null, |config| config.null);
             }
             (_, Some(config)) => {
                 let mut scan = Scan::new(config);
-                scan.change(now, None);
-                scan.change(now, Some(config));
+                scan.change(floor.now, None);
+                scan.change(floor.now, Some(config));
                 state.away = Some(Box::new(Away::scanning(scan)));
             }
             (_, None) => {}
         }
-        self.find_next_absence();
-        self.schedule();
+        floor.find_next_absence();
         Ok(())
     }
 
     /// Performs the steps that are due, and checks which flushing drivers are empty.
-    pub(super) fn advance_absences(&mut self) {
-        let now = self.now;
-        while self.timers.absence <= now {
+    pub(in crate::cell) fn advance_absences(&mut self, floor: &mut Floor<'_>) {
+        if floor.timers.absence > floor.now && self.flushing.is_empty() {
+            return;
+        }
+        let now = floor.now;
+        while floor.timers.absence <= now {
             let due = |away: &Away| away.due().is_some_and(|at| at <= now);
-            let mut stations = self.stations.iter().filter(|s| s.away.as_deref().is_some_and(due));
-            let station = match self.has_services {
+            let mut stations = floor.stations.iter().filter(|s| s.away.as_deref().is_some_and(due));
+            let station = if self.has_services {
                 // Target wake times coincide: what follows must not depend on the order.
-                true => stations.min_by_key(|station| station.rank),
-                false => stations.next(),
+                stations.min_by_key(|station| station.rank)
+            } else {
+                stations.next()
             };
             let Some(station) = station.map(|station| station.id) else { break };
-            let away = self.away(station);
+            let away = floor.away(station);
             if away.departs_at.take_if(|at| *at <= now).is_some() {
-                self.depart(station);
+                self.depart(floor, station);
             } else if away.probes_at.take().is_some() {
-                self.queue_about_absence(station, Action::ProbeRequest);
+                self.queue_about_absence(floor, station, Action::ProbeRequest);
             } else {
                 match away.rhythm {
-                    Rhythm::Scan(_) => self.scan_input(station, Input::Due),
-                    Rhythm::Doze(_) => self.look_idle(station),
-                    Rhythm::Service(_) => self.service_due(station),
+                    Rhythm::Scan(_) => self.scan_input(floor, station, Input::Due),
+                    Rhythm::Doze(_) => self.look_idle(floor, station),
+                    Rhythm::Service(_) => self.service_due(floor, station),
                 }
             }
-            self.find_next_absence();
+            floor.find_next_absence();
         }
         for index in (0..self.flushing.len()).rev() {
             let station = self.flushing[index];
-            if self.is_drained(station) {
-                self.scan_input(station, Input::Drained);
+            if floor.is_drained(station) {
+                self.scan_input(floor, station, Input::Drained);
             }
         }
     }
 
     /// Handles the end of a Null, PS-Poll or probe: acknowledged or given up.
-    pub(super) fn absence_settled(&mut self, station: StationId, action: Action, answered: bool) {
-        let state = &mut self.stations[station.index()];
+    pub(in crate::cell) fn absence_settled(
+        &mut self,
+        floor: &mut Floor<'_>,
+        station: StationId,
+        action: Action,
+        answered: bool,
+    ) {
+        let state = &mut floor.stations[station.index()];
         if let (Action::Null { .. }, false) = (action, answered) {
             state.stats.nulls_given_up += 1;
         }
@@ -219,138 +222,233 @@ impl Cell {
             (Rhythm::Scan(scan), Action::Null { power_management })
                 if power_management == (scan.phase() == Phase::Leaving) =>
             {
-                self.scan_input(station, Input::Settled);
+                self.scan_input(floor, station, Input::Settled);
             }
             (Rhythm::Doze(_), Action::Null { .. } | Action::PsPoll) => {
-                self.doze_settled(station, answered);
+                self.doze_settled(floor, station, answered);
             }
             (Rhythm::Service(_), Action::Trigger | Action::PsPoll) => {
-                self.asked(station, action, answered);
+                self.asked(floor, station, action, answered);
             }
             _ => {}
         }
     }
 
-    pub(super) fn null_attempts_max(&mut self, station: StationId) -> u8 {
-        self.away(station).null.attempts
-    }
-
-    /// Whether `receiver` ignores a Null that it has decoded.
-    pub(super) fn ignores_null(
-        &mut self,
-        sender: StationId,
-        receiver: StationId,
-        power_management: bool,
-    ) -> bool {
-        let null = self.away(sender).null;
-        let loss = if power_management { null.leave_loss } else { null.return_loss };
-        happens(self.air.reception(sender, receiver), loss)
-    }
-
     /// Records at the access point that `station` cannot be reached.
-    pub(super) fn fall_asleep(&mut self, station: StationId) {
+    pub(in crate::cell) fn fall_asleep(&mut self, floor: &mut Floor<'_>, station: StationId) {
         if self.dozing.contains(&station) {
             return;
         }
         self.dozing.push(station);
-        self.log_held(station);
-        let access_point = self.access_point_of(station);
+        self.log_held(floor, station);
+        let access_point = floor.access_point_of(station);
         for edcaf in 0..EDCAFS {
-            let access = &mut self.stations[access_point.index()].edcafs[edcaf];
+            let access = &mut floor.stations[access_point.index()].edcafs[edcaf];
             if let Some(access) = access {
                 access.absent.dozing.push(station);
-                let (state, mut cx) = self.at(access_point);
+                let (state, mut cx) = floor.at(self, access_point);
                 state.trim_buffer(&mut cx, edcaf, Address::Station(station));
             }
         }
-        self.give_room(access_point);
+        self.give_room(floor, access_point);
     }
 
     /// Removes the packets that an access point's driver holds for unreachable stations from its
     /// limit.
-    pub(super) fn give_room(&mut self, access_point: StationId) {
+    pub(in crate::cell) fn give_room(&mut self, floor: &mut Floor<'_>, access_point: StationId) {
         for edcaf in 0..EDCAFS {
-            let access = &self.stations[access_point.index()].edcafs[edcaf];
+            let access = &floor.stations[access_point.index()].edcafs[edcaf];
             if access.as_ref().is_some_and(|access| access.driver.is_used()) {
-                let (state, mut cx) = self.at(access_point);
+                let (state, mut cx) = floor.at(self, access_point);
                 state.fill_driver(&mut cx, edcaf);
-                self.arm(access_point, edcaf);
+                floor.arm(access_point, edcaf);
             }
         }
     }
 
     /// Records at the access point that `station` can be reached.
-    pub(super) fn wake_up(&mut self, station: StationId) {
+    pub(in crate::cell) fn wake_up(&mut self, floor: &mut Floor<'_>, station: StationId) {
         let Some(index) = self.dozing.iter().position(|dozing| *dozing == station) else { return };
         self.dozing.swap_remove(index);
-        self.log_held(station);
-        let access_point = self.access_point_of(station);
+        self.log_held(floor, station);
+        let access_point = floor.access_point_of(station);
         for edcaf in 0..EDCAFS {
-            let access = &mut self.stations[access_point.index()].edcafs[edcaf];
+            let access = &mut floor.stations[access_point.index()].edcafs[edcaf];
             if let Some(access) = access {
                 access.absent.dozing.retain(|dozing| *dozing != station);
                 access.absent.released.retain(|(released, _)| *released != station);
                 access.absent.served.retain(|(served, _)| *served != station);
-                let (state, mut cx) = self.at(access_point);
+                let (state, mut cx) = floor.at(self, access_point);
                 state.fill_driver(&mut cx, edcaf);
                 state.build_ahead(&mut cx, edcaf, Address::Station(station));
-                self.arm(access_point, edcaf);
+                floor.arm(access_point, edcaf);
             }
         }
     }
 
-    fn scan_input(&mut self, station: StationId, input: Input) {
-        let now = self.now;
-        let Rhythm::Scan(scan) = &mut self.away(station).rhythm else {
+    fn scan_input(&mut self, floor: &mut Floor<'_>, station: StationId, input: Input) {
+        let now = floor.now;
+        let Rhythm::Scan(scan) = &mut floor.away(station).rhythm else {
             unreachable!("it scans, or would not have asked");
         };
         let action = scan.handle(now, input);
-        self.set_gate(station);
+        floor.set_gate(station);
         match action {
             scan::Action::Nothing => {}
             scan::Action::Stop => self.flushing.push(station),
             scan::Action::Announce => {
                 self.flushing.retain(|flushing| *flushing != station);
-                match self.is_access_point(station) {
+                if floor.roster().is_access_point(station) {
                     // It has nobody to tell.
-                    true => self.scan_input(station, Input::Settled),
-                    false => {
-                        self.queue_about_absence(station, Action::Null { power_management: true });
-                    }
+                    self.scan_input(floor, station, Input::Settled)
+                } else {
+                    self.queue_about_absence(
+                        floor,
+                        station,
+                        Action::Null { power_management: true },
+                    );
                 }
             }
-            scan::Action::Depart => self.depart(station),
+            scan::Action::Depart => self.depart(floor, station),
             scan::Action::Return => {
-                self.come_back(station);
-                match self.is_access_point(station) {
-                    true => self.scan_input(station, Input::Settled),
-                    false => {
-                        self.queue_about_absence(station, Action::Null { power_management: false });
-                    }
+                floor.come_back(station);
+                if floor.roster().is_access_point(station) {
+                    self.scan_input(floor, station, Input::Settled)
+                } else {
+                    self.queue_about_absence(
+                        floor,
+                        station,
+                        Action::Null { power_management: false },
+                    );
                 }
             }
             scan::Action::Resume => {
-                self.drain_early(station);
-                self.resume(station);
+                self.drain_early(floor, station);
+                self.resume(floor, station);
             }
         }
-        self.find_next_absence();
+        floor.find_next_absence();
     }
 
     /// Drops the oldest packets of a station that returns between two absences of a scan, because
     /// the device's queue starts before the MAC accepts data again.
-    fn drain_early(&mut self, station: StationId) {
-        let Rhythm::Scan(scan) = &self.away(station).rhythm else { return };
+    fn drain_early(&mut self, floor: &mut Floor<'_>, station: StationId) {
+        let Rhythm::Scan(scan) = &floor.away(station).rhythm else { return };
         let most = scan.config().return_drain.filter(|_| scan.is_between_absences());
         let Some(most) = most else { return };
         for edcaf in 0..EDCAFS {
-            let (state, mut cx) = self.at(station);
+            let (state, mut cx) = floor.at(self, station);
             state.drain(&mut cx, edcaf, most);
         }
     }
 
+    /// Resumes the station's queues.
+    pub(in crate::cell) fn resume(&mut self, floor: &mut Floor<'_>, station: StationId) {
+        let access_point = floor.access_point_of(station);
+        for edcaf in 0..EDCAFS {
+            let Some(access) = &floor.stations[station.index()].edcafs[edcaf] else { continue };
+            let peers = if access_point == station {
+                access.peers()
+            } else {
+                alloc::vec![Address::Station(access_point)]
+            };
+            let (state, mut cx) = floor.at(self, station);
+            state.fill_driver(&mut cx, edcaf);
+            for peer in peers {
+                state.build_ahead(&mut cx, edcaf, peer);
+            }
+            floor.arm(station, edcaf);
+        }
+    }
+
+    /// Lets the station leave, at once or after its last frame.
+    pub(in crate::cell) fn depart(&mut self, floor: &mut Floor<'_>, station: StationId) {
+        let now = floor.now;
+        if let Some(until) = floor.engaged_until(station) {
+            floor.away(station).departs_at = Some(until);
+            return floor.find_next_absence();
+        }
+        if floor.roster().is_access_point(station) {
+            // A beacon that could not be sent yet is not sent later.
+            let contender = floor.edcaf(self, station, BEACON_EDCAF).contender;
+            floor.contention.disarm(contender);
+        } else {
+            floor.drop_about_absence(station)
+        }
+        floor.away(station).left = Some(now);
+        floor.stations[station.index()].stats.absences += 1;
+        let state = match &floor.away(station).rhythm {
+            Rhythm::Doze(_) | Rhythm::Service(_) => PowerState::Dozing,
+            Rhythm::Scan(scan) => {
+                let (config, stays) = (*scan.config(), scan.is_on_own_channel());
+                if config.leftover != Leftover::Keep {
+                    for edcaf in 0..EDCAFS {
+                        let (state, mut cx) = floor.at(self, station);
+                        state.abandon(&mut cx, edcaf, config.leftover == Leftover::DropAll);
+                    }
+                }
+                if stays {
+                    let probe = Some(now + PROBE_DELAY).filter(|_| config.kind.is_active());
+                    floor.away(station).probes_at = probe;
+                    return floor.find_next_absence();
+                }
+                PowerState::OffChannel
+            }
+        };
+        floor.away(station).log_gone(now, true);
+        match state {
+            PowerState::Dozing
+                if floor.stations[station.index()].has_service_periods()
+                    || floor.stations[station.index()].sends_in_power_save() =>
+            {
+                floor.contention.leave(station, now);
+            }
+            _ => floor.contention.hold(station, Instant::MAX),
+        }
+        floor.stations[station.index()].deaf_until = Instant::MAX;
+        floor.record_power(station, state);
+    }
+
+    /// Queues a frame about the station's absence ahead of all others.
+    pub(in crate::cell) fn queue_about_absence(
+        &mut self,
+        floor: &mut Floor<'_>,
+        station: StationId,
+        action: Action,
+    ) {
+        floor.drop_about_absence(station);
+        let away = floor.away(station);
+        if action != Action::PsPoll {
+            away.sequence = away.sequence.next();
+        }
+        let sequence = away.sequence;
+        let peer = floor.access_point_of(station);
+        let frame = Management { peer, action, attempts: 0, sequence };
+        floor.edcaf(self, station, NULL_FUNCTION).management.push_front(frame);
+        floor.lift_mu_edca(station, NULL_FUNCTION);
+        floor.arm(station, NULL_FUNCTION);
+    }
+
+    /// Queues the answer of its set's access point to a Probe Request.
+    pub(in crate::cell) fn answer_probe(&mut self, floor: &mut Floor<'_>, station: StationId) {
+        let access_point = floor.access_point_of(station);
+        let sequence = SeqNo12::new(floor.stations[access_point.index()].stats.beacons as u16);
+        let action = Action::ProbeResponse;
+        let frame = Management { peer: station, action, attempts: 0, sequence };
+        floor.edcaf(self, access_point, NULL_FUNCTION).management.push_back(frame);
+        floor.arm(access_point, NULL_FUNCTION);
+    }
+}
+
+impl Floor<'_> {
+    /// Determines the next step of a station's scan or power save.
+    pub(in crate::cell) fn find_next_absence(&mut self) {
+        let due = self.stations.iter().filter_map(|station| station.away.as_ref()?.due());
+        self.timers.absence = crate::cell::timers::earliest(due);
+    }
+
     /// Sets the gates of the station's EDCAFs according to its phase.
-    pub(super) fn set_gate(&mut self, station: StationId) {
+    pub(in crate::cell) fn set_gate(&mut self, station: StationId) {
         let now = self.now;
         let away = self.away(station);
         let gate = away.gate();
@@ -360,79 +458,8 @@ impl Cell {
         }
     }
 
-    /// Resumes the station's queues.
-    pub(super) fn resume(&mut self, station: StationId) {
-        let access_point = self.access_point_of(station);
-        for edcaf in 0..EDCAFS {
-            let Some(access) = &self.stations[station.index()].edcafs[edcaf] else { continue };
-            let peers = match access_point == station {
-                true => access.peers(),
-                false => alloc::vec![Address::Station(access_point)],
-            };
-            let (state, mut cx) = self.at(station);
-            state.fill_driver(&mut cx, edcaf);
-            for peer in peers {
-                state.build_ahead(&mut cx, edcaf, peer);
-            }
-            self.arm(station, edcaf);
-        }
-    }
-
-    /// Whether the station is the access point of its set.
-    pub(super) fn is_access_point(&self, station: StationId) -> bool {
-        self.access_point_of(station) == station
-    }
-
-    /// Lets the station leave, at once or after its last frame.
-    pub(super) fn depart(&mut self, station: StationId) {
-        let now = self.now;
-        if let Some(until) = self.engaged_until(station) {
-            self.away(station).departs_at = Some(until);
-            return self.find_next_absence();
-        }
-        match self.is_access_point(station) {
-            // A beacon that could not be sent yet is not sent later.
-            true => {
-                let contender = self.edcaf(station, BEACON_EDCAF).contender;
-                self.contention.disarm(contender);
-            }
-            false => self.drop_about_absence(station),
-        }
-        self.away(station).left = Some(now);
-        self.stations[station.index()].stats.absences += 1;
-        let state = match &self.away(station).rhythm {
-            Rhythm::Doze(_) | Rhythm::Service(_) => PowerState::Dozing,
-            Rhythm::Scan(scan) => {
-                let (config, stays) = (*scan.config(), scan.is_on_own_channel());
-                if config.leftover != Leftover::Keep {
-                    for edcaf in 0..EDCAFS {
-                        let (state, mut cx) = self.at(station);
-                        state.abandon(&mut cx, edcaf, config.leftover == Leftover::DropAll);
-                    }
-                }
-                if stays {
-                    let probe = Some(now + PROBE_DELAY).filter(|_| config.kind.is_active());
-                    self.away(station).probes_at = probe;
-                    return self.find_next_absence();
-                }
-                PowerState::OffChannel
-            }
-        };
-        self.away(station).log_gone(now, true);
-        match state {
-            PowerState::Dozing
-                if self.has_service_periods(station) || self.sends_in_power_save(station) =>
-            {
-                self.contention.leave(station, now);
-            }
-            _ => self.contention.hold(station, Instant::MAX),
-        }
-        self.stations[station.index()].deaf_until = Instant::MAX;
-        self.record_power(station, state);
-    }
-
     /// Lets the station hear and send again.
-    pub(super) fn come_back(&mut self, station: StationId) {
+    pub(in crate::cell) fn come_back(&mut self, station: StationId) {
         let now = self.now;
         let away = self.away(station);
         (away.departs_at, away.probes_at) = (None, None);
@@ -452,36 +479,11 @@ impl Cell {
         }
     }
 
-    /// Queues a frame about the station's absence ahead of all others.
-    pub(super) fn queue_about_absence(&mut self, station: StationId, action: Action) {
-        self.drop_about_absence(station);
-        let away = self.away(station);
-        if action != Action::PsPoll {
-            away.sequence = away.sequence.next();
-        }
-        let sequence = away.sequence;
-        let peer = self.access_point_of(station);
-        let frame = Management { peer, action, attempts: 0, sequence };
-        self.edcaf(station, NULL_FUNCTION).management.push_front(frame);
-        self.lift_mu_edca(station, NULL_FUNCTION);
-        self.arm(station, NULL_FUNCTION);
-    }
-
     /// Drops unsent frames about the station's absence, which are outdated.
     fn drop_about_absence(&mut self, station: StationId) {
         for access in self.stations[station.index()].edcafs.iter_mut().flatten() {
             access.management.retain(|frame| !frame.action.is_about_absence());
         }
-    }
-
-    /// Queues the answer of its set's access point to a Probe Request.
-    pub(super) fn answer_probe(&mut self, station: StationId) {
-        let access_point = self.access_point_of(station);
-        let sequence = SeqNo12::new(self.stations[access_point.index()].stats.beacons as u16);
-        let action = Action::ProbeResponse;
-        let frame = Management { peer: station, action, attempts: 0, sequence };
-        self.edcaf(access_point, NULL_FUNCTION).management.push_back(frame);
-        self.arm(access_point, NULL_FUNCTION);
     }
 
     /// Whether no packets are below the upper queue, and no exchange is in progress.
@@ -497,9 +499,7 @@ impl Cell {
         let speaks_until = self.timers.acts_until(station).max(self.air.transmits_until(station));
         let state = &self.stations[station.index()];
         let is_engaged = state.exchange.is_some()
-            || self.has_services
-                && state.config.service_periods.is_some()
-                && self.is_attended(station);
+            || state.config.service_periods.is_some() && self.roster().is_attended(station);
         let exchange = is_engaged.then(|| {
             // It goes on when a PPDU ends, SIFS after one, or when none came.
             self.timers.goes_on_after(self.now).min(self.air.next_end())
@@ -507,12 +507,12 @@ impl Cell {
         speaks_until.max(exchange).filter(|until| *until > self.now)
     }
 
-    pub(super) fn away(&mut self, station: StationId) -> &mut Away {
+    pub(in crate::cell) fn away(&mut self, station: StationId) -> &mut Away {
         let away = self.stations[station.index()].away.as_deref_mut();
         away.expect("only a station that comes and goes has such frames")
     }
 
-    pub(super) fn record_power(&mut self, station: StationId, state: PowerState) {
+    pub(in crate::cell) fn record_power(&mut self, station: StationId, state: PowerState) {
         if self.outbox.records {
             self.outbox.events.push_back(Event::Power { at: self.now, station, state });
         }

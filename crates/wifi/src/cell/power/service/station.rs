@@ -8,11 +8,12 @@
 //! missing for [`OVERDUE`], the station begins another service period: the standard leaves that to
 //! stations.
 
-use super::super::Cell;
+use super::super::Power;
 use super::super::absence::{EDCAFS, Rhythm};
-use super::super::content::{Action, Content, Management};
-use super::super::edcaf::Gate;
-use super::super::settle::Settled;
+use crate::cell::content::{Action, Content, Management};
+use crate::cell::edcaf::Gate;
+use crate::cell::floor::{Floor, Roster};
+use crate::cell::settle::Settled;
 use crate::mac::originator::Agreement;
 use crate::mac::power_save::Sending;
 use crate::mac::service_period::{ServicePeriodConfig, TwtConfig, TwtUplink};
@@ -25,7 +26,7 @@ const OVERDUE: Duration = Duration::from_millis(50);
 
 /// The state of such a station.
 #[derive(Clone, Debug, PartialEq)]
-pub(in super::super) struct Service {
+pub(in crate::cell) struct Service {
     pub config: ServicePeriodConfig,
     /// Whether the radio is on.
     is_on: bool,
@@ -72,9 +73,10 @@ impl Service {
     }
 
     pub fn gate(&self) -> Gate {
-        match self.is_on && (self.until.is_some() || self.config.has_unscheduled()) {
-            true => Gate::Open,
-            false => Gate::Shut,
+        if self.is_on && (self.until.is_some() || self.config.has_unscheduled()) {
+            Gate::Open
+        } else {
+            Gate::Shut
         }
     }
 
@@ -88,92 +90,88 @@ impl Service {
     }
 }
 
-impl Cell {
+impl Power {
     /// Puts stations with service periods to doze from the first instant on, with the knowledge of
     /// their access points.
-    pub(in super::super) fn begin_service_periods(&mut self) {
-        for index in 0..self.stations.len() {
+    pub(in crate::cell) fn begin_service_periods(&mut self, floor: &mut Floor<'_>) {
+        for index in 0..floor.stations.len() {
             let station = StationId(index as u16);
-            if self.service(station).is_some() {
+            if floor.service(station).is_some() {
                 self.has_services = true;
-                self.fall_asleep(station);
-                self.set_gate(station);
-                self.depart(station);
+                self.fall_asleep(floor, station);
+                floor.set_gate(station);
+                self.depart(floor, station);
             }
             // After each exchange they have to look whether they may doze, too.
-            let config = self.stations[index].config.power_save;
+            let config = floor.stations[index].config.power_save;
             self.has_services |= config.is_some_and(|config| config.sending != Sending::Awake);
         }
     }
 
-    fn service(&mut self, station: StationId) -> Option<&mut Service> {
-        match &mut self.stations[station.index()].away.as_deref_mut()?.rhythm {
-            Rhythm::Service(service) => Some(service),
-            Rhythm::Scan(_) | Rhythm::Doze(_) => None,
-        }
-    }
-
-    /// The end of the scheduled service period that a station is in.
-    pub(super) fn scheduled_until(&mut self, station: StationId) -> Option<Instant> {
-        self.service(station).and_then(|service| service.until)
-    }
-
     /// Turns the radio on to send a queued packet. Returns whether the radio was turned on.
-    pub(in super::super) fn turn_on_to_send(&mut self, station: StationId) -> bool {
-        self.stations[station.index()].held_packets > 0 && self.turn_on_to_notify(station)
+    pub(in crate::cell) fn turn_on_to_send(
+        &mut self,
+        floor: &mut Floor<'_>,
+        station: StationId,
+    ) -> bool {
+        floor.stations[station.index()].held_packets > 0 && self.turn_on_to_notify(floor, station)
     }
 
     /// Turns the radio on to send a queued frame. Returns whether the radio was turned on.
-    pub(in super::super) fn turn_on_to_notify(&mut self, station: StationId) -> bool {
-        let Some(service) = self.service(station) else { return false };
+    pub(in crate::cell) fn turn_on_to_notify(
+        &mut self,
+        floor: &mut Floor<'_>,
+        station: StationId,
+    ) -> bool {
+        let Some(service) = floor.service(station) else { return false };
         let may_send = service.until.is_some() || service.config.has_unscheduled();
         if !may_send || service.is_on {
             return false;
         }
-        self.turn_on(station);
+        self.turn_on(floor, station);
         true
     }
 
-    fn turn_on(&mut self, station: StationId) {
-        if let Some(service) = self.service(station) {
+    fn turn_on(&mut self, floor: &mut Floor<'_>, station: StationId) {
+        if let Some(service) = floor.service(station) {
             service.is_on = true;
         }
-        self.come_back(station);
-        self.set_gate(station);
-        self.resume(station);
-        self.find_next_absence();
+        floor.come_back(station);
+        floor.set_gate(station);
+        self.resume(floor, station);
+        floor.find_next_absence();
     }
 
     /// Turns the radio off unless the station waits for a frame or has one to send.
-    pub(super) fn rest(&mut self, station: StationId) {
-        let Some(service) = self.service(station) else { return };
+    pub(in crate::cell) fn rest(&mut self, floor: &mut Floor<'_>, station: StationId) {
+        let Some(service) = floor.service(station) else { return };
         if !service.is_on || service.waits() {
             return;
         }
         let may_send = service.gate() == Gate::Open;
-        let state = &self.stations[station.index()];
+        let state = &floor.stations[station.index()];
         let mut frames = state.edcafs.iter().flatten().flat_map(|access| &access.management);
         let has_frames = frames.any(|frame| may_send || frame.action.is_about_absence());
         if state.exchange.is_none() && !has_frames && !(may_send && state.held_packets > 0) {
-            self.turn_off(station);
+            self.turn_off(floor, station);
         }
     }
 
-    fn turn_off(&mut self, station: StationId) {
-        if let Some(service) = self.service(station) {
+    fn turn_off(&mut self, floor: &mut Floor<'_>, station: StationId) {
+        if let Some(service) = floor.service(station) {
             service.is_on = false;
         }
-        self.set_gate(station);
-        self.depart(station);
-        self.find_next_absence();
+        floor.set_gate(station);
+        self.depart(floor, station);
+        floor.find_next_absence();
     }
 
     /// Queues a QoS Null frame that begins a service period.
-    fn queue_trigger(&mut self, station: StationId) {
-        let Some(service) = self.service(station) else { return };
+    fn queue_trigger(&mut self, floor: &mut Floor<'_>, station: StationId) {
+        let Some(service) = floor.service(station) else { return };
         let (edcaf, is_on) = (service.config.trigger_category(), service.is_on);
         let is_trigger = |frame: &Management| frame.action == Action::Trigger;
-        let state = &self.stations[station.index()];
+        let state = &floor.stations[station.index()];
         let sent = state.exchange.as_ref().and_then(|exchange| exchange.management());
         let is_sent = sent.is_some_and(is_trigger);
         let mut queued = state.edcafs.iter().flatten().flat_map(|access| &access.management);
@@ -181,28 +179,21 @@ impl Cell {
             return;
         }
         if !is_on {
-            self.turn_on(station);
+            self.turn_on(floor, station);
         }
         // QoS Null frames have no sequence numbers that anybody looks at (10.3.2.14).
-        let sequence = self.away(station).sequence;
-        let peer = self.access_point_of(station);
+        let sequence = floor.away(station).sequence;
+        let peer = floor.access_point_of(station);
         let frame = Management { peer, action: Action::Trigger, attempts: 0, sequence };
-        self.edcaf(station, edcaf).management.push_front(frame);
-        self.lift_mu_edca(station, edcaf);
-        self.arm(station, edcaf);
-    }
-
-    /// Drops the queued trigger, because a service period is in progress.
-    fn drop_trigger(&mut self, station: StationId) {
-        for access in self.stations[station.index()].edcafs.iter_mut().flatten() {
-            access.management.retain(|frame| frame.action != Action::Trigger);
-        }
+        floor.edcaf(self, station, edcaf).management.push_front(frame);
+        floor.lift_mu_edca(station, edcaf);
+        floor.arm(station, edcaf);
     }
 
     /// Begins a service period after the access point acknowledged the frame for it.
-    fn begin_service(&mut self, station: StationId) {
-        let now = self.now;
-        let Some(service) = self.service(station) else { return };
+    fn begin_service(&mut self, floor: &mut Floor<'_>, station: StationId) {
+        let now = floor.now;
+        let Some(service) = floor.service(station) else { return };
         if service.until.is_none() && !service.config.has_unscheduled() {
             // Its Ack came when the period was over.
             return;
@@ -218,126 +209,286 @@ impl Cell {
         }
         // The scheduled period in which it began to send is over, this one begins.
         if !service.is_on {
-            self.turn_on(station);
+            self.turn_on(floor, station);
         }
-        self.find_next_absence();
+        floor.find_next_absence();
     }
 
     /// Handles the end of the station's trigger or PS-Poll: acknowledged, or given up.
-    pub(in super::super) fn asked(&mut self, station: StationId, action: Action, answered: bool) {
-        let Some(service) = self.service(station) else { return };
+    pub(in crate::cell) fn asked(
+        &mut self,
+        floor: &mut Floor<'_>,
+        station: StationId,
+        action: Action,
+        answered: bool,
+    ) {
+        let Some(service) = floor.service(station) else { return };
         match (action, answered) {
-            (Action::Trigger, true) => self.begin_service(station),
-            (Action::Trigger, false) if service.until.is_some() => self.queue_trigger(station),
+            (Action::Trigger, true) => self.begin_service(floor, station),
+            (Action::Trigger, false) if service.until.is_some() => {
+                self.queue_trigger(floor, station)
+            }
             (Action::Trigger, false) => {
                 // The next beacon, packet or interval makes it try again.
                 (service.is_served, service.overdue) = (false, Instant::MAX);
-                self.find_next_absence();
+                floor.find_next_absence();
             }
             (_, true) => {}
             (_, false) => service.polls = false,
         }
-        self.rest(station);
+        self.rest(floor, station);
     }
 
     /// Handles the end of an exchange of the station.
-    pub(in super::super) fn sent_in_power_save(
+    pub(in crate::cell) fn sent_in_power_save(
         &mut self,
+        floor: &mut Floor<'_>,
         station: StationId,
-        (content, edcaf): (Content, usize),
+        content: Content,
+        edcaf: usize,
         success: bool,
         settled: Settled,
     ) {
-        let Some(service) = self.service(station) else { return };
+        let Some(service) = floor.service(station) else { return };
         match content {
-            Content::Data { .. } if service.config.triggers(edcaf) => match success {
-                true => self.begin_service(station),
-                false => service.may_be_served |= !service.is_served,
-            },
+            Content::Data { .. } if service.config.triggers(edcaf) => {
+                if success {
+                    self.begin_service(floor, station)
+                } else {
+                    service.may_be_served |= !service.is_served
+                }
+            }
             Content::BlockAckRequest { .. }
                 if success
                     && settled.mpdus > 0
                     && service.may_be_served
                     && service.config.triggers(edcaf) =>
             {
-                self.begin_service(station);
+                self.begin_service(floor, station);
             }
             // The answer is held for it, and comes in a service period.
             Content::Management(Management { action: Action::AddbaRequest { .. }, .. })
                 if success && !service.is_served && service.config.delivers(edcaf) =>
             {
-                self.queue_trigger(station);
+                self.queue_trigger(floor, station);
             }
             _ => {}
         }
-        self.rest(station);
+        self.rest(floor, station);
     }
 
     /// Handles acknowledged data that a Trigger frame solicited, as if the station had gained the
     /// channel.
-    pub(in super::super) fn sent_when_asked(&mut self, station: StationId) {
-        if self.has_services && self.has_service_periods(station) {
+    pub(in crate::cell) fn sent_when_asked(&mut self, floor: &mut Floor<'_>, station: StationId) {
+        if floor.stations[station.index()].has_service_periods() {
             self.serves(station);
-            self.begin_service(station);
+            self.begin_service(floor, station);
         }
     }
 
     /// Handles a frame of the access point that may have been held; the access point still holds
     /// `more`.
-    pub(in super::super) fn frame_came_in_power_save(
+    pub(in crate::cell) fn frame_came_in_power_save(
         &mut self,
+        floor: &mut Floor<'_>,
         station: StationId,
         edcaf: usize,
-        (ends_service, more): (bool, bool),
+        ends_service: bool,
+        more: bool,
     ) {
-        let awaits_agreement = self.awaits_agreement(station);
-        let Some(service) = self.service(station) else { return };
+        let awaits_agreement = floor.awaits_agreement(station);
+        let Some(service) = floor.service(station) else { return };
         if ends_service {
             (service.is_served, service.overdue) = (false, Instant::MAX);
             service.may_be_served = false;
             let is_unscheduled = service.until.is_none() && service.config.has_unscheduled();
             if more && is_unscheduled || awaits_agreement {
-                self.queue_trigger(station);
+                self.queue_trigger(floor, station);
             }
         } else if service.polls && !service.config.delivers(edcaf) {
             service.polls = more;
             if more {
-                self.queue_about_absence(station, Action::PsPoll);
+                self.queue_about_absence(floor, station, Action::PsPoll);
             }
         } else {
-            self.is_served_by(station, edcaf);
+            self.is_served_by(floor, station, edcaf);
         }
-        self.find_next_absence();
-        self.rest(station);
+        floor.find_next_absence();
+        self.rest(floor, station);
     }
 
     /// Records that the access point sent a frame of a service period in this category: it received
     /// a trigger, whether or not its acknowledgement arrived.
-    fn is_served_by(&mut self, station: StationId, edcaf: usize) {
-        let now = self.now;
-        let Some(service) = self.service(station) else { return };
+    fn is_served_by(&mut self, floor: &mut Floor<'_>, station: StationId, edcaf: usize) {
+        let now = floor.now;
+        let Some(service) = floor.service(station) else { return };
         let is_unscheduled = service.until.is_none() && service.config.has_unscheduled();
         if !is_unscheduled || !service.config.delivers(edcaf) {
             return;
         }
         (service.is_served, service.overdue) = (true, now + OVERDUE);
         let is_on = service.is_on;
-        self.drop_trigger(station);
+        floor.drop_trigger(station);
         if !is_on {
             // It was about to leave.
-            self.turn_on(station);
+            self.turn_on(floor, station);
         }
     }
 
     /// Handles a Block Ack Request of the access point, which it sends in service periods.
-    pub(in super::super) fn request_came_in_power_save(
+    pub(in crate::cell) fn request_came_in_power_save(
         &mut self,
+        floor: &mut Floor<'_>,
         station: StationId,
         edcaf: usize,
     ) {
-        self.is_served_by(station, edcaf);
-        self.find_next_absence();
-        self.rest(station);
+        if !floor.stations[station.index()].has_service_periods() {
+            return;
+        }
+        self.is_served_by(floor, station, edcaf);
+        floor.find_next_absence();
+        self.rest(floor, station);
+    }
+
+    /// Prepares for a beacon that is about to be sent; `is_dtim` is whether it has a DTIM.
+    pub(in crate::cell) fn expect_beacon_in_power_save(
+        &mut self,
+        floor: &mut Floor<'_>,
+        station: StationId,
+        is_dtim: bool,
+    ) -> bool {
+        let Some(service) = floor.service(station) else { return false };
+        service.listens = match service.config {
+            ServicePeriodConfig::Unscheduled(config) => {
+                service.beacons_left = service.beacons_left.saturating_sub(1);
+                let listens = service.beacons_left == 0;
+                if listens {
+                    service.beacons_left = config.listen_interval;
+                }
+                listens
+            }
+            ServicePeriodConfig::TargetWake(config) => is_dtim && config.listens_to_dtim,
+        };
+        if service.listens && !service.is_on {
+            self.turn_on(floor, station);
+        }
+        true
+    }
+
+    /// Handles the beacon that the station listens to, with its content if it was heard.
+    pub(in crate::cell) fn hear_beacon_in_power_save(
+        &mut self,
+        floor: &mut Floor<'_>,
+        station: StationId,
+        announced: bool,
+        group_traffic: bool,
+    ) {
+        let Some(service) = floor.service(station) else { return };
+        service.listens = group_traffic;
+        if announced && let ServicePeriodConfig::Unscheduled(_) = service.config {
+            match (service.config.delivers_all(), service.is_served) {
+                (true, true) => {}
+                (true, false) => self.queue_trigger(floor, station),
+                (false, _) => {
+                    service.polls = true;
+                    self.queue_about_absence(floor, station, Action::PsPoll);
+                }
+            }
+        }
+        self.rest(floor, station);
+    }
+
+    /// Handles the last group frame after a DTIM.
+    pub(in crate::cell) fn last_group_frame_in_power_save(
+        &mut self,
+        floor: &mut Floor<'_>,
+        station: StationId,
+    ) {
+        if let Some(service) = floor.service(station) {
+            service.listens = false;
+            self.rest(floor, station);
+        }
+    }
+
+    /// Performs the steps that are due by the clock.
+    pub(in crate::cell) fn service_due(&mut self, floor: &mut Floor<'_>, station: StationId) {
+        let now = floor.now;
+        let Some(service) = floor.service(station) else { return };
+        if service.overdue <= now {
+            service.overdue = now + OVERDUE;
+            self.queue_trigger(floor, station);
+        }
+        let Some(service) = floor.service(station) else { return };
+        if service.until.is_some_and(|until| until <= now) {
+            self.end_scheduled(floor, station);
+        }
+        let Some(service) = floor.service(station) else { return };
+        if service.next > now {
+            return;
+        }
+        match service.config {
+            ServicePeriodConfig::Unscheduled(config) => {
+                service.next = config.trigger_interval.map_or(Instant::MAX, |after| now + after);
+                if !service.is_served {
+                    self.queue_trigger(floor, station);
+                }
+            }
+            ServicePeriodConfig::TargetWake(config) => {
+                self.begin_target_wake(floor, station, config)
+            }
+        }
+    }
+
+    fn begin_target_wake(&mut self, floor: &mut Floor<'_>, station: StationId, config: TwtConfig) {
+        let Some(service) = floor.service(station) else { return };
+        let until = service.next + config.wake_duration;
+        service.next += config.wake_interval;
+        (service.until, service.overdue) = (Some(until), Instant::MAX);
+        service.is_served |= !config.announced;
+        self.turn_on(floor, station);
+        self.begin_scheduled(floor, station, until, config.announced);
+        let has_data = floor.stations[station.index()].held_packets > 0;
+        if config.announced && (!has_data || floor.awaits_agreement(station)) {
+            self.queue_trigger(floor, station);
+        }
+    }
+
+    fn end_scheduled(&mut self, floor: &mut Floor<'_>, station: StationId) {
+        let Some(service) = floor.service(station) else { return };
+        (service.until, service.is_served) = (None, false);
+        let goes_on = match service.config {
+            ServicePeriodConfig::TargetWake(config) => config.uplink == TwtUplink::AtOnce,
+            ServicePeriodConfig::Unscheduled(_) => true,
+        };
+        let (is_on, listens) = (service.is_on, service.listens);
+        self.end_service(floor, station);
+        let has_data = floor.stations[station.index()].held_packets > 0;
+        if goes_on && has_data || listens || !is_on {
+            floor.set_gate(station);
+        } else {
+            self.turn_off(floor, station);
+        }
+    }
+}
+
+impl Floor<'_> {
+    fn service(&mut self, station: StationId) -> Option<&mut Service> {
+        match &mut self.stations[station.index()].away.as_deref_mut()?.rhythm {
+            Rhythm::Service(service) => Some(service),
+            Rhythm::Scan(_) | Rhythm::Doze(_) => None,
+        }
+    }
+
+    /// The end of the scheduled service period that a station is in.
+    pub(in crate::cell) fn scheduled_until(&mut self, station: StationId) -> Option<Instant> {
+        self.service(station).and_then(|service| service.until)
+    }
+
+    /// Drops the queued trigger, because a service period is in progress.
+    fn drop_trigger(&mut self, station: StationId) {
+        for access in self.stations[station.index()].edcafs.iter_mut().flatten() {
+            access.management.retain(|frame| frame.action != Action::Trigger);
+        }
     }
 
     /// Whether the station waits for an ADDBA Response, which comes in a service period.
@@ -358,124 +509,15 @@ impl Cell {
         })
     }
 
-    /// Prepares for a beacon that is about to be sent; `is_dtim` is whether it has a DTIM.
-    pub(in super::super) fn expect_beacon_in_power_save(
-        &mut self,
-        station: StationId,
-        is_dtim: bool,
-    ) -> bool {
-        let Some(service) = self.service(station) else { return false };
-        service.listens = match service.config {
-            ServicePeriodConfig::Unscheduled(config) => {
-                service.beacons_left = service.beacons_left.saturating_sub(1);
-                let listens = service.beacons_left == 0;
-                if listens {
-                    service.beacons_left = config.listen_interval;
-                }
-                listens
-            }
-            ServicePeriodConfig::TargetWake(config) => is_dtim && config.listens_to_dtim,
-        };
-        if service.listens && !service.is_on {
-            self.turn_on(station);
-        }
-        true
-    }
-
     /// Whether a station listens to the beacon on the air.
-    pub(in super::super) fn listens_in_power_save(&mut self, station: StationId) -> bool {
+    pub(in crate::cell) fn listens_in_power_save(&mut self, station: StationId) -> bool {
         self.service(station).is_some_and(|service| service.listens)
     }
+}
 
-    /// Handles the beacon that the station listens to, with its content if it was heard.
-    pub(in super::super) fn hear_beacon_in_power_save(
-        &mut self,
-        station: StationId,
-        (announced, group_traffic): (bool, bool),
-    ) {
-        let Some(service) = self.service(station) else { return };
-        service.listens = group_traffic;
-        if announced && let ServicePeriodConfig::Unscheduled(_) = service.config {
-            match (service.config.delivers_all(), service.is_served) {
-                (true, true) => {}
-                (true, false) => self.queue_trigger(station),
-                (false, _) => {
-                    service.polls = true;
-                    self.queue_about_absence(station, Action::PsPoll);
-                }
-            }
-        }
-        self.rest(station);
-    }
-
-    /// Handles the last group frame after a DTIM.
-    pub(in super::super) fn last_group_frame_in_power_save(&mut self, station: StationId) {
-        if let Some(service) = self.service(station) {
-            service.listens = false;
-            self.rest(station);
-        }
-    }
-
-    /// Performs the steps that are due by the clock.
-    pub(in super::super) fn service_due(&mut self, station: StationId) {
-        let now = self.now;
-        let Some(service) = self.service(station) else { return };
-        if service.overdue <= now {
-            service.overdue = now + OVERDUE;
-            self.queue_trigger(station);
-        }
-        let Some(service) = self.service(station) else { return };
-        if service.until.is_some_and(|until| until <= now) {
-            self.end_scheduled(station);
-        }
-        let Some(service) = self.service(station) else { return };
-        if service.next > now {
-            return;
-        }
-        match service.config {
-            ServicePeriodConfig::Unscheduled(config) => {
-                service.next = config.trigger_interval.map_or(Instant::MAX, |after| now + after);
-                if !service.is_served {
-                    self.queue_trigger(station);
-                }
-            }
-            ServicePeriodConfig::TargetWake(config) => self.begin_target_wake(station, config),
-        }
-    }
-
-    fn begin_target_wake(&mut self, station: StationId, config: TwtConfig) {
-        let Some(service) = self.service(station) else { return };
-        let until = service.next + config.wake_duration;
-        service.next += config.wake_interval;
-        (service.until, service.overdue) = (Some(until), Instant::MAX);
-        service.is_served |= !config.announced;
-        self.turn_on(station);
-        self.begin_scheduled(station, until, config.announced);
-        let has_data = self.stations[station.index()].held_packets > 0;
-        if config.announced && (!has_data || self.awaits_agreement(station)) {
-            self.queue_trigger(station);
-        }
-    }
-
-    fn end_scheduled(&mut self, station: StationId) {
-        let Some(service) = self.service(station) else { return };
-        (service.until, service.is_served) = (None, false);
-        let goes_on = match service.config {
-            ServicePeriodConfig::TargetWake(config) => config.uplink == TwtUplink::AtOnce,
-            ServicePeriodConfig::Unscheduled(_) => true,
-        };
-        let (is_on, listens) = (service.is_on, service.listens);
-        self.end_service(station);
-        let has_data = self.stations[station.index()].held_packets > 0;
-        if goes_on && has_data || listens || !is_on {
-            self.set_gate(station);
-        } else {
-            self.turn_off(station);
-        }
-    }
-
+impl Roster<'_> {
     /// Whether the next beacon of a set has a DTIM.
-    pub(in super::super) fn is_dtim_next(&self, bss: BssId) -> bool {
+    pub(in crate::cell) fn is_dtim_next(&self, bss: BssId) -> bool {
         self.bss[bss.index()].tim.next_dtim_count(self.settings.dtim_period) == 0
     }
 }

@@ -15,19 +15,20 @@
 mod mpdus;
 mod station;
 
-use super::Cell;
+use super::Power;
 use super::absence::EDCAFS;
-use super::content::{Action, Content, Management, Single};
-use super::settle::Settled;
+use crate::cell::content::{Action, Content, Exchange, Management, Single};
+use crate::cell::floor::{Floor, Roster};
+use crate::cell::settle::Settled;
 use crate::mac::service_period::{ServicePeriodConfig, TwtConfig};
 use crate::station::{Address, BssId, StationId};
 use lasthop_units::{Instant, SeqNo12};
 
-pub(super) use station::Service;
+pub(in crate::cell) use station::Service;
 
 /// A service period, as the access point knows it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct ServicePeriod {
+pub(in crate::cell) struct ServicePeriod {
     station: StationId,
     /// Number of frames that may still be sent; unlimited if `None`.
     left: Option<u8>,
@@ -54,20 +55,16 @@ impl ServicePeriod {
     }
 }
 
-impl Cell {
-    /// Whether a station saves power with service periods.
-    pub(super) fn has_service_periods(&self, station: StationId) -> bool {
-        self.service_config(station).is_some()
-    }
-
-    fn service_config(&self, station: StationId) -> Option<ServicePeriodConfig> {
-        self.stations[station.index()].config.service_periods
-    }
-
+impl Power {
     /// Access categories that the More Data bit of a frame of `edcaf` to `peer` covers; `None` if
     /// the station is not in power save mode.
-    pub(super) fn more_data_of(&self, peer: StationId, edcaf: usize) -> Option<[bool; EDCAFS]> {
-        match self.service_config(peer) {
+    pub(in crate::cell) fn more_data_of(
+        &self,
+        roster: Roster<'_>,
+        peer: StationId,
+        edcaf: usize,
+    ) -> Option<[bool; EDCAFS]> {
+        match roster.stations[peer.index()].config.service_periods {
             Some(config) => {
                 let of = config.delivers(edcaf);
                 Some(core::array::from_fn(|category| config.delivers(category) == of))
@@ -78,39 +75,23 @@ impl Cell {
 
     /// The More Data bit of the next frame to a station with service periods: whether the access
     /// point holds more than the frame's content.
-    pub(super) fn more_data_left(&self, sender: StationId, exchange: &Single) -> Option<bool> {
+    pub(in crate::cell) fn more_data_left(
+        &self,
+        roster: Roster<'_>,
+        sender: StationId,
+        exchange: &Single,
+    ) -> Option<bool> {
         let Address::Station(station) = exchange.peer else { return None };
-        self.service_config(station)?;
+        roster.stations[station.index()].config.service_periods?;
         let leaves = match exchange.content {
             Content::Data { mpdus, .. } => mpdus as u32,
             Content::Management(_) => 0,
             _ => return None,
         };
-        let of = self.more_data_of(station, exchange.edcaf)?;
-        let bss = self.bss_of(sender);
+        let of = self.more_data_of(roster, station, exchange.edcaf)?;
+        let bss = roster.bss_of(sender);
         let held = (0..EDCAFS).filter(|edcaf| of[*edcaf]);
-        Some(held.map(|edcaf| self.held(bss, edcaf, exchange.peer)).sum::<u32>() > leaves)
-    }
-
-    /// Whether a beacon announces frames that an EDCAF holds for a dozing station (11.2.3.6):
-    /// unless all categories are delivery-enabled, only frames of the others.
-    pub(super) fn is_announced(&self, station: StationId, edcaf: usize) -> bool {
-        self.service_config(station)
-            .is_none_or(|config| config.delivers_all() || !config.delivers(edcaf))
-    }
-
-    /// Whether a PS-Poll of a station releases frames of an EDCAF.
-    pub(super) fn is_polled(&self, station: StationId, edcaf: usize) -> bool {
-        self.service_config(station).is_none_or(|config| !config.delivers(edcaf))
-    }
-
-    /// Number of frames and packets that the access point of `bss` may send to a station in its
-    /// service periods.
-    fn deliverable(&self, bss: BssId, station: StationId, config: ServicePeriodConfig) -> u32 {
-        let edcafs = &self.stations[self.access_point(bss).index()].edcafs;
-        let delivered = (0..EDCAFS).filter(|edcaf| config.delivers(*edcaf));
-        let accesses = delivered.filter_map(|edcaf| edcafs[edcaf].as_ref());
-        accesses.map(|access| access.deliverable_for(Address::Station(station))).sum()
+        Some(held.map(|edcaf| roster.held(bss, edcaf, exchange.peer)).sum::<u32>() > leaves)
     }
 
     fn period(&mut self, station: StationId) -> Option<&mut ServicePeriod> {
@@ -118,12 +99,18 @@ impl Cell {
     }
 
     /// Whether the access point knows of a service period of `station`.
-    pub(super) fn is_in_service(&self, station: StationId) -> bool {
+    pub(in crate::cell) fn is_in_service(&self, station: StationId) -> bool {
         self.services.iter().any(|period| period.station == station)
     }
 
     /// Begins a service period of a TWT agreement.
-    fn begin_scheduled(&mut self, station: StationId, until: Instant, announced: bool) {
+    fn begin_scheduled(
+        &mut self,
+        floor: &mut Floor<'_>,
+        station: StationId,
+        until: Instant,
+        announced: bool,
+    ) {
         match self.period(station) {
             Some(period) => {
                 (period.until, period.left, period.is_open) = (Some(until), None, true);
@@ -136,19 +123,24 @@ impl Cell {
                 is_open: false,
             }),
         }
-        self.wake_up(station);
+        self.wake_up(floor, station);
     }
 
     /// Handles a QoS Data or QoS Null frame of `station` in this category at the access point,
     /// which shows that the station is awake.
-    pub(super) fn triggered(&mut self, station: StationId, edcaf: usize) {
-        let Some(config) = self.service_config(station) else { return };
-        let now = self.now;
+    pub(in crate::cell) fn triggered(
+        &mut self,
+        floor: &mut Floor<'_>,
+        station: StationId,
+        edcaf: usize,
+    ) {
+        let Some(config) = floor.stations[station.index()].config.service_periods else { return };
+        let now = floor.now;
         if let Some(period) = self.period(station) {
             period.is_open = true;
-            return self.close(station);
+            return self.close(floor, station);
         }
-        let until = self.scheduled_until(station).filter(|until| now < *until);
+        let until = floor.scheduled_until(station).filter(|until| now < *until);
         if let Some(until) = until {
             self.services.push(ServicePeriod {
                 station,
@@ -156,42 +148,65 @@ impl Cell {
                 until: Some(until),
                 is_open: true,
             });
-            self.wake_up(station);
+            self.wake_up(floor, station);
         } else if config.has_unscheduled() && config.triggers(edcaf) {
             let left = config.frames_max();
             self.services.push(ServicePeriod { station, left, until: None, is_open: true });
-            self.let_out(station, config);
+            self.let_out(floor, station, config);
         } else {
             return;
         }
-        self.close(station);
+        self.close(floor, station);
     }
 
     /// Releases the frames held for a station in its delivery-enabled categories.
-    fn let_out(&mut self, station: StationId, config: ServicePeriodConfig) {
-        let now = self.now;
-        let access_point = self.access_point_of(station);
+    fn let_out(&mut self, floor: &mut Floor<'_>, station: StationId, config: ServicePeriodConfig) {
+        let now = floor.now;
+        let access_point = floor.access_point_of(station);
         for edcaf in (0..EDCAFS).filter(|edcaf| config.delivers(*edcaf)) {
             // One that is made later knows of no service period: nothing was held in it.
-            let absent = &mut self.edcaf(access_point, edcaf).absent;
+            let absent = &mut floor.edcaf(self, access_point, edcaf).absent;
             absent.served.push((station, now));
-            let (state, mut cx) = self.at(access_point);
+            let (state, mut cx) = floor.at(self, access_point);
             state.fill_driver(&mut cx, edcaf);
-            self.arm(access_point, edcaf);
+            floor.arm(access_point, edcaf);
         }
+    }
+
+    /// Sets the bits of a frame of an access point that concern its receiver's service period.
+    pub(in crate::cell) fn mark_frame(&mut self, floor: &mut Floor<'_>, station: StationId) {
+        if self.services.is_empty() {
+            return;
+        }
+        let exchange = match floor.stations[station.index()].exchange.take() {
+            Some(Exchange::Single(mut single)) => {
+                single.more_data = self.more_data_left(floor.roster(), station, &single);
+                single.ends_service = self.ends_service(floor, station, &single);
+                Some(Exchange::Single(single))
+            }
+            other => other,
+        };
+        floor.stations[station.index()].exchange = exchange;
     }
 
     /// Whether the next frame of an access point ends the service period of its receiver: it is
     /// alone in its PPDU, and the last one. The last frame of an unscheduled period stays the last
     /// when it is retransmitted: packets that arrive meanwhile wait for the next period.
-    pub(super) fn ends_service(&mut self, access_point: StationId, exchange: &Single) -> bool {
+    pub(in crate::cell) fn ends_service(
+        &mut self,
+        floor: &mut Floor<'_>,
+        access_point: StationId,
+        exchange: &Single,
+    ) -> bool {
         let (Content::Data { mpdus, .. }, Address::Station(station)) =
             (exchange.content, exchange.peer)
         else {
             return exchange.ends_service;
         };
-        let Some(config) = self.service_config(station) else { return false };
-        let held = self.deliverable(self.bss_of(access_point), station, config);
+        let Some(config) = floor.stations[station.index()].config.service_periods else {
+            return false;
+        };
+        let held = floor.roster().deliverable(floor.bss_of(access_point), station, config);
         let Some(period) = self.period(station) else { return false };
         if !config.delivers(exchange.edcaf) {
             return false;
@@ -203,7 +218,7 @@ impl Cell {
         }
         if period.until.is_none() {
             period.left = Some(1);
-            let edcafs = self.stations[access_point.index()].edcafs.iter_mut();
+            let edcafs = floor.stations[access_point.index()].edcafs.iter_mut();
             for (_, access) in edcafs.enumerate().filter(|(edcaf, _)| *edcaf != exchange.edcaf) {
                 if let Some(access) = access {
                     access.absent.leave_service(station);
@@ -214,7 +229,10 @@ impl Cell {
     }
 
     /// Records that a PPDU for several stations, `station` among them, is on the air.
-    pub(super) fn serves(&mut self, station: StationId) {
+    pub(in crate::cell) fn serves(&mut self, station: StationId) {
+        if !self.has_services {
+            return;
+        }
         if let Some(period) = self.period(station) {
             period.is_open = true;
         }
@@ -222,9 +240,18 @@ impl Cell {
 
     /// Ends an exchange of an access point with one station. Each MSDU, A-MSDU and management frame
     /// counts once, when it is acknowledged or given up; retransmissions do not count (9.4.1.17).
-    pub(super) fn served(&mut self, exchange: &Single, success: bool, settled: Settled) {
+    pub(in crate::cell) fn served(
+        &mut self,
+        floor: &mut Floor<'_>,
+        exchange: &Single,
+        success: bool,
+        settled: Settled,
+    ) {
+        if !self.has_services {
+            return;
+        }
         let Address::Station(station) = exchange.peer else { return };
-        let Some(config) = self.service_config(station) else { return };
+        let Some(config) = floor.stations[station.index()].config.service_periods else { return };
         if !config.delivers(exchange.edcaf) {
             return;
         }
@@ -233,9 +260,9 @@ impl Cell {
             Content::Data { .. } | Content::BlockAckRequest { .. } => {
                 period.count(settled.mpdus);
                 if exchange.ends_service && (success || settled.is_given_up) {
-                    self.end_service(station);
+                    self.end_service(floor, station);
                 } else if !success && settled.is_given_up {
-                    self.given_up_in_service(station);
+                    self.given_up_in_service(floor, station);
                 }
             }
             Content::Management(frame) if !frame.action.is_about_absence() => {
@@ -247,62 +274,85 @@ impl Cell {
 
     /// Handles a frame that was given up in an unscheduled service period, because the station
     /// dozes. Either its acknowledgement of EOSP was lost, or it stopped asking for the period.
-    pub(super) fn given_up_in_service(&mut self, station: StationId) {
-        let is_unscheduled =
-            matches!(self.service_config(station), Some(ServicePeriodConfig::Unscheduled(_)));
+    pub(in crate::cell) fn given_up_in_service(
+        &mut self,
+        floor: &mut Floor<'_>,
+        station: StationId,
+    ) {
+        if !self.has_services {
+            return;
+        }
+        let is_unscheduled = matches!(
+            floor.stations[station.index()].config.service_periods,
+            Some(ServicePeriodConfig::Unscheduled(_))
+        );
         if is_unscheduled && self.is_in_service(station) {
-            self.end_service(station);
+            self.end_service(floor, station);
         }
     }
 
     /// Handles the end of an exchange that `station` began.
-    pub(super) fn exchange_over_in_power_save(
+    pub(in crate::cell) fn exchange_over_in_power_save(
         &mut self,
+        floor: &mut Floor<'_>,
         station: StationId,
-        (content, edcaf): (Content, usize),
+        content: Content,
+        edcaf: usize,
         success: bool,
         settled: Settled,
     ) {
+        if !self.has_services {
+            return;
+        }
         if let (Content::Management(frame), true) = (content, success)
             && frame.action == Action::EndOfServicePeriod
         {
-            self.end_service(frame.peer);
+            self.end_service(floor, frame.peer);
         }
-        if self.has_service_periods(station) {
-            self.sent_in_power_save(station, (content, edcaf), success, settled);
+        if floor.stations[station.index()].has_service_periods() {
+            self.sent_in_power_save(floor, station, content, edcaf, success, settled);
         } else {
-            self.rest_in_power_save(station);
-            self.close_services(station);
+            self.rest_in_power_save(floor, station);
+            self.close_services(floor, station);
         }
     }
 
     /// Handles contention of a station whose frames were dropped before it gained the channel.
-    pub(super) fn nothing_to_send(&mut self, station: StationId) {
-        match self.has_service_periods(station) {
-            true => self.rest(station),
-            false => {
-                self.rest_in_power_save(station);
-                self.close_services(station);
-            }
+    pub(in crate::cell) fn nothing_to_send(&mut self, floor: &mut Floor<'_>, station: StationId) {
+        if !self.has_services {
+            return;
+        }
+        if floor.stations[station.index()].has_service_periods() {
+            self.rest(floor, station)
+        } else {
+            self.rest_in_power_save(floor, station);
+            self.close_services(floor, station);
         }
     }
 
     /// Ends the service periods of an access point for which no frame is left, after an exchange of
     /// the access point.
-    pub(super) fn close_services(&mut self, access_point: StationId) {
+    pub(in crate::cell) fn close_services(
+        &mut self,
+        floor: &mut Floor<'_>,
+        access_point: StationId,
+    ) {
+        if !self.has_services {
+            return;
+        }
         for index in (0..self.services.len()).rev() {
             let station = self.services[index].station;
-            if self.access_point_of(station) == access_point {
-                self.close(station);
+            if floor.access_point_of(station) == access_point {
+                self.close(floor, station);
             }
         }
     }
 
     /// Ends a service period by a QoS Null frame if no frame is left.
-    fn close(&mut self, station: StationId) {
-        let Some(config) = self.service_config(station) else { return };
-        let access_point = self.access_point_of(station);
-        let is_empty = self.deliverable(self.bss_of(access_point), station, config) == 0;
+    fn close(&mut self, floor: &mut Floor<'_>, station: StationId) {
+        let Some(config) = floor.stations[station.index()].config.service_periods else { return };
+        let access_point = floor.access_point_of(station);
+        let is_empty = floor.roster().deliverable(floor.bss_of(access_point), station, config) == 0;
         let Some(period) = self.period(station) else { return };
         if !period.is_open || !may_end(config, period) || !is_empty && period.left != Some(0) {
             return;
@@ -311,7 +361,7 @@ impl Cell {
         let ends = |frame: &Management| {
             frame.action == Action::EndOfServicePeriod && frame.peer == station
         };
-        let state = &self.stations[access_point.index()];
+        let state = &floor.stations[access_point.index()];
         let on_air = state.exchange.as_ref().is_some_and(|exchange| match exchange.management() {
             Some(frame) => ends(frame),
             None => exchange.peer() == Address::Station(station),
@@ -324,38 +374,51 @@ impl Cell {
         let action = Action::EndOfServicePeriod;
         let sequence = SeqNo12::default();
         let frame = Management { peer: station, action, attempts: 0, sequence };
-        self.edcaf(access_point, edcaf).management.push_front(frame);
+        floor.edcaf(self, access_point, edcaf).management.push_front(frame);
         if is_unscheduled {
             // What comes now waits for the next period: after EOSP the station dozes.
-            for access in self.stations[access_point.index()].edcafs.iter_mut().flatten() {
+            for access in floor.stations[access_point.index()].edcafs.iter_mut().flatten() {
                 access.absent.leave_service(station);
             }
         }
-        self.arm(access_point, edcaf);
+        floor.arm(access_point, edcaf);
     }
 
     /// Ends a service period whose last frame was acknowledged or given up, or whose time is up.
-    pub(super) fn end_service(&mut self, station: StationId) {
+    pub(in crate::cell) fn end_service(&mut self, floor: &mut Floor<'_>, station: StationId) {
         let Some(index) = self.services.iter().position(|period| period.station == station) else {
             return;
         };
         let period = self.services.swap_remove(index);
-        let access_point = self.access_point_of(station);
-        for access in self.stations[access_point.index()].edcafs.iter_mut().flatten() {
+        let access_point = floor.access_point_of(station);
+        for access in floor.stations[access_point.index()].edcafs.iter_mut().flatten() {
             access.absent.leave_service(station);
             access.management.retain(|frame| {
                 frame.action != Action::EndOfServicePeriod || frame.peer != station
             });
         }
         if period.until.is_some() {
-            self.fall_asleep(station);
+            self.fall_asleep(floor, station);
         } else {
-            self.give_room(access_point);
+            self.give_room(floor, access_point);
         }
+    }
+}
+
+impl Floor<'_> {}
+
+impl Roster<'_> {
+    /// Number of frames and packets that the access point of `bss` may send to a station in its
+    /// service periods.
+    fn deliverable(&self, bss: BssId, station: StationId, config: ServicePeriodConfig) -> u32 {
+        let edcafs = &self.stations[self.access_point(bss).index()].edcafs;
+        let delivered = (0..EDCAFS).filter(|edcaf| config.delivers(*edcaf));
+        let accesses = delivered.filter_map(|edcaf| edcafs[edcaf].as_ref());
+        accesses.map(|access| access.deliverable_for(Address::Station(station))).sum()
     }
 
     /// Whether a station is in an exchange that its access point began.
-    pub(super) fn is_attended(&self, station: StationId) -> bool {
+    pub(in crate::cell) fn is_attended(&self, station: StationId) -> bool {
         let state = &self.stations[self.access_point_of(station).index()];
         state.exchange.as_ref().is_some_and(|exchange| exchange.attends(station))
     }

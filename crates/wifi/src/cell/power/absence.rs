@@ -2,9 +2,9 @@
 //! EDCAFs may send meanwhile, and a log of its absences. The procedures are in `away`, `doze` and
 //! `waits`.
 
-use super::config::StationConfig;
-use super::edcaf::Gate;
 use super::service::Service;
+use crate::cell::config::StationConfig;
+use crate::cell::edcaf::Gate;
 use crate::mac::absence::{Absences, Cause};
 use crate::mac::beacon_clock::BeaconClock;
 use crate::mac::power_save::{self, PowerSaveConfig, Sending};
@@ -13,11 +13,11 @@ use lasthop_packet::AccessCategory;
 use lasthop_units::{Instant, Probability, Seed, SeqNo12, Stream};
 
 /// Number of EDCAFs of the access categories, without the one of beacons.
-pub(super) const EDCAFS: usize = AccessCategory::ALL.len();
+pub(in crate::cell) const EDCAFS: usize = AccessCategory::ALL.len();
 
 /// Additional state of a station that scans or saves power.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Away {
+pub(in crate::cell) struct Away {
     pub rhythm: Rhythm,
     pub null: NullConfig,
     /// Instant of a departure that a frame exchange delays.
@@ -34,7 +34,7 @@ pub(super) struct Away {
 
 /// The mechanism that takes a station away.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Rhythm {
+pub(in crate::cell) enum Rhythm {
     Scan(Scan),
     Doze(Doze),
     Service(Service),
@@ -145,7 +145,7 @@ impl Away {
 
 /// A station's power save.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Doze {
+pub(in crate::cell) struct Doze {
     pub config: PowerSaveConfig,
     pub phase: power_save::Phase,
     /// The next instant to check for traffic: while it is awake, and always if it sends in power
@@ -204,7 +204,7 @@ impl Doze {
 
 /// The absences of a station that scans or dozes.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub(super) struct Log {
+pub(in crate::cell) struct Log {
     /// Times in which its upper queue was stopped.
     pub stopped: Absences,
     /// Times in which it sent no data.
