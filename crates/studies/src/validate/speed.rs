@@ -177,15 +177,6 @@ pub fn table(speeds: &[Speed], ns3: Result<&str, &str>) -> Table {
              for A-MPDUs of fifty stations. Instructions are the kept counts of Valgrind; they \
              depend on the compiler only."
                 .into(),
-            "Moving packets between layers costs little. With packet values of twice the size \
-             (112 bytes more), a packet cost 15.8 % more instructions with A-MPDUs and 4.1 % more \
-             without (November 2026, `simulate`: 1 415 and 1 638, 8 815 and 9 180). Packets of \
-             long A-MPDUs are now copied twice, then five times."
-                .into(),
-            "Wake-ups of the cell cost more. With an idle wake-up after each, a packet cost 2.0 % \
-             more instructions with A-MPDUs and 13.8 % more without. An exchange has four \
-             wake-ups; a single one would save at most 1.5 and 10.4 %."
-                .into(),
         ],
     }
 }
@@ -248,9 +239,7 @@ fn ampdus(kept: &[(String, f64)]) -> Table {
              streams, with Block Ack windows of 64 and 256. \"Before\" is November 2026, before \
              consecutive alike MPDUs were processed together."
                 .into(),
-            "The aim was an 802.11ax PPDU at twice the former 57 000 of 802.11n; the cost is 1.5 \
-             times that, and was 5.2 times (the table has 3.6, because 802.11n became cheaper \
-             too). About 10 000 instructions belong to the PPDU (access, building, preamble, \
+            "About 10 000 instructions belong to the PPDU (access, building, preamble, \
              Block Ack), and 302 to each packet: 13 to enter the queue, 76 to leave it as an MPDU \
              (both in a run of alike packets), 24 for transmission, 137 for reception in order, \
              28 for the acknowledgement, and 24 at the end of the flow. A packet is copied twice, \
