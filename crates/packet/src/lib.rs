@@ -5,6 +5,7 @@
 //! | [`packet`] | the packet: lengths, timestamps, the parts of its delay, a driver's handle |
 //! | [`drop_reason`] | reasons for dropped packets |
 //! | [`ip`] | IP headers as bytes: flows, ECN, the Internet checksum |
+//! | [`transport`] | headers of TCP, UDP and ICMP as bytes |
 //! | [`queue`] | queues for several next hops: drop-tail, CoDel, FQ-CoDel, eBDP, a driver's |
 //! | [`aqm`] | active queue management for packets of any kind: CoDel, flow queueing |
 //!
@@ -21,6 +22,7 @@ pub mod drop_reason;
 pub mod ip;
 pub mod packet;
 pub mod queue;
+pub mod transport;
 
 pub use drop_reason::DropReason;
 pub use packet::{
