@@ -8,8 +8,9 @@ use lasthop_fuzz::Folder;
 use lasthop_report::page::{self, measured, set, variants};
 use lasthop_report::trial::Trials;
 use lasthop_sweep::{Asked, Blueprint};
+use lasthop_franc_node::document::FrancDocument;
 use lasthop_trace::{
-    ApqDocument, Comparison, FrancDocument, MediumDocument, RunDocument, RunSet, replace_earlier,
+    ApqDocument, Comparison, MediumDocument, RunDocument, RunSet, replace_earlier,
 };
 use libfuzzer_sys::fuzz_target;
 use serde::Serialize;

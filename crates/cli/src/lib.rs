@@ -80,7 +80,7 @@ fn schema(of: SchemaOf) -> Result<(), Failure> {
         #[cfg(feature = "lab")]
         SchemaOf::Apq => lasthop_trace::apq_schema(),
         #[cfg(feature = "franc")]
-        SchemaOf::Franc => lasthop_trace::franc_schema(),
+        SchemaOf::Franc => lasthop_franc_node::document::franc_schema(),
         #[cfg(feature = "lab")]
         SchemaOf::Doctor => lasthop_doctor::schema(),
         #[cfg(feature = "lab")]

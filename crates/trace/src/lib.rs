@@ -13,7 +13,6 @@
 //! | the air for the Perfetto viewer | a file of any name ([`Recorder::with_perfetto`]) |
 //! | seconds, absences and segments of captures | [`HeardWriter`], [`SegmentWriter`] |
 //! | the directory of these files, written completely or not at all, by one writer at a time | [`OutputDir`], [`OutputLock`] |
-//! | the counters of a node of a coded link | [`FrancDocument`] |
 //! | the readings of the last interval, for a live view | [`Snapshot`] |
 //! | a measured queue, and the packets it was measured with | [`ApqDocument`] (`apq.json`), [`SamplesWriter`] (`samples.parquet`) |
 //!
@@ -31,7 +30,6 @@ mod coded;
 mod comparison;
 mod document;
 mod error;
-mod franc;
 mod histogram;
 mod medium;
 mod names;
@@ -96,9 +94,6 @@ pub use document::{
     RunDocument, TrialQuantity, TrialSummary, WaySummary, WireSummary, run_schema,
 };
 pub use error::OutputError;
-pub use franc::{
-    FrancCounters, FrancDaemonCounts, FrancDocument, FrancNeighbour, FrancRole, franc_schema,
-};
 pub use histogram::Histogram;
 pub use medium::{MediumChannel, MediumDocument, MediumRadio, medium_schema};
 pub use names::{FlowKind, FlowName, Names, NeighbourName, NodeName};

@@ -13,10 +13,10 @@ use lasthop_daemon::franc::{
 use lasthop_franc::config::{Config, Keys};
 use lasthop_franc::wire::VERSION;
 use lasthop_franc::{Address as Place, Event, NodeId, Role, Unanswered};
+use lasthop_franc_node::document::{FrancDaemonCounts, FrancDocument};
 use lasthop_linux::confine::{self, capabilities};
 use lasthop_linux::link::Address;
 use lasthop_scenario::franc::{self as file, Link};
-use lasthop_trace::{FrancDaemonCounts, FrancDocument};
 use std::fs;
 use std::io::ErrorKind;
 use std::ops::ControlFlow;

@@ -7,7 +7,8 @@
 
 use crate::validate::data::{self, Record};
 use crate::validate::kept::Kept;
-use lasthop_trace::{FrancDocument, RunDocument};
+use lasthop_franc_node::document::FrancDocument;
+use lasthop_trace::RunDocument;
 use std::fs;
 use std::io;
 use std::path::Path;

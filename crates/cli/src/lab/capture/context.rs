@@ -4,7 +4,8 @@
 
 use crate::failure::Failure;
 use lasthop_capture::document::ContextSummary;
-use lasthop_trace::{ApqDocument, ApqWay, FrancDocument};
+use lasthop_franc_node::document::FrancDocument;
+use lasthop_trace::{ApqDocument, ApqWay};
 use std::fs;
 use std::path::PathBuf;
 

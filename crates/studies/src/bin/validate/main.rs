@@ -535,7 +535,7 @@ const SPEED_INTRODUCTION: &str = "\
 For users with large simulations: the cost of a packet in time and instructions, and the memory \
 of many stations. `cargo run --release -p lasthop-studies -- speed --write` generates this page; do not \
 edit it. See also the cost of [recording](recording.md), of \
-[emulations](not-modelled.md#emulation), and of [the codec](codec.md).
+[emulations](not-modelled.md#emulation-emulate-linux), and of [the codec](codec.md).
 
 ";
 
