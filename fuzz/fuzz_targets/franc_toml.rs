@@ -1,7 +1,7 @@
 //! Any bytes as `franc.toml`: an answer, whatever stands in it.
 #![no_main]
 
-use lasthop_scenario::franc::parse;
+use lasthop_franc_node::parse;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -3,11 +3,11 @@
 //! printed, and the status is 0.
 
 use crate::console::{self, Stream};
+use lasthop_config::ConfigError;
 #[cfg(feature = "lab")]
 use lasthop_emulate::EmulateError;
 #[cfg(feature = "lab")]
 use lasthop_linux::OsError;
-use lasthop_scenario::ScenarioError;
 #[cfg(feature = "lab")]
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use std::fmt::Display;
@@ -17,8 +17,8 @@ pub const ERROR_STATUS: u8 = 2;
 /// Reasons for the failure of a command.
 #[derive(Debug)]
 pub enum Failure {
-    /// The scenario is invalid.
-    Scenario(Box<ScenarioError>),
+    /// The scenario or the configuration is invalid.
+    Config(Box<ConfigError>),
     /// Another error; the message has the cause and the remedy.
     Message(String),
     /// The system refuses an operation of an emulation.
@@ -44,7 +44,7 @@ impl Failure {
     /// Prints the failure on standard error; returns the exit status.
     pub fn report(&self) -> u8 {
         match self {
-            Self::Scenario(error) => console::error(&scenario_text(error)),
+            Self::Config(error) => console::error(&config_text(error)),
             Self::Message(message) => print_error(message),
             #[cfg(feature = "lab")]
             Self::System(error) => print_error(&EmulateError::Os(error.clone()).to_string()),
@@ -69,9 +69,9 @@ impl From<EmulateError> for Failure {
     }
 }
 
-impl From<ScenarioError> for Failure {
-    fn from(error: ScenarioError) -> Self {
-        Self::Scenario(Box::new(error))
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(Box::new(error))
     }
 }
 
@@ -79,9 +79,9 @@ fn print_error(message: &str) {
     console::error(&format!("{} {message}\n", Stream::Error.red("error:")));
 }
 
-/// Formats the errors of a scenario: on a terminal with the lines of the file, otherwise one line
+/// Formats the errors of a file: on a terminal with the lines of the file, otherwise one line
 /// for each error, for editors and logs.
-fn scenario_text(error: &ScenarioError) -> String {
+fn config_text(error: &ConfigError) -> String {
     #[cfg(feature = "lab")]
     if Stream::Error.is_terminal() && !Stream::Error.is_plain() {
         let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode())

@@ -86,7 +86,7 @@ fn schema(of: SchemaOf) -> Result<(), Failure> {
         #[cfg(feature = "lab")]
         SchemaOf::Medium => lasthop_trace::medium_schema(),
         #[cfg(feature = "franc")]
-        SchemaOf::FrancToml => lasthop_scenario::franc::schema(),
+        SchemaOf::FrancToml => lasthop_franc_node::schema(),
     };
     console::print(&format!("{schema:#}\n"))
 }

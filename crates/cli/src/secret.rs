@@ -5,8 +5,8 @@
 //! Leaves out access control lists, except that their mask shows as the permissions of the group.
 
 use crate::failure::Failure;
+use lasthop_config::file::{self, Accepts, FileError};
 use lasthop_linux::confine::keep_memory_private;
-use lasthop_scenario::file::{self, Accepts, FileError};
 use nix::unistd::Uid;
 use sha2::{Digest, Sha256};
 use std::fs::Metadata;

@@ -19,11 +19,11 @@ mod traffic;
 
 pub(crate) use nodes::{inherit_defaults, is_of_hosts};
 
-use crate::error::{Place, Problems};
 use crate::raw::RawScenario;
-use crate::scalar::{At, Name, did_you_mean, positive};
-use crate::tree::Origin;
 use crate::{Emulation, Node, Scenario};
+use lasthop_config::error::{Place, Problems};
+use lasthop_config::scalar::{At, Name, did_you_mean, positive};
+use lasthop_config::tree::Origin;
 use lasthop_net::network::{HostCost, NetworkConfig, NodeConfig};
 use lasthop_packet::NodeId;
 use lasthop_units::{Duration, Identity, Instant};
@@ -214,7 +214,7 @@ impl Names {
 
     /// Returns every node whose name matches `pattern`, in the order of the file.
     fn find_all(&self, pattern: &str, place: &Place, problems: &mut Problems) -> Vec<usize> {
-        let fits = |name: &str| crate::set::matches(pattern, name);
+        let fits = |name: &str| lasthop_config::edit::matches(pattern, name);
         let mut found: Vec<usize> = match pattern.contains('*') {
             true => self.0.iter().filter(|(name, _)| fits(name)).map(|(_, &index)| index).collect(),
             false => self.0.get(pattern).copied().into_iter().collect(),

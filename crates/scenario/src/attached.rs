@@ -3,10 +3,10 @@
 //! that the copy beside the results runs from there too. Empty lines and text after a `#` are
 //! ignored; an error names file and line.
 
-use crate::file::{self, Accepts, FileError};
-use crate::quantity::Quantity;
 use crate::set;
-use crate::tree::{Node, Value};
+use lasthop_config::file::{self, Accepts, FileError};
+use lasthop_config::quantity::Quantity;
+use lasthop_config::tree::{Node, Value};
 use lasthop_units::{Bitrate, Db, Probability};
 use lasthop_wifi::phy::{
     ChannelWidth, DsssRate, GuardInterval, HeGuardInterval, OfdmRate, PerRow, PerTable,
@@ -79,7 +79,7 @@ pub(crate) fn frame_sizes(path: &str) -> Result<Arc<[u32]>, String> {
         match text.parse() {
             Ok(bytes @ 1..=FRAME_BYTES_MAX) => sizes.push(bytes),
             _ => {
-                let got = crate::scalar::quoted(text);
+                let got = lasthop_config::scalar::quoted(text);
                 return Err(format!(
                     "{path}:{line}: expected the bytes of one frame, 1 to {FRAME_BYTES_MAX}, got {got}"
                 ));
@@ -115,8 +115,9 @@ fn per_row(line: &str) -> Result<PerRow, String> {
     let [mode, bytes, snr, per] = columns[..] else {
         return Err(format!("expected four columns, {PER_HEADER}, got {}", columns.len()));
     };
-    let wrong =
-        |what: &str, got: &str| format!("expected {what}, got {}", crate::scalar::quoted(got));
+    let wrong = |what: &str, got: &str| {
+        format!("expected {what}, got {}", lasthop_config::scalar::quoted(got))
+    };
     Ok(PerRow {
         rate: rate(mode).ok_or_else(|| {
             let modes = "a mode (MCS0 to MCS11, 6Mb/s to 54Mb/s, or 1Mb/s to 11Mb/s)";

@@ -4,13 +4,13 @@
 //! are errors here.
 
 use crate::assemble;
-use crate::error::{Place, Problems, join};
 use crate::raw::{RawChange, RawScenario};
-use crate::scalar::{At, Scalar};
 use crate::setting::{Edited, LeftOut, Setting};
-use crate::table;
-use crate::tree::{Entry, Node, Origin, Value};
 use crate::{Scenario, assemble::node_id};
+use lasthop_config::error::{Place, Problems, join};
+use lasthop_config::scalar::{At, Scalar};
+use lasthop_config::table;
+use lasthop_config::tree::{Entry, Node, Origin, Value};
 use lasthop_net::CableConfig;
 use lasthop_net::network::{Change, NetworkConfig};
 use lasthop_packet::NodeId;
@@ -40,6 +40,8 @@ const ALLOWED: &str = "this cannot change during a run; these can: snr and loss 
 pub(crate) struct Settings(pub Vec<(String, Node)>);
 
 impl Scalar for Settings {
+    type Value = Self;
+
     fn allowed() -> String {
         "a table of keys as --set has them, like { \"wire.server-ap.delay\" = \"200ms\" }".into()
     }

@@ -2,13 +2,15 @@
 //! with the same checks, so a recorded session is a scenario again. Later changes of the file still
 //! apply: they are assembled anew from the changed scenario.
 
+use crate::ScenarioError;
 use crate::change::{Evolved, KEYS_MAX, Settings};
-use crate::error::{Place, Problems, ScenarioError};
 use crate::knobs::{self, Knob};
 use crate::raw::{RawChange, RawScenario};
-use crate::scalar::shown;
-use crate::tree::{Node, Origin, value};
-use crate::{Scenario, assemble, read_toml, set, table};
+use crate::{Scenario, assemble, read_toml, set};
+use lasthop_config::error::{Place, Problems};
+use lasthop_config::scalar::shown;
+use lasthop_config::tree::{Node, Origin, value};
+use lasthop_config::{edit, table};
 use lasthop_net::network::Change;
 use lasthop_units::{Duration, Instant, Seed};
 use std::collections::VecDeque;
@@ -143,11 +145,11 @@ impl Evolving {
         let mut set = Vec::new();
         for (index, argument) in sets.iter().enumerate() {
             let origin = Origin::Set(index);
-            let Some((path, toml)) = set::argument(argument) else {
+            let Some((path, toml)) = edit::argument(argument) else {
                 problems.push(&Place::new("", origin), set::ARGUMENT);
                 continue;
             };
-            settings.push((path.to_owned(), set::with_origin(value(&toml, &origin), &origin)));
+            settings.push((path.to_owned(), edit::with_origin(value(&toml, &origin), &origin)));
             set.push((path.to_owned(), toml));
         }
         if sets.is_empty() {
@@ -156,7 +158,8 @@ impl Evolving {
         if !problems.is_empty() {
             return None;
         }
-        let place_of = |path: &str, node: &crate::tree::Node| Place::new(path, node.origin.clone());
+        let place_of =
+            |path: &str, node: &lasthop_config::tree::Node| Place::new(path, node.origin.clone());
         let settings = Settings(settings);
         let found = next.evolved.set(&settings, &whole, &place_of, &self.file, problems)?;
         next.keys += set.len();
@@ -167,7 +170,7 @@ impl Evolving {
         let mut later = next.evolved.clone();
         for change in &next.pending {
             let at = change.at.value;
-            let place_of = |path: &str, _: &crate::tree::Node| {
+            let place_of = |path: &str, _: &lasthop_config::tree::Node| {
                 Place::new(
                     format!("the change at {at} could not be made then: {path}"),
                     Origin::Absent,
@@ -191,7 +194,7 @@ impl Evolving {
         while self.pending.front().is_some_and(|change| change.at.value <= at) {
             let Some(change) = self.pending.pop_front() else { return };
             let mut none = Problems::default();
-            let place_of = |_: &str, _: &crate::tree::Node| Place::new("", Origin::Absent);
+            let place_of = |_: &str, _: &lasthop_config::tree::Node| Place::new("", Origin::Absent);
             let (settings, place) = (&change.set.value, &change.set.place);
             self.evolved.set(settings, place, &place_of, &self.file, &mut none);
         }

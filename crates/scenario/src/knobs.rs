@@ -4,7 +4,7 @@
 
 use crate::Role;
 use crate::change::Evolved;
-use crate::tree::{Node, Value};
+use lasthop_config::tree::{Node, Value};
 use lasthop_net::CableConfig;
 use lasthop_net::cable::Jitter;
 use lasthop_net::loss::Loss;

@@ -2,20 +2,15 @@
 //!
 //! | module | purpose |
 //! |---|---|
-//! | `tree` | TOML as a tree; keys and values know their origin |
 //! | `set` | `--set path=value`, on the tree and on the text |
-//! | `raw` | every key: documentation, type, default (`table`: the form of declarations) |
-//! | `scalar`, [`quantity`] | single values and their units |
+//! | `raw` | every key: documentation, type, default ([`lasthop_config::table`]: the form of declarations) |
+//! | `scalar` | kinds of values that only scenarios have |
 //! | `change` | changes during the run |
 //! | `evolving` | changes by a user who watches the run; `knobs`: the keys on offer |
 //! | `paths` | completions of half-written `--set` paths |
 //! | [`reference`](mod@reference) | every key, for documentation |
 //! | `attached` | other files that a scenario names |
-//! | [`file`](mod@file) | files, read with a limit |
 //! | `assemble` | allowed combinations; names to indices; the machines' configuration |
-//! | [`franc`] | `franc.toml`: one node of a coded link |
-//! | `coding` | the keys that `[[franc]]` and `franc.toml` share |
-//! | `error` | problems, with file, line and key |
 //!
 //! [`load`] and [`parse`] use them in this order and return all problems at once: first those of
 //! keys and values, then those of combinations.
@@ -25,35 +20,29 @@
 mod assemble;
 mod attached;
 mod change;
-mod coding;
-mod error;
 mod evolving;
-pub mod file;
-pub mod franc;
 mod knobs;
 mod paths;
 mod profile;
-pub mod quantity;
 mod raw;
 pub mod reference;
 mod scalar;
 mod set;
 mod setting;
-mod table;
-mod tree;
 mod warnings;
 
-pub use error::{Problem, ScenarioError};
 pub use evolving::{Evolving, Recorded, WrittenChange, written_changes};
 pub use knobs::{Knob, KnobKind};
+pub use lasthop_config::edit::matches;
+pub use lasthop_config::file::TEXT_BYTES_MAX;
+pub use lasthop_config::{ConfigError as ScenarioError, Problem, did_you_mean};
+pub use lasthop_config::{file, quantity};
 pub use paths::{Completion, complete};
-pub use scalar::did_you_mean;
-pub use set::matches;
 
-use crate::error::{Place, Problems};
-use crate::file::Accepts;
 use crate::setting::{LeftOut, Named};
-use crate::tree::{Node as Tree, Origin};
+use lasthop_config::error::{Place, Problems};
+use lasthop_config::file::Accepts;
+use lasthop_config::tree::{Node as Tree, Origin};
 use lasthop_hosts::{Endpoints, Flow, FlowKind, FrancLink, HostsConfig};
 use lasthop_net::NetworkConfig;
 use lasthop_net::network::Change;
@@ -63,9 +52,6 @@ use lasthop_wifi::StationId;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Longest scenario text that is read.
-pub const TEXT_BYTES_MAX: usize = 4 << 20;
 
 /// A scenario, valid and complete.
 #[derive(Clone, Debug, PartialEq)]
@@ -398,7 +384,11 @@ fn typed(
 ) -> Option<Scenario> {
     let mut tree = written.clone();
     assemble::inherit_defaults(&mut tree, problems);
-    let raw = table::read::<raw::RawScenario>(&tree, Place::new("", Origin::Absent), problems);
+    let raw = lasthop_config::table::read::<raw::RawScenario>(
+        &tree,
+        Place::new("", Origin::Absent),
+        problems,
+    );
     if !problems.is_empty() {
         return None;
     }
@@ -482,8 +472,12 @@ fn sweep_base_into(
             break (tree, document, attached);
         }
     };
-    let node = tree.child("sweep").unwrap_or(&table::NOTHING);
-    let raw = table::read::<raw::RawSweep>(node, Place::new("sweep", Origin::Absent), problems)?;
+    let node = tree.child("sweep").unwrap_or(&lasthop_config::table::NOTHING);
+    let raw = lasthop_config::table::read::<raw::RawSweep>(
+        node,
+        Place::new("sweep", Origin::Absent),
+        problems,
+    )?;
     document.remove("sweep");
     Some(SweepBase {
         vary: raw.vary.map(|at| at.value).unwrap_or_default(),

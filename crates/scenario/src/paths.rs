@@ -4,8 +4,8 @@
 use crate::raw;
 use crate::reference::without_links;
 use crate::set;
-use crate::table::Keys;
-use crate::tree::{Node, Value};
+use lasthop_config::table::Keys;
+use lasthop_config::tree::{Node, Value};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -94,7 +94,7 @@ pub fn complete(text: &str, written: &str) -> Vec<Completion> {
     }
     let keys = &TABLES[table];
     let Some(value) = value else {
-        let text = |key: &crate::table::Key| {
+        let text = |key: &lasthop_config::table::Key| {
             let is_table = key.table.is_some();
             (format!("{}{}", key.name, if is_table { '.' } else { '=' }), key.docs.clone())
         };

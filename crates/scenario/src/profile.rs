@@ -6,11 +6,11 @@
 //! properties without a key, such as interrupts that are held back for aggregates only. A test
 //! compares the tables of `docs/model.md` with the values here.
 
-use crate::error::Place;
-use crate::error::Problems;
-use crate::scalar::choices;
-use crate::set::{Step, at, edit, insert, with_origin};
-use crate::tree::{Node, Origin, Value, value};
+use lasthop_config::choices;
+use lasthop_config::edit::{Step, at, edit, insert, with_origin};
+use lasthop_config::error::Place;
+use lasthop_config::error::Problems;
+use lasthop_config::tree::{Node, Origin, Value, value};
 use toml_edit::DocumentMut;
 
 /// A product class.
@@ -41,7 +41,7 @@ const ROOM: Key = ("fading.kind", "rician");
 
 impl Profile {
     fn of(text: &str) -> Option<Self> {
-        use crate::scalar::Scalar;
+        use lasthop_config::scalar::Scalar;
         Self::read(&Value::String(text.to_owned())).ok()
     }
 

@@ -44,8 +44,8 @@ pub(crate) use scenario::{RawChange, RawRun, RawScenario, RawSweep};
 pub(crate) use tcp::{LocalDrop, PacingKind, RawTcp, SmallQueuesKind};
 pub(crate) use wire::{JitterKind, LossKind, RawJitter, RawLoss, RawWire, RawWireDirection};
 
-use crate::scalar::Whole;
-use crate::table::Keys;
+use lasthop_config::scalar::Whole;
+use lasthop_config::table::Keys;
 
 /// A whole number from 1 on that fits 32 bits.
 pub(crate) type Positive = Whole<1, 0xffff_ffff>;

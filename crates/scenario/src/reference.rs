@@ -1,137 +1,16 @@
-//! Reference of every key of scenario files and of `franc.toml`: for manual pages, for the pages of
-//! `docs/scenario/` and, of `franc.toml`, for `docs/franc.md`.
+//! Reference of every key of scenario files: for manual pages, and for the pages of
+//! `docs/scenario/`.
 //!
-//! The text comes from the declarations in `raw` and `franc`. In `docs/scenario.md` and
-//! `docs/franc.md` a marker separates the text written by hand from the generated part below it.
-//! `UPDATE_DOCS=1` makes the test rewrite the pages.
+//! The text comes from the declarations in `raw`. In `docs/scenario.md` a marker separates the text
+//! written by hand from the generated part below it. `UPDATE_DOCS=1` makes the test rewrite the
+//! pages.
 
 use crate::raw;
-use crate::table::Keys;
-use std::collections::BTreeMap;
-
-/// A table and its keys.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TableReference {
-    /// Places of the table, such as `[channel] error_model`; empty for the top level.
-    pub places: Vec<String>,
-    /// Description of the table, in sentences.
-    pub docs: String,
-    /// Keys of the table, in order.
-    pub keys: Vec<KeyReference>,
-}
-
-/// A key of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyReference {
-    /// Name of the key.
-    pub name: &'static str,
-    /// Allowed values in words, without lists of units.
-    pub allowed: String,
-    /// Default, as written in a file or in words; `None` for a required key.
-    pub default: Option<String>,
-    /// Meaning of the key, in sentences.
-    pub docs: String,
-}
+pub use lasthop_config::reference::{KeyReference, TableReference, without_links};
 
 /// Returns the tables of a scenario file, outer ones first.
 pub fn scenario() -> Vec<TableReference> {
-    let tables = raw::all().into_iter().map(|(name, docs, keys)| (name, (docs, keys))).collect();
-    let mut tables = Tables { tables, places: BTreeMap::new(), order: Vec::new() };
-    tables.visit("Scenario", "");
-    let Tables { tables, mut places, order } = tables;
-    let table = |name: &String| {
-        let (docs, keys) = &tables[name];
-        let places = places.remove(name).unwrap_or_default();
-        let places = places.into_iter().filter(|place| !place.is_empty()).collect();
-        TableReference { places, docs: docs.clone(), keys: described(keys) }
-    };
-    order.iter().map(table).collect()
-}
-
-/// Returns the only table of `franc.toml`.
-pub fn franc() -> TableReference {
-    let (_, docs, keys) = crate::franc::all().remove(0);
-    TableReference { places: Vec::new(), docs, keys: described(&keys) }
-}
-
-/// Returns `text` with the words of its Markdown links only, for manual pages, terminals and
-/// editors.
-pub fn without_links(text: &str) -> String {
-    let mut kept = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("](") {
-        let Some((words, (_, behind))) =
-            before.rsplit_once('[').map(|(_, words)| words).zip(after.split_once(')'))
-        else {
-            break;
-        };
-        kept.push_str(&before[..before.len() - words.len() - 1]);
-        kept.push_str(words);
-        rest = behind;
-    }
-    kept + rest
-}
-
-fn described(keys: &Keys) -> Vec<KeyReference> {
-    let key = |key: &crate::table::Key| KeyReference {
-        name: key.name,
-        allowed: without_units(&key.allowed),
-        default: match (&key.default, key.required, &key.table) {
-            (Some(default), ..) => Some(default.clone()),
-            (None, true, _) => None,
-            (None, false, Some(_)) if key.allowed == "tables" => Some("none".into()),
-            (None, false, _) => Some("its defaults".into()),
-        },
-        docs: key.docs.clone(),
-    };
-    keys.0.iter().map(key).collect()
-}
-
-/// Tables by name, and the places of each.
-struct Tables {
-    tables: BTreeMap<String, (String, Keys)>,
-    places: BTreeMap<String, Vec<String>>,
-    order: Vec<String>,
-}
-
-impl Tables {
-    /// Visits `table` at `place`, then the tables inside it.
-    fn visit(&mut self, table: &str, place: &str) {
-        let places = self.places.entry(table.into()).or_default();
-        places.push(place.into());
-        if places.len() == 1 {
-            self.order.push(table.into());
-        }
-        let inner: Vec<(String, String)> = self.tables[table]
-            .1
-            .0
-            .iter()
-            .filter_map(|key| Some((key.table.clone()?, inside(place, key.name, &key.allowed))))
-            .collect();
-        for (table, place) in inner {
-            self.visit(&table, &place);
-        }
-    }
-}
-
-/// Returns the place of the key `name` inside the table at `place`.
-fn inside(place: &str, name: &str, allowed: &str) -> String {
-    match (place, allowed) {
-        ("", "tables") => format!("[[{name}]]"),
-        ("", _) => format!("[{name}]"),
-        _ => format!("{place} {name}"),
-    }
-}
-
-/// Removes the lists of units from `allowed`; pages list units once.
-fn without_units(allowed: &str) -> String {
-    match allowed.split_once(" (units: ") {
-        Some((before, rest)) => {
-            let (_, after) = rest.split_once(')').expect("a list of units ends");
-            format!("{before}{after}")
-        }
-        None => allowed.into(),
-    }
+    lasthop_config::reference::tables(raw::all(), "Scenario")
 }
 
 #[cfg(test)]
@@ -141,8 +20,6 @@ mod tests {
 
     const MARKER: &str =
         "<!-- Below this line the page is made from crates/scenario/src/raw. -->\n";
-    const FRANC_MARKER: &str =
-        "<!-- Below this line the page is made from crates/scenario/src/franc.rs. -->\n";
 
     /// Pages below `docs/scenario`: file, title, and the tables on them.
     const PAGES: [(&str, &str, &str); 8] = [
@@ -338,28 +215,6 @@ mod tests {
         index
     }
 
-    /// A row for each key.
-    fn rows(page: &mut String, keys: &[KeyReference]) {
-        let _ = writeln!(page, "| key | value | default | meaning |\n|---|---|---|---|");
-        for key in keys {
-            let default = key.default.as_deref().unwrap_or("**required**");
-            let cells = [&format!("`{}`", key.name), &key.allowed, default, &key.docs];
-            let cells = cells.map(|cell| cell.replace('|', "\\|"));
-            let _ = writeln!(page, "| {} |", cells.join(" | "));
-        }
-    }
-
-    fn franc_page() -> String {
-        let table = franc();
-        let mut page = format!(
-            "\n## All keys\n\n{} Each key is also a flag: `block_symbols` is `--block-symbols`; \
-             lists are separated by commas.\n\n",
-            table.docs
-        );
-        rows(&mut page, &table.keys);
-        page
-    }
-
     /// Compares a page of `docs` with `new`, or writes it.
     fn kept(name: &str, new: &str) {
         let path = format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -374,24 +229,13 @@ mod tests {
     #[test]
     fn the_reference_pages_are_up_to_date() {
         let all = scenario();
-        for (name, marker, made) in
-            [("scenario.md", MARKER, index(&all)), ("franc.md", FRANC_MARKER, franc_page())]
-        {
-            let path = format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"));
-            let old = std::fs::read_to_string(&path).expect("the page is there");
-            let (by_hand, _) = old.split_once(marker).expect("it has the marker");
-            kept(name, &format!("{by_hand}{marker}{made}"));
-        }
+        let path = format!("{}/../../docs/scenario.md", env!("CARGO_MANIFEST_DIR"));
+        let old = std::fs::read_to_string(&path).expect("the page is there");
+        let (by_hand, _) = old.split_once(MARKER).expect("it has the marker");
+        kept("scenario.md", &format!("{by_hand}{MARKER}{}", index(&all)));
         for (file, page) in pages(&all) {
             kept(&format!("scenario/{file}.md"), &page);
         }
-    }
-
-    #[test]
-    fn links_lose_their_targets() {
-        let text = "Scans, `[[node]]` ([all keys](a.md#b), [more](c.md)).";
-        assert_eq!(without_links(text), "Scans, `[[node]]` (all keys, more).");
-        assert_eq!(without_links("no [link] (here)"), "no [link] (here)");
     }
 
     #[test]

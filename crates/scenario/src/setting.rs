@@ -4,9 +4,10 @@
 //! value. A pattern skips elements that cannot have the key, unless none can.
 
 use crate::assemble::is_of_hosts;
-use crate::error::Problems;
-use crate::set::{self, Step};
-use crate::tree::{Entry, Node, Origin, Value};
+use crate::set;
+use lasthop_config::edit::{self, Step};
+use lasthop_config::error::Problems;
+use lasthop_config::tree::{Entry, Node, Origin, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use toml_edit::DocumentMut;
 
@@ -32,25 +33,25 @@ impl Edited<'_> {
         node: &Node,
         toml: Option<&toml_edit::Value>,
     ) -> Result<(), String> {
-        set::insert(self.tree, steps, node.clone(), &node.origin)?;
+        edit::insert(self.tree, steps, node.clone(), &node.origin)?;
         if let Some(document) = &mut self.document {
             let made = toml.is_none().then(|| node.to_toml());
             let toml = toml.or(made.as_ref()).expect("one of them is there");
-            set::edit(document.as_item_mut(), steps, toml);
+            edit::edit(document.as_item_mut(), steps, toml);
         }
         Ok(())
     }
 
     /// Removes a key from the table at the end of `steps`; `None` if it is not there.
     fn remove(&mut self, steps: &[Step], key: &str) -> Option<Entry> {
-        let Node { value: Value::Table(entries), .. } = set::at(self.tree, steps)? else {
+        let Node { value: Value::Table(entries), .. } = edit::at(self.tree, steps)? else {
             return None;
         };
         let index = entries.iter().position(|entry| entry.key == key)?;
         let entry = entries.remove(index);
         if let Some(document) = &mut self.document {
             let all: Vec<Step> = steps.iter().cloned().chain([Step::Key(key.into())]).collect();
-            set::remove(document.as_table_mut(), &all);
+            edit::remove(document.as_table_mut(), &all);
         }
         Some(entry)
     }
@@ -69,7 +70,7 @@ impl Edited<'_> {
         let ends = Value::Array(vec![text(one), text(other)]);
         let link = Node { value: ends, origin: origin.clone() }.under("between");
         if let Some(document) = &mut self.document {
-            set::push_table(document, "link", &link);
+            edit::push_table(document, "link", &link);
         }
         let Value::Table(entries) = &mut self.tree.value else { return };
         match entries.iter_mut().find(|entry| entry.key == "link") {
@@ -89,8 +90,8 @@ impl Edited<'_> {
             nodes.iter().filter_map(|node| Some((node, node.child("name")?.as_str()?))).any(
                 |(node, name)| match node.child("count").map(|count| &count.value) {
                     Some(Value::Integer(count)) => (1..=(*count).min(1_000))
-                        .any(|n| set::matches(pattern, &format!("{name}{n}"))),
-                    _ => set::matches(pattern, name),
+                        .any(|n| edit::matches(pattern, &format!("{name}{n}"))),
+                    _ => edit::matches(pattern, name),
                 },
             )
         };

@@ -1,9 +1,9 @@
-//! The keys of `franc.toml` as flags. `lasthop_scenario` declares each key once; the flags and
+//! The keys of `franc.toml` as flags. `lasthop_franc_node` declares each key once; the flags and
 //! their long help texts are made from these declarations when the command starts. Values stay
 //! text here; the parser of the file reads them.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use lasthop_scenario::franc::{Key, keys};
+use lasthop_franc_node::{Key, keys};
 
 /// The keys that most nodes need, which are those of the short help: name, form of the value, and
 /// one line of at most 52 columns, so that the help fits a screen of 80 columns.

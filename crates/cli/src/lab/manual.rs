@@ -193,7 +193,7 @@ fn franc() -> Page {
          /etc/lasthop/NAME.toml. Each key is a flag of lasthop franc run, too: block_symbols is \
          --block-symbols. Lists in flags are separated by commas, and flags override the file.",
     )]);
-    tables(&mut page, &reference::franc(), "KEYS");
+    tables(&mut page, &lasthop_franc_node::reference(), "KEYS");
     page.control("SH", ["EXAMPLES"]);
     page.control("nf", []);
     for line in [

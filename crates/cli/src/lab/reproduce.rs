@@ -183,7 +183,7 @@ fn make(
 
 fn failure(why: ReproduceError) -> Failure {
     match why {
-        ReproduceError::Scenario(error) => Failure::Scenario(error),
+        ReproduceError::Scenario(error) => Failure::Config(error),
         ReproduceError::Stopped => Failure::Stopped,
         other => Failure::message(other),
     }

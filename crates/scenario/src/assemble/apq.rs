@@ -1,11 +1,11 @@
 //! APQ flows: the measurement, and the clocks of the two hosts.
 
 use super::positive;
-use crate::error::{Place, Problems};
 use crate::raw::{ApqMethod, FlowEnd, RawApq, RawFlow};
-use crate::scalar::At;
 use lasthop_apq::survey::{ExactConfig, FastConfig, Method};
 use lasthop_apq::{Direction, HostClock, SurveyConfig};
+use lasthop_config::error::{Place, Problems};
+use lasthop_config::scalar::At;
 use lasthop_hosts::ApqFlow;
 
 /// Returns a flow before its ends are known.

@@ -4,12 +4,12 @@ use super::mtu::NodeMtu;
 use super::nodes::Expanded;
 use super::topology::Islands;
 use super::{Names, node_id};
-use crate::coding::CodingMode;
-use crate::error::{Place, Problems};
 use crate::raw::{FrancLosses, RawFranc, RawScenario, Relaying};
-use crate::scalar::At;
+use lasthop_config::error::{Place, Problems};
+use lasthop_config::scalar::At;
 use lasthop_franc::config::{Keys, Losses, Mode, Role, SyntheticLoss};
 use lasthop_franc::{Config, NodeId as LinkNode};
+use lasthop_franc_node::coding::CodingMode;
 use lasthop_hosts::{
     Flow, FlowKind, FrancLink, FrancMachine, FrancNode, FrancOutage, SourceConfig,
 };

@@ -4,9 +4,9 @@
 use super::nodes::Expanded;
 use super::{is_written, node_id};
 use crate::Role;
-use crate::error::{Place, Problems};
 use crate::raw::{Mtu, RawScenario};
-use crate::scalar::At;
+use lasthop_config::error::{Place, Problems};
+use lasthop_config::scalar::At;
 use lasthop_net::network::WiredLink;
 use lasthop_wifi::phy::Standard;
 

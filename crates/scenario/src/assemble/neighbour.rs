@@ -15,11 +15,11 @@
 
 use super::nodes::Expanded;
 use super::{Names, node_id};
-use crate::error::Problems;
 use crate::raw::{RateControlKind, RawNeighbour, RawNode, RawNodeSettings, RawScenario};
-use crate::scalar::{At, Name, Whole};
-use crate::table;
 use crate::{Neighbour, Role};
+use lasthop_config::error::Problems;
+use lasthop_config::scalar::{At, Name, Whole};
+use lasthop_config::table;
 use lasthop_hosts::{Endpoints, Flow, FlowKind, SourceConfig};
 use lasthop_packet::AccessCategory;
 use lasthop_packet::queue::{Limit, QueueConfig};

@@ -2,11 +2,11 @@
 
 use super::{NODES_MAX, is_written};
 use crate::Role;
-use crate::error::{Place, Problems};
 use crate::raw::{RawNode, RawNodeSettings, RawScenario};
-use crate::scalar::one_of;
-use crate::table::{Keys, Table};
-use crate::tree::{Node, Value};
+use lasthop_config::error::{Place, Problems};
+use lasthop_config::scalar::one_of;
+use lasthop_config::table::{Keys, Table};
+use lasthop_config::tree::{Node, Value};
 use lasthop_wifi::phy::Standard;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -174,7 +174,7 @@ pub(crate) fn expand<'a>(raw: &'a [RawNode], problems: &mut Problems) -> Option<
         }));
     }
     if nodes.is_empty() {
-        let place = Place::new("node", crate::tree::Origin::Absent);
+        let place = Place::new("node", lasthop_config::tree::Origin::Absent);
         problems.push(&place, "there are no nodes; a scenario needs at least one [[node]]");
         return None;
     }

@@ -1,8 +1,8 @@
 //! Queues, of stations and of wires.
 
-use crate::error::{Place, Problems};
 use crate::raw::{Positive, QueueKind, RawQueue};
-use crate::scalar::At;
+use lasthop_config::error::{Place, Problems};
+use lasthop_config::scalar::At;
 use lasthop_packet::queue::{Limit, QueueConfig};
 use lasthop_units::{Bytes, Duration};
 

@@ -25,13 +25,13 @@ use super::nodes::Expanded;
 use super::{Names, is_written, positive, queue};
 use crate::Role;
 use crate::attached;
-use crate::error::{Place, Problems};
-use crate::quantity::Hertz;
 use crate::raw::{
     ErrorModelKind, FadingKind, PathLossKind, RawChannel, RawErrorModel, RawFading, RawScenario,
     ShortestGuardInterval,
 };
-use crate::scalar::At;
+use lasthop_config::error::{Place, Problems};
+use lasthop_config::quantity::Hertz;
+use lasthop_config::scalar::At;
 use lasthop_units::{Bitrate, Db, Duration};
 use lasthop_wifi::cell::{CellConfig, StationConfig};
 use lasthop_wifi::mac::rate::RateSet;

@@ -2,8 +2,8 @@
 
 use super::nodes::Expanded;
 use super::positive;
-use crate::error::Problems;
 use crate::raw::{LocalDrop, Offered, PacingKind, RawFlow, RawTcp, SmallQueuesKind};
+use lasthop_config::error::Problems;
 use lasthop_hosts::{TcpApplication, TcpFlow};
 use lasthop_tcp::{
     Config, CongestionControlKind, DelayedAck, HyStart, Pacing, Recovery, SmallQueues,

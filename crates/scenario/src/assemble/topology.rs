@@ -3,9 +3,9 @@
 
 use super::nodes::Expanded;
 use super::{Names, change_at, node_id, queue};
-use crate::error::{Place, Problems};
 use crate::raw::{JitterKind, LossKind, RawJitter, RawLoss, RawWire, RawWireDirection};
-use crate::scalar::At;
+use lasthop_config::error::{Place, Problems};
+use lasthop_config::scalar::At;
 use lasthop_net::network::WiredLink;
 use lasthop_net::{CableConfig, Jitter, Loss, RateChange};
 use lasthop_units::{Bitrate, Duration, Probability};

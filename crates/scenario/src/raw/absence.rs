@@ -3,8 +3,10 @@
 //! `assemble::radio::power_save` sees which are given.
 
 use super::Positive;
-use crate::scalar::{OrOff, Whole, choices};
-use crate::table::tables;
+use crate::scalar::Word;
+use lasthop_config::choices;
+use lasthop_config::scalar::{OrOff, Whole};
+use lasthop_config::tables;
 use lasthop_packet::AccessCategory;
 use lasthop_units::{Duration, Probability};
 use lasthop_wifi::mac::service_period::FRAMES_MAX;
@@ -44,13 +46,15 @@ pub(crate) enum TwtUplinkKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ServicePeriodLength(pub Option<u8>);
 
-impl crate::scalar::Scalar for ServicePeriodLength {
+impl lasthop_config::scalar::Scalar for ServicePeriodLength {
+    type Value = Self;
+
     fn allowed() -> String {
         String::from("2, 4, 6 or \"all\"")
     }
-    fn read(value: &crate::tree::Value) -> Result<Self, Option<String>> {
+    fn read(value: &lasthop_config::tree::Value) -> Result<Self, Option<String>> {
         match value {
-            crate::tree::Value::String(text) if text == "all" => Ok(Self(None)),
+            lasthop_config::tree::Value::String(text) if text == "all" => Ok(Self(None)),
             _ => {
                 let frames = Whole::<2, 6>::read(value)?.get();
                 FRAMES_MAX.contains(&frames).then_some(Self(Some(frames))).ok_or(None)
@@ -138,7 +142,7 @@ tables! {
     /// Operating mode of a station. A rate_control of kind "fixed" keeps its MCS.
     RawOperatingMode {
         /// Widest PPDU that the station receives and sends.
-        option width: ChannelWidth = "the node's width";
+        option width: Word<ChannelWidth> = "the node's width";
         /// Most streams that the station receives.
         option streams: Whole<1, 8> = "the node's streams";
         /// Most streams that the station sends.
@@ -182,9 +186,9 @@ tables! {
         /// Access categories sent in service periods (u-apsd). Beacons announce the others, which
         /// the station fetches by PS-Poll; with all categories, beacons announce everything and the
         /// station triggers.
-        option delivery_enabled: Vec<AccessCategory> = "all";
+        option delivery_enabled: Vec<Word<AccessCategory>> = "all";
         /// Access categories whose frames begin service periods (u-apsd).
-        option trigger_enabled: Vec<AccessCategory> = "those of delivery_enabled";
+        option trigger_enabled: Vec<Word<AccessCategory>> = "those of delivery_enabled";
         /// Most frames in a service period, Max SP Length (u-apsd).
         option service_period: ServicePeriodLength = "\"all\"";
         /// Time without a service period after which the station begins one with a QoS Null frame

@@ -2,8 +2,9 @@
 //! Capacities of IEEE 802.11 Wireless Access Points"). Keys of only one method are options. Rates
 //! are packets per second.
 
-use crate::scalar::{Factor, Whole, choices};
-use crate::table::tables;
+use lasthop_config::choices;
+use lasthop_config::scalar::{Factor, Whole};
+use lasthop_config::tables;
 use lasthop_units::{Duration, Probability};
 
 /// Method of measuring a queue.

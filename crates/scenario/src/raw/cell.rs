@@ -3,8 +3,10 @@
 //! numbers of channels are those of primary channels of 20 MHz.
 
 use super::RawFading;
-use crate::scalar::{Name, OrOff, Whole, choices};
-use crate::table::tables;
+use crate::scalar::Word;
+use lasthop_config::choices;
+use lasthop_config::scalar::{Name, OrOff, Whole};
+use lasthop_config::tables;
 use lasthop_units::{Bitrate, Db, Dbm, Duration, Probability};
 use lasthop_wifi::phy::ChannelWidth;
 
@@ -114,7 +116,7 @@ tables! {
         option channel: Whole<1, 233> = "that of the nodes without a bss, or of the first set by name";
         /// Width of its PPDUs. 20 MHz beside another's primary channel only makes a secondary
         /// channel busy.
-        option width: ChannelWidth = "the channel's";
+        option width: Word<ChannelWidth> = "the channel's";
         /// Streams with 802.11ac and 802.11ax.
         option streams: Whole<1, 8> = "2";
         /// BSS colour with 802.11ax, 0 for none. Neighbours do not use spatial reuse.

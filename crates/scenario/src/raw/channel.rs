@@ -2,9 +2,11 @@
 //! distance and time, and the error model. `assemble::radio` decides on combinations, such as a
 //! width and a band.
 
-use crate::quantity::Hertz;
-use crate::scalar::{Factor, FilePath, OrOff, Whole, choices};
-use crate::table::tables;
+use crate::scalar::{FilePath, Word, not_modelled};
+use lasthop_config::choices;
+use lasthop_config::quantity::Hertz;
+use lasthop_config::scalar::{Factor, OrOff, Whole};
+use lasthop_config::tables;
 use lasthop_units::{Bitrate, Db, Dbm, Duration};
 use lasthop_wifi::phy::{Band, ChannelWidth, Preamble, Standard};
 
@@ -41,20 +43,21 @@ pub(crate) enum ShortestGuardInterval {
 }
 
 choices! {
-    Standard {
-        "802.11b" => Self::Dot11b,
-        "802.11g" => Self::Dot11g,
-        "802.11a" => Self::Dot11a,
-        "802.11n" => Self::Dot11n,
-        "802.11ac" => Self::Dot11ac,
-        "802.11ax" => Self::Dot11ax,
+    Word<Standard> as Standard {
+        "802.11b" => Standard::Dot11b,
+        "802.11g" => Standard::Dot11g,
+        "802.11a" => Standard::Dot11a,
+        "802.11n" => Standard::Dot11n,
+        "802.11ac" => Standard::Dot11ac,
+        "802.11ax" => Standard::Dot11ax;
+        else not_modelled
     }
-    Band { "2.4GHz" => Self::Ghz2_4, "5GHz" => Self::Ghz5, "6GHz" => Self::Ghz6 }
-    ChannelWidth {
-        "20MHz" => Self::Mhz20,
-        "40MHz" => Self::Mhz40,
-        "80MHz" => Self::Mhz80,
-        "160MHz" => Self::Mhz160,
+    Word<Band> as Band { "2.4GHz" => Band::Ghz2_4, "5GHz" => Band::Ghz5, "6GHz" => Band::Ghz6 }
+    Word<ChannelWidth> as ChannelWidth {
+        "20MHz" => ChannelWidth::Mhz20,
+        "40MHz" => ChannelWidth::Mhz40,
+        "80MHz" => ChannelWidth::Mhz80,
+        "160MHz" => ChannelWidth::Mhz160,
     }
     ShortestGuardInterval {
         "800ns" => Self::Ns800,
@@ -62,7 +65,7 @@ choices! {
         "1600ns" => Self::Ns1600,
         "3200ns" => Self::Ns3200,
     }
-    Preamble { "long" => Self::Long, "short" => Self::Short }
+    Word<Preamble> as Preamble { "long" => Preamble::Long, "short" => Preamble::Short }
     FadingKind { "none" => Self::None, "rayleigh" => Self::Rayleigh, "rician" => Self::Rician }
     PathLossKind { "log-distance" => Self::LogDistance, "free-space" => Self::FreeSpace }
     ErrorModelKind {
@@ -78,21 +81,21 @@ tables! {
         /// Generation of the access point and of all stations that do not name an older one. Every
         /// device in use supports 802.11n. [Products behind the
         /// defaults](model.md#defaults-and-products).
-        value standard: Standard = "802.11n";
+        value standard: Word<Standard> = "802.11n";
         /// Frequency band of the channel.
-        option band: Band = "\"2.4GHz\" for 802.11b and 802.11g, else \"5GHz\"";
+        option band: Word<Band> = "\"2.4GHz\" for 802.11b and 802.11g, else \"5GHz\"";
         /// Channel width. 40 MHz requires 802.11n; 80 and 160 MHz require 802.11ac or 802.11ax
         /// outside 2.4 GHz. Crowded places use 20 MHz.
-        value width: ChannelWidth = "20MHz";
+        value width: Word<ChannelWidth> = "20MHz";
         /// Shortest guard interval. "400ns" requires 802.11n or 802.11ac; 800 ns is mandatory. With
         /// 802.11ax it is the only one: "800ns" and "1600ns" with 2x HE-LTFs, "3200ns" with 4x
         /// HE-LTFs.
         value guard_interval: ShortestGuardInterval = "800ns";
         /// Preamble of DSSS and CCK frames (802.11b, 802.11g). Every receiver understands the long
         /// one.
-        value preamble: Preamble = "long";
+        value preamble: Word<Preamble> = "long";
         /// Preamble of control responses at DSSS and CCK rates. ns-3 uses the long one.
-        option control_preamble: Preamble = "that of the answered frame, as in hardware";
+        option control_preamble: Word<Preamble> = "that of the answered frame, as in hardware";
         /// Noise figure of every receiver; 7 dB is usual for laptops and phones.
         value noise_figure: Db = "7dB";
         /// Frame loss as a function of the signal-to-noise ratio.

@@ -3,8 +3,10 @@
 //! packets those of IP packets, in bytes.
 
 use super::{RawApq, RawTcp};
-use crate::scalar::{Factor, FilePath, Name, Whole, choices};
-use crate::table::tables;
+use crate::scalar::{FilePath, Word};
+use lasthop_config::choices;
+use lasthop_config::scalar::{Factor, Name, Whole};
+use lasthop_config::tables;
 use lasthop_hosts::Endpoints;
 use lasthop_packet::AccessCategory;
 use lasthop_units::{Bitrate, Bytes, Duration};
@@ -35,13 +37,15 @@ pub(crate) enum Offered {
     Rate(Bitrate),
 }
 
-impl crate::scalar::Scalar for Offered {
+impl lasthop_config::scalar::Scalar for Offered {
+    type Value = Self;
+
     fn allowed() -> String {
         format!("{} or \"saturated\"", Bitrate::allowed())
     }
-    fn read(value: &crate::tree::Value) -> Result<Self, Option<String>> {
+    fn read(value: &lasthop_config::tree::Value) -> Result<Self, Option<String>> {
         match value {
-            crate::tree::Value::String(text) if text == "saturated" => Ok(Self::Saturated),
+            lasthop_config::tree::Value::String(text) if text == "saturated" => Ok(Self::Saturated),
             _ => Bitrate::read(value).map(Self::Rate),
         }
     }
@@ -51,7 +55,7 @@ impl crate::scalar::Scalar for Offered {
 }
 
 choices! {
-    Endpoints { "kernel" => Self::Kernel, "model" => Self::Model }
+    Word<Endpoints> as Endpoints { "kernel" => Endpoints::Kernel, "model" => Endpoints::Model }
     FlowKindName {
         "tcp" => Self::Tcp,
         "udp" => Self::Udp,
@@ -88,10 +92,10 @@ tables! {
         /// End of the flow.
         option stop: Duration = "the end of the run";
         /// Priority on the air; unmarked traffic is best effort.
-        value access_category: AccessCategory = "best-effort";
+        value access_category: Word<AccessCategory> = "best-effort";
         /// Endpoints under `emulate`: sockets of the kernel (bulk transfers, datagrams, video,
         /// pings), or the machines of `simulate`.
-        option endpoints: Endpoints = "\"kernel\"; \"model\" for requests, a tcp rate, apq and group";
+        option endpoints: Word<Endpoints> = "\"kernel\"; \"model\" for requests, a tcp rate, apq and group";
         /// TCP: congestion control. The model has "cubic" and "reno"; kernel endpoints use any that
         /// the kernel has, such as "bbr".
         option congestion_control: Name = "\"cubic\", the default of Linux, Windows and macOS";

@@ -1,10 +1,11 @@
 //! `[[franc]]`: a coded link, its nodes, injected losses and outages. The keys of its coding are in
-//! `crate::coding`, which `franc.toml` of a daemon shares. `assemble::franc` decides which nodes
+//! `lasthop_franc_node::coding`, which `franc.toml` of a daemon shares. `assemble::franc` decides which nodes
 //! are possible.
 
-use crate::coding::RawCoding;
-use crate::scalar::{Name, Whole, choices};
-use crate::table::tables;
+use lasthop_config::choices;
+use lasthop_config::scalar::{Name, Whole};
+use lasthop_config::tables;
+use lasthop_franc_node::coding::RawCoding;
 use lasthop_units::{Duration, Probability};
 
 /// Task of the nodes between the ends of a coded link.

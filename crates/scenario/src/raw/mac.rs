@@ -2,8 +2,9 @@
 //! rates. Contention windows are slots, lengths of aggregates bytes. `assemble::radio` decides
 //! defaults and limits of a standard.
 
-use crate::scalar::{Whole, choices};
-use crate::table::tables;
+use lasthop_config::choices;
+use lasthop_config::scalar::Whole;
+use lasthop_config::tables;
 use lasthop_units::{Bitrate, Db, Duration, Probability};
 
 /// Rate control algorithms.

@@ -2,9 +2,10 @@
 //! downlink MU-MIMO (802.11ac and 802.11ax). Only access points have these tables.
 //! `assemble::radio` decides what each standard allows.
 
-use crate::quantity::Hertz;
-use crate::scalar::{OrOff, Whole, choices};
-use crate::table::tables;
+use lasthop_config::choices;
+use lasthop_config::quantity::Hertz;
+use lasthop_config::scalar::{OrOff, Whole};
+use lasthop_config::tables;
 use lasthop_units::Duration;
 
 /// Acknowledgement of PPDUs for several stations.

@@ -7,8 +7,10 @@ use super::{
     RawOfdma, RawOperatingMode, RawPowerSave, RawPseudoRetryOut, RawQueue, RawRateControl, RawScan,
 };
 use crate::profile::Profile;
-use crate::scalar::{Name, OrOff, Whole, choices};
-use crate::table::tables;
+use crate::scalar::Word;
+use lasthop_config::choices;
+use lasthop_config::scalar::{Name, OrOff, Whole};
+use lasthop_config::tables;
 use lasthop_packet::AccessCategory;
 use lasthop_units::{Dbm, Duration, MacAddr, Meters};
 use lasthop_wifi::phy::{ChannelWidth, PacketPadding, Standard};
@@ -23,13 +25,15 @@ pub(crate) enum Mtu {
     Adaptive,
 }
 
-impl crate::scalar::Scalar for Mtu {
+impl lasthop_config::scalar::Scalar for Mtu {
+    type Value = Self;
+
     fn allowed() -> String {
         format!("{} or \"adaptive\"", MtuBytes::allowed())
     }
-    fn read(value: &crate::tree::Value) -> Result<Self, Option<String>> {
+    fn read(value: &lasthop_config::tree::Value) -> Result<Self, Option<String>> {
         match value {
-            crate::tree::Value::String(text) if text == "adaptive" => Ok(Self::Adaptive),
+            lasthop_config::tree::Value::String(text) if text == "adaptive" => Ok(Self::Adaptive),
             _ => MtuBytes::read(value).map(Self::Fixed),
         }
     }
@@ -46,12 +50,12 @@ pub(crate) enum RxInterruptKind {
 }
 
 choices! {
-    PacketPadding { "0us" => Self::None, "8us" => Self::Us8, "16us" => Self::Us16 }
-    AccessCategory {
-        "background" => Self::Background,
-        "best-effort" => Self::BestEffort,
-        "video" => Self::Video,
-        "voice" => Self::Voice,
+    Word<PacketPadding> as PacketPadding { "0us" => PacketPadding::None, "8us" => PacketPadding::Us8, "16us" => PacketPadding::Us16 }
+    Word<AccessCategory> as AccessCategory {
+        "background" => AccessCategory::Background,
+        "best-effort" => AccessCategory::BestEffort,
+        "video" => AccessCategory::Video,
+        "voice" => AccessCategory::Voice,
     }
     crate::Role {
         "access-point" => Self::AccessPoint,
@@ -95,9 +99,9 @@ tables! {
         /// 802.11ax, else 1. Most devices have two.
         value streams: Whole<1, 8> = 2;
         /// Older generation than the channel's ([mixed cells](model.md#mixed-generations)).
-        option standard: Standard = "the channel's";
+        option standard: Word<Standard> = "the channel's";
         /// Narrower channel around the primary one.
-        option width: ChannelWidth = "the channel's, as far as the standard allows";
+        option width: Word<ChannelWidth> = "the channel's, as far as the standard allows";
         /// Dual carrier modulation (802.11ax): each bit on two tones, half the rate of MCS 0, 1, 3
         /// and 4, 3 dB less SNR. Rate control uses it between two such nodes; few devices have it.
         value dcm: bool = false;
@@ -107,7 +111,7 @@ tables! {
         value extended_range: bool = false;
         /// Nominal packet padding (802.11ax): packet extension that the receiver requires after the
         /// last symbol. Chips announce longer ones for wider and faster PPDUs.
-        value packet_padding: PacketPadding = "0us";
+        value packet_padding: Word<PacketPadding> = "0us";
         /// Queue above the MAC, one for each access category.
         table queue: RawQueue;
         /// Queue of driver and hardware below it.

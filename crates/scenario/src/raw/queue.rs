@@ -3,8 +3,9 @@
 //! wires.
 
 use super::Positive;
-use crate::scalar::{Whole, choices};
-use crate::table::tables;
+use lasthop_config::choices;
+use lasthop_config::scalar::Whole;
+use lasthop_config::tables;
 use lasthop_units::{Bytes, Duration};
 
 /// Discipline of a queue.

@@ -9,8 +9,9 @@ use super::{
 use crate::Ready;
 use crate::change::Settings;
 use crate::profile::Profile;
-use crate::scalar::{Command, Name, Whole};
-use crate::table::tables;
+use crate::scalar::Command;
+use lasthop_config::scalar::{Name, Whole};
+use lasthop_config::tables;
 use lasthop_units::Duration;
 
 tables! {

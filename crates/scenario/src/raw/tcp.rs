@@ -2,8 +2,10 @@
 //! whose default depends on the kernel's rules are options, decided in `assemble::tcp`. Windows and
 //! limits are bytes, except the initial window, in segments.
 
-use crate::scalar::{Whole, choices};
-use crate::table::tables;
+use crate::scalar::Word;
+use lasthop_config::choices;
+use lasthop_config::scalar::Whole;
+use lasthop_config::tables;
 use lasthop_tcp::{HyStart, Recovery, WindowValidation};
 use lasthop_units::{Bitrate, Bytes, Duration};
 
@@ -15,14 +17,16 @@ pub(crate) enum SmallQueuesKind {
     Fixed(Bytes),
 }
 
-impl crate::scalar::Scalar for SmallQueuesKind {
+impl lasthop_config::scalar::Scalar for SmallQueuesKind {
+    type Value = Self;
+
     fn allowed() -> String {
         format!("{}, \"pacing\" or \"off\"", Bytes::allowed())
     }
-    fn read(value: &crate::tree::Value) -> Result<Self, Option<String>> {
+    fn read(value: &lasthop_config::tree::Value) -> Result<Self, Option<String>> {
         match value {
-            crate::tree::Value::String(text) if text == "off" => Ok(Self::Off),
-            crate::tree::Value::String(text) if text == "pacing" => Ok(Self::Pacing),
+            lasthop_config::tree::Value::String(text) if text == "off" => Ok(Self::Off),
+            lasthop_config::tree::Value::String(text) if text == "pacing" => Ok(Self::Pacing),
             _ => Bytes::read(value).map(Self::Fixed),
         }
     }
@@ -41,14 +45,16 @@ pub(crate) enum PacingKind {
     Rate(Bitrate),
 }
 
-impl crate::scalar::Scalar for PacingKind {
+impl lasthop_config::scalar::Scalar for PacingKind {
+    type Value = Self;
+
     fn allowed() -> String {
         format!("{}, \"window\" or \"off\"", Bitrate::allowed())
     }
-    fn read(value: &crate::tree::Value) -> Result<Self, Option<String>> {
+    fn read(value: &lasthop_config::tree::Value) -> Result<Self, Option<String>> {
         match value {
-            crate::tree::Value::String(text) if text == "off" => Ok(Self::Off),
-            crate::tree::Value::String(text) if text == "window" => Ok(Self::Window),
+            lasthop_config::tree::Value::String(text) if text == "off" => Ok(Self::Off),
+            lasthop_config::tree::Value::String(text) if text == "window" => Ok(Self::Window),
             _ => Bitrate::read(value).map(Self::Rate),
         }
     }
@@ -67,18 +73,18 @@ pub(crate) enum LocalDrop {
 }
 
 choices! {
-    HyStart { "linux" => Self::Linux, "hystart++" => Self::PlusPlus, "off" => Self::Off }
-    WindowValidation {
-        "linux" => Self::Linux,
-        "linux-3" => Self::Linux3,
-        "rfc2861" => Self::Rfc2861,
-        "rfc7661" => Self::Rfc7661,
-        "off" => Self::Off,
+    Word<HyStart> as HyStart { "linux" => HyStart::Linux, "hystart++" => HyStart::PlusPlus, "off" => HyStart::Off }
+    Word<WindowValidation> as WindowValidation {
+        "linux" => WindowValidation::Linux,
+        "linux-3" => WindowValidation::Linux3,
+        "rfc2861" => WindowValidation::Rfc2861,
+        "rfc7661" => WindowValidation::Rfc7661,
+        "off" => WindowValidation::Off,
     }
-    Recovery {
-        "linux-3.2" => Self::Linux32,
-        "linux-3.13" => Self::Linux313,
-        "today" => Self::Today,
+    Word<Recovery> as Recovery {
+        "linux-3.2" => Recovery::Linux32,
+        "linux-3.13" => Recovery::Linux313,
+        "today" => Recovery::Today,
     }
     LocalDrop { "lost" => Self::Lost, "refused" => Self::Refused }
 }
@@ -89,15 +95,15 @@ tables! {
         /// Kernel whose rules for losses, recovery and growth both ends follow
         /// ([differences](kernels.md)). Also decides window_validation and small_queues if they are
         /// left out.
-        value recovery: Recovery = "today";
+        value recovery: Word<Recovery> = "today";
         /// Initial window in segments (RFC 6928).
         value initial_window: Whole<1, 1_000> = 10;
         /// End of CUBIC's slow start before loss: as in Linux (ack trains and delay), by RFC 9406,
         /// or not at all.
-        value hystart: HyStart = "linux";
+        value hystart: Word<HyStart> = "linux";
         /// Unused window: no growth and a restart after idle as in Linux, the stricter rule of
         /// Linux 3.2 to 3.13, RFC 2861, RFC 7661, or nothing.
-        option window_validation: WindowValidation = "\"linux\"; \"linux-3\" with an older kernel's recovery";
+        option window_validation: Word<WindowValidation> = "\"linux\"; \"linux-3\" with an older kernel's recovery";
         /// TCP small queues: limit of waiting bytes in the sending node's own queue, that of its
         /// radio or of a wire with `interface = true`. Other wires do not count.
         /// "pacing", as today: bytes of one millisecond at the pacing rate, 8 ms above Wi-Fi. Linux

@@ -3,8 +3,9 @@
 //! kind of jitter or loss.
 
 use super::RawQueue;
-use crate::scalar::{OrOff, choices};
-use crate::table::tables;
+use lasthop_config::choices;
+use lasthop_config::scalar::OrOff;
+use lasthop_config::tables;
 use lasthop_units::{Bitrate, Duration, Probability};
 
 /// Distribution of the jitter of a wire.

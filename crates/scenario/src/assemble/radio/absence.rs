@@ -2,7 +2,7 @@
 
 use super::{Problems, RawChannel, Role, WifiNode, is_written, positive};
 use crate::raw::{LeftoverKind, QueueKind, RawNodeSettings, RawScan, ScanKind};
-use crate::scalar::Whole;
+use lasthop_config::scalar::Whole;
 use lasthop_units::Duration;
 use lasthop_wifi::mac::scan::{Leftover, NullConfig, ScanConfig};
 

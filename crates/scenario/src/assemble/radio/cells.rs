@@ -3,9 +3,9 @@
 //! 802.11ax-2021, 26.10.2), in dBm.
 
 use super::{WifiNode, channels};
-use crate::error::Problems;
 use crate::raw::{RawCell, RawScenario};
-use crate::scalar::{At, Whole};
+use lasthop_config::error::Problems;
+use lasthop_config::scalar::{At, Whole};
 use lasthop_units::Dbm;
 use lasthop_wifi::BssId;
 use lasthop_wifi::cell::{ObssPd, OperatingChannel, StationConfig};

@@ -2,9 +2,9 @@
 //! (IEEE 802.11-2020, annex E). Numbers are those of primary channels of 20 MHz. Left out: partly
 //! overlapping channels, which are common at 2.4 GHz.
 
-use crate::error::{Place, Problems};
 use crate::raw::{BandwidthKind, RawCell, RawScenario};
-use crate::scalar::{At, Whole};
+use lasthop_config::error::{Place, Problems};
+use lasthop_config::scalar::{At, Whole};
 use lasthop_wifi::BssId;
 use lasthop_wifi::cell::{BandwidthAccess, OperatingChannel, StationConfig};
 use lasthop_wifi::phy::{Band, ChannelWidth, Subchannel};

@@ -4,7 +4,7 @@
 
 use super::{Common, WifiNode, rates};
 use crate::Role;
-use crate::error::Problems;
+use lasthop_config::error::Problems;
 use lasthop_wifi::cell::StationConfig;
 use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::phy::{Rate, Standard};

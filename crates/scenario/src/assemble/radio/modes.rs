@@ -6,7 +6,7 @@ use super::Common;
 use super::station::PPDU_DURATION_MAX;
 use super::{Place, Problems};
 use crate::raw::{ExtendedRangeTones, Mtu, RawNodeSettings};
-use crate::scalar::{At, Whole};
+use lasthop_config::scalar::{At, Whole};
 use lasthop_wifi::mac::sizes;
 use lasthop_wifi::phy::{PacketPadding, Rate, RuSize, Standard};
 

@@ -2,7 +2,7 @@
 
 use super::{Common, Problems, Role, WifiNode};
 use crate::raw::{RawChannel, RawOperatingMode};
-use crate::scalar::{At, Whole};
+use lasthop_config::scalar::{At, Whole};
 use lasthop_wifi::Capabilities;
 use lasthop_wifi::cell::OperatingMode;
 use lasthop_wifi::phy::Standard;

@@ -3,7 +3,7 @@
 
 use super::{Common, Place, Problems, RawChannel, Role, WifiNode, is_written, positive};
 use crate::raw::{PowerSaveKind, RawNodeSettings, RawPowerSave, RetrievalKind, TwtUplinkKind};
-use crate::scalar::At;
+use lasthop_config::scalar::At;
 use lasthop_packet::AccessCategory;
 use lasthop_units::{Duration, Identity};
 use lasthop_wifi::mac::beacon_clock::WakeClock;

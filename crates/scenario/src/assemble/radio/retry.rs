@@ -2,7 +2,7 @@
 
 use super::{Expanded, Place, Problems, Role};
 use crate::raw::RawNodeSettings;
-use crate::scalar::{At, Whole};
+use lasthop_config::scalar::{At, Whole};
 use lasthop_hosts::{Flow, FlowKind};
 use lasthop_units::{Bitrate, Probability};
 use lasthop_wifi::mac::originator::LowRateRetry;

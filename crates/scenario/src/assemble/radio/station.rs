@@ -10,7 +10,7 @@ use crate::raw::{
     OfdmaAcknowledgementKind, RateControlKind, RawEdcaParameters, RawMuEdca, RawMuEdcaParameters,
     RawNodeSettings, RawOfdma, RawUplink, RequestKind, RxInterruptKind,
 };
-use crate::scalar::{At, Whole};
+use lasthop_config::scalar::{At, Whole};
 use lasthop_packet::AccessCategory;
 use lasthop_packet::queue::{DriverLimit, QueueConfig};
 use lasthop_units::{Duration, Identity, MacAddr};

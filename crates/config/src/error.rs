@@ -1,6 +1,6 @@
-//! Problems of a scenario, as messages for users.
+//! Problems of a file, as messages for users.
 //!
-//! One [`ScenarioError`] holds every [`Problem`]. The plain text has one line for each, `file:line:
+//! One [`ConfigError`] holds every [`Problem`]. The plain text has one line for each, `file:line:
 //! key: message`; `miette` shows the source with the place marked.
 
 use crate::tree::Origin;
@@ -10,13 +10,15 @@ use std::fmt;
 
 /// The place of a key, for messages.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Place {
+pub struct Place {
     /// Name as in `--set`: `node.laptop.queue.packets`; empty for the document.
     pub key: String,
+    /// Origin of the key.
     pub origin: Origin,
 }
 
 impl Place {
+    /// Returns the place of `key`.
     pub fn new(key: impl Into<String>, origin: Origin) -> Self {
         Self { key: key.into(), origin }
     }
@@ -28,7 +30,7 @@ impl Place {
 }
 
 /// `parent.key`, or one of them if the other is empty.
-pub(crate) fn join(parent: &str, key: &str) -> String {
+pub fn join(parent: &str, key: &str) -> String {
     match (parent, key) {
         ("", key) => key.into(),
         (parent, "") => parent.into(),
@@ -38,7 +40,7 @@ pub(crate) fn join(parent: &str, key: &str) -> String {
 
 /// The problems found so far.
 #[derive(Debug, Default)]
-pub(crate) struct Problems {
+pub struct Problems {
     found: Vec<(Place, String)>,
     /// Place at which an inherited key was written.
     written: BTreeMap<String, String>,
@@ -122,17 +124,19 @@ impl Problems {
     /// Largest number of problems reported.
     const MAX: usize = 100;
 
+    /// Returns the number of problems.
     pub fn len(&self) -> usize {
         self.found.len()
     }
 
+    /// Whether there is no problem.
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
 
-    /// Returns the error, if there is a problem. `file` is the user's name of the scenario, `text`
+    /// Returns the error, if there is a problem. `file` is the user's name of the file, `text`
     /// its contents, `sets` the `--set` arguments.
-    pub fn into_error(self, file: &str, text: &str, sets: &[String]) -> Option<ScenarioError> {
+    pub fn into_error(self, file: &str, text: &str, sets: &[String]) -> Option<ConfigError> {
         if self.found.is_empty() {
             return None;
         }
@@ -142,7 +146,7 @@ impl Problems {
             .map(|(place, message)| Problem::new(file, text, sets, place, message))
             .collect();
         problems.sort_by_key(|problem| (problem.set.is_some(), problem.line));
-        Some(ScenarioError { problems, source: NamedSource::new(file, text.to_owned()) })
+        Some(ConfigError { problems, source: NamedSource::new(file, text.to_owned()) })
     }
 }
 
@@ -201,15 +205,15 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A scenario that cannot be run, with all its problems.
+/// A file that cannot be used, with all its problems.
 #[derive(Debug)]
-pub struct ScenarioError {
+pub struct ConfigError {
     problems: Vec<Problem>,
     source: NamedSource<String>,
 }
 
-impl ScenarioError {
-    /// Returns the error of a scenario called `file` without a text to show.
+impl ConfigError {
+    /// Returns the error of a file called `file` without a text to show.
     pub fn unreadable(file: &str, message: String) -> Self {
         let place = Place::new("", Origin::Absent);
         let problem = Problem::new(file, "", &[], place, message);
@@ -222,7 +226,7 @@ impl ScenarioError {
     }
 }
 
-impl fmt::Display for ScenarioError {
+impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, problem) in self.problems.iter().enumerate() {
             if index > 0 {
@@ -234,9 +238,9 @@ impl fmt::Display for ScenarioError {
     }
 }
 
-impl std::error::Error for ScenarioError {}
+impl std::error::Error for ConfigError {}
 
-impl Diagnostic for ScenarioError {
+impl Diagnostic for ConfigError {
     fn source_code(&self) -> Option<&dyn SourceCode> {
         self.problems.iter().any(|problem| problem.span.is_some()).then_some(&self.source as _)
     }

@@ -6,14 +6,15 @@
 //! contents of the key file, and names of hosts, which the program looks up.
 
 use crate::coding::{CodingMode, RawCoding, SymbolBytes};
-use crate::error::{Place, Problems, ScenarioError};
-use crate::file::{Accepts, FileError};
-use crate::quantity::parse_probability;
-use crate::scalar::{At, Scalar, Whole, choices};
-use crate::setting::LeftOut;
-use crate::table::{Keys as TableKeys, Table, read, tables};
-use crate::tree::{Node as Tree, Origin, Value};
-use crate::{TEXT_BYTES_MAX, file, set};
+use lasthop_config::edit::{Step, argument, insert, with_origin};
+use lasthop_config::error::{ConfigError, Place, Problems};
+use lasthop_config::file::{self, Accepts, FileError, TEXT_BYTES_MAX};
+use lasthop_config::quantity::parse_probability;
+use lasthop_config::reference::{self, TableReference};
+use lasthop_config::scalar::{At, Scalar, Whole};
+use lasthop_config::table::{self, Keys as TableKeys, Table, read};
+use lasthop_config::tree::{Node as Tree, Origin, Value, value};
+use lasthop_config::{choices, tables};
 use lasthop_franc::config::{Config, Keys, Losses, SyntheticLoss};
 use lasthop_franc::{NodeId, Role};
 use lasthop_units::{Duration, MacAddr, Probability};
@@ -126,6 +127,8 @@ fn id(number: Number) -> NodeId {
 macro_rules! texts {
     ($($ty:ty, $allowed:literal, $example:literal, $parse:expr;)*) => {$(
         impl Scalar for $ty {
+            type Value = Self;
+
             fn allowed() -> String {
                 format!("{} like {:?}", $allowed, $example)
             }
@@ -184,6 +187,8 @@ texts! {
 }
 
 impl Scalar for Cidr {
+    type Value = Self;
+
     fn allowed() -> String {
         format!("an address and the length of its prefix like {:?}", Self::EXAMPLE)
     }
@@ -299,7 +304,7 @@ impl Key {
 pub fn keys() -> Vec<Key> {
     let mut keys = TableKeys::default();
     RawFranc::describe(&mut SchemaGenerator::default(), &mut keys);
-    let key = |key: crate::table::Key| {
+    let key = |key: table::Key| {
         let kind = key.schema.get("type").and_then(|kind| kind.as_str().map(str::to_owned));
         let default = key.default.map_or(String::new(), |default| {
             // A word alone is shown as it is written on the command line.
@@ -322,10 +327,10 @@ pub fn keys() -> Vec<Key> {
 ///
 /// # Errors
 /// All problems of the file and the flags.
-pub fn load(path: Option<&Path>, flags: &[(Key, Vec<String>)]) -> Result<Link, ScenarioError> {
+pub fn load(path: Option<&Path>, flags: &[(Key, Vec<String>)]) -> Result<Link, ConfigError> {
     let Some(path) = path else { return parse_flags(flags) };
     let file = path.display().to_string();
-    let failed = |why: FileError| ScenarioError::unreadable(&file, why.to_string());
+    let failed = |why: FileError| ConfigError::unreadable(&file, why.to_string());
     let bytes = file::read(path, Accepts::FilesAndPipes, TEXT_BYTES_MAX as u64).map_err(failed)?;
     let text = file::text(&bytes).map_err(failed)?;
     let mut link = parse(&file, text, flags)?;
@@ -338,7 +343,7 @@ pub fn load(path: Option<&Path>, flags: &[(Key, Vec<String>)]) -> Result<Link, S
 }
 
 /// Reads flags without a file: messages name flags.
-fn parse_flags(flags: &[(Key, Vec<String>)]) -> Result<Link, ScenarioError> {
+fn parse_flags(flags: &[(Key, Vec<String>)]) -> Result<Link, ConfigError> {
     let mut problems = Problems::default();
     let link = parse_into("", flags, &mut problems);
     for key in keys() {
@@ -358,7 +363,7 @@ fn missing(key: &Key) -> String {
 ///
 /// # Errors
 /// The same errors as [`load`].
-pub fn parse(file: &str, text: &str, flags: &[(Key, Vec<String>)]) -> Result<Link, ScenarioError> {
+pub fn parse(file: &str, text: &str, flags: &[(Key, Vec<String>)]) -> Result<Link, ConfigError> {
     let mut problems = Problems::default();
     let link = parse_into(text, flags, &mut problems);
     finish(file, text, flags, problems, link)
@@ -371,7 +376,7 @@ fn finish(
     flags: &[(Key, Vec<String>)],
     mut problems: Problems,
     link: Option<Link>,
-) -> Result<Link, ScenarioError> {
+) -> Result<Link, ConfigError> {
     // A flag with one value is no array to who writes it.
     for (from, to) in [
         ("expected an array of at least one, each ", "expected "),
@@ -399,15 +404,25 @@ fn parse_into(text: &str, flags: &[(Key, Vec<String>)], problems: &mut Problems)
             return None;
         }
     };
-    let sets: Vec<String> = flags.iter().map(|(key, values)| as_set(key, values)).collect();
-    let mut document = toml_edit::DocumentMut::new();
-    set::apply(&sets, &LeftOut::default(), &mut tree, &mut document, problems);
+    for (index, (key, values)) in flags.iter().enumerate() {
+        put(&mut tree, index, &as_set(key, values), problems);
+    }
     let raw = read::<RawFranc>(&tree, Place::new("", Origin::Absent), problems);
     if !problems.is_empty() {
         return None;
     }
     let link = Build { raw: &raw?, problems }.link();
     link.filter(|_| problems.is_empty())
+}
+
+/// Puts the flag with this `index`, in the form of `--set`, in place of the file's value.
+fn put(tree: &mut Tree, index: usize, set: &str, problems: &mut Problems) {
+    let (name, toml) = argument(set).expect("it was put together with a sign of equality");
+    let origin = Origin::Set(index);
+    let node = with_origin(value(&toml, &origin), &origin);
+    if let Err(message) = insert(tree, &[Step::Key(name.into())], node, &origin) {
+        problems.push(&Place::new(name, origin), message);
+    }
 }
 
 /// Returns a flag in the form of `--set`.
@@ -621,6 +636,11 @@ fn list<T>(values: &Option<At<Vec<T>>>) -> &[T] {
     values.as_ref().map_or(&[], |at| &at.value)
 }
 
+/// Returns the only table of `franc.toml`, for documentation.
+pub fn reference() -> TableReference {
+    reference::tables(all(), "Franc").remove(0)
+}
+
 /// Returns the JSON Schema of `franc.toml`.
 pub fn schema() -> serde_json::Value {
     let mut schema = schemars::schema_for!(RawFranc).to_value();
@@ -632,6 +652,40 @@ pub fn schema() -> serde_json::Value {
 mod tests {
     use super::*;
     use lasthop_franc::config::{Mode, PaperRules};
+    use std::fmt::Write;
+
+    const MARKER: &str =
+        "<!-- Below this line the page is made from crates/franc-node/src/file.rs. -->\n";
+
+    fn all_keys() -> String {
+        let table = reference();
+        let mut page = format!(
+            "\n## All keys\n\n{} Each key is also a flag: `block_symbols` is `--block-symbols`; \
+             lists are separated by commas.\n\n| key | value | default | meaning |\n|---|---|---|---|\n",
+            table.docs
+        );
+        for key in &table.keys {
+            let default = key.default.as_deref().unwrap_or("**required**");
+            let cells = [&format!("`{}`", key.name), &key.allowed, default, &key.docs];
+            let cells = cells.map(|cell| cell.replace('|', "\\|"));
+            let _ = writeln!(page, "| {} |", cells.join(" | "));
+        }
+        page
+    }
+
+    /// `UPDATE_DOCS=1` writes the page.
+    #[test]
+    fn the_reference_page_is_up_to_date() {
+        let path = format!("{}/../../docs/franc.md", env!("CARGO_MANIFEST_DIR"));
+        let old = std::fs::read_to_string(&path).expect("the page is there");
+        let (by_hand, _) = old.split_once(MARKER).expect("it has the marker");
+        let new = format!("{by_hand}{MARKER}{}", all_keys());
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(&path, new).expect("the page can be written");
+        } else {
+            assert!(old == new, "docs/franc.md is out of date: run this test with UPDATE_DOCS=1");
+        }
+    }
 
     fn flag(name: &str, values: &[&str]) -> (Key, Vec<String>) {
         let key = keys().into_iter().find(|key| key.name == name).expect("there is that key");

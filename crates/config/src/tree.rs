@@ -10,8 +10,8 @@ use toml_edit::{Document, Item, TomlError};
 
 /// Origin of a key or value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// Bytes of the scenario text.
+pub enum Origin {
+    /// Bytes of the text.
     File(Range<usize>),
     /// The `--set` argument with this index.
     Set(usize),
@@ -21,7 +21,7 @@ pub(crate) enum Origin {
 
 /// Value of a key.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
+pub enum Value {
     /// `"text"`
     String(String),
     /// `1`
@@ -40,21 +40,26 @@ pub(crate) enum Value {
 
 /// A value and its origin.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Node {
+pub struct Node {
+    /// The value.
     pub value: Value,
+    /// Origin of the value.
     pub origin: Origin,
 }
 
 /// A key of a table with its value.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Entry {
+pub struct Entry {
+    /// Name of the key.
     pub key: String,
+    /// Origin of the key.
     pub key_origin: Origin,
+    /// The value of the key.
     pub node: Node,
 }
 
 /// Word for a table that may be missing: none, even with defaults.
-pub(crate) const OFF: &str = "off";
+pub const OFF: &str = "off";
 
 impl Node {
     /// Returns the tree of a TOML document.
@@ -190,7 +195,7 @@ fn same_kind(one: &Node, other: &Node) -> bool {
 
 /// Converts a value of the TOML parser; `around` is the place of the surrounding table, for tables
 /// without a header.
-pub(crate) fn value(value: &toml_edit::Value, around: &Origin) -> Node {
+pub fn value(value: &toml_edit::Value, around: &Origin) -> Node {
     use toml_edit::Value as Toml;
     let origin = value.span().map_or_else(|| around.clone(), Origin::File);
     let value = match value {

@@ -9,6 +9,9 @@ use std::fs::{self, File, FileType};
 use std::io::{self, Read};
 use std::path::Path;
 
+/// Longest text of a configuration that is read, in bytes.
+pub const TEXT_BYTES_MAX: usize = 4 << 20;
+
 const PIPE: &str = "a pipe";
 
 /// Kinds of files that may be read.

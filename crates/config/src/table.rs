@@ -1,4 +1,4 @@
-//! Tables of a scenario file. Each key is declared once, in the style of [`tables!`], with its
+//! Tables of a file. Each key is declared once, in the style of [`tables!`], with its
 //! documentation, type and default, for the reader, the check for unknown keys, the JSON Schema and
 //! the reference page.
 //!
@@ -29,7 +29,7 @@ use serde_json::Map;
 use std::marker::PhantomData;
 
 /// A table whose keys are known.
-pub(crate) trait Table: JsonSchema + Sized {
+pub trait Table: JsonSchema + Sized {
     /// Key of a plain value in place of the table.
     const PLAIN: Option<&'static str>;
     /// Reads the keys from `reader`; `None` if a required one is missing or wrong.
@@ -42,8 +42,9 @@ pub(crate) trait Table: JsonSchema + Sized {
 }
 
 /// A table during reading.
-pub(crate) struct Reader<'a> {
+pub struct Reader<'a> {
     node: &'a Node,
+    /// Place of the table.
     pub place: Place,
     problems: &'a mut Problems,
     known: Vec<&'static str>,
@@ -52,10 +53,10 @@ pub(crate) struct Reader<'a> {
 }
 
 /// Node of a missing table.
-pub(crate) static NOTHING: Node = Node { value: Value::Table(Vec::new()), origin: Origin::Absent };
+pub static NOTHING: Node = Node { value: Value::Table(Vec::new()), origin: Origin::Absent };
 
 /// Reads the table `node`, and reports unknown keys.
-pub(crate) fn read<T: Table>(node: &Node, place: Place, problems: &mut Problems) -> Option<T> {
+pub fn read<T: Table>(node: &Node, place: Place, problems: &mut Problems) -> Option<T> {
     let plain = match T::PLAIN {
         _ if node.entries().is_some() => None,
         // A word stands for the table's kind: `rate_control = "ideal"`.
@@ -84,7 +85,7 @@ pub(crate) fn read<T: Table>(node: &Node, place: Place, problems: &mut Problems)
 }
 
 /// Returns the key `kind` of the table, if it has one.
-pub(crate) fn kind_key<T: Table>() -> Option<Key> {
+pub fn kind_key<T: Table>() -> Option<Key> {
     #[cfg(test)]
     tests::SCHEMAS_BUILT.with(|built| built.set(built.get() + 1));
     let mut keys = Keys::default();
@@ -108,7 +109,8 @@ impl Reader<'_> {
         }
     }
 
-    pub fn option<T: Scalar>(&mut self, key: &'static str) -> Option<Option<At<T>>> {
+    /// Reads a key that may be missing; `None` if its value is wrong.
+    pub fn option<T: Scalar>(&mut self, key: &'static str) -> Option<Option<At<T::Value>>> {
         self.known.push(key);
         let Some(node) = self.node.child(key) else { return Some(None) };
         let place = self.place_of(key, node.origin.clone());
@@ -132,8 +134,9 @@ impl Reader<'_> {
         Some(())
     }
 
-    pub fn required<T: Scalar>(&mut self, key: &'static str) -> Option<At<T>> {
-        let value = self.option(key)?;
+    /// Reads a required key.
+    pub fn required<T: Scalar>(&mut self, key: &'static str) -> Option<At<T::Value>> {
+        let value = self.option::<T>(key)?;
         if value.is_none() {
             let message = format!("the key \"{key}\" is missing: {}", T::allowed());
             self.problems.push(&self.place, message);
@@ -141,20 +144,23 @@ impl Reader<'_> {
         value
     }
 
-    pub fn value<T: Scalar>(&mut self, key: &'static str, default: Value) -> Option<At<T>> {
-        let value = self.option(key)?;
+    /// Reads a key with a default.
+    pub fn value<T: Scalar>(&mut self, key: &'static str, default: Value) -> Option<At<T::Value>> {
+        let value = self.option::<T>(key)?;
         Some(value.unwrap_or_else(|| At {
             value: T::read(&default).expect("a test reads every default"),
             place: self.place.child(key, Origin::Absent),
         }))
     }
 
+    /// Reads a table; all its defaults if it is missing.
     pub fn table<T: Table>(&mut self, key: &'static str) -> Option<T> {
         let node = self.node;
         let (_, place) = self.lookup(key);
         read(node.child(key).unwrap_or(&NOTHING), place, self.problems)
     }
 
+    /// Reads a table that may be missing.
     pub fn option_table<T: Table>(&mut self, key: &'static str) -> Option<Option<T>> {
         let node = self.node;
         let (_, place) = self.lookup(key);
@@ -164,6 +170,7 @@ impl Reader<'_> {
         }
     }
 
+    /// Reads a table that may be missing or "off".
     pub fn off_table<T: Table>(&mut self, key: &'static str) -> Option<Option<T>> {
         match self.node.child(key).and_then(Node::as_str) {
             Some(OFF) => {
@@ -174,10 +181,12 @@ impl Reader<'_> {
         }
     }
 
+    /// Reads a table that is only checked.
     pub fn checked<T: Table>(&mut self, key: &'static str) -> Option<PhantomData<T>> {
         self.option_table::<T>(key).map(|_| PhantomData)
     }
 
+    /// Reads an array of tables.
     pub fn list<T: Table>(&mut self, key: &'static str) -> Option<Vec<T>> {
         let node = self.node;
         let (_, place) = self.lookup(key);
@@ -205,18 +214,23 @@ impl Reader<'_> {
 
 /// The keys of a table in their order, for the JSON Schema and the reference.
 #[derive(Default)]
-pub(crate) struct Keys(pub Vec<Key>);
+pub struct Keys(pub Vec<Key>);
 
 /// A key as it is documented.
-pub(crate) struct Key {
+pub struct Key {
+    /// Name of the key.
     pub name: &'static str,
     /// Allowed values, or "a table", or "tables".
     pub allowed: String,
+    /// Meaning of the key.
     pub docs: String,
+    /// Default, as written in a file or in words.
     pub default: Option<String>,
+    /// Whether the key is required.
     pub required: bool,
     /// Name of its table in the schema.
     pub table: Option<String>,
+    /// JSON Schema of the values.
     pub schema: Schema,
 }
 
@@ -258,6 +272,7 @@ impl Keys {
         self.0.last_mut().expect("it was pushed above")
     }
 
+    /// Whether there is a key called `name`.
     pub fn contains(&self, name: &str) -> bool {
         self.0.iter().any(|key| key.name == name)
     }
@@ -291,12 +306,13 @@ impl Keys {
 }
 
 /// Doc comment lines as running text.
-pub(crate) fn paragraph(docs: &str) -> String {
+pub fn paragraph(docs: &str) -> String {
     docs.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A default, as written in a macro.
-pub(crate) trait IntoValue {
+pub trait IntoValue {
+    /// Returns the value as in a file.
     fn value(self) -> Value;
 }
 
@@ -339,6 +355,7 @@ impl<const N: usize> IntoValue for [i32; N] {
 }
 
 /// Declares tables; the forms of keys are listed at the top of the file.
+#[macro_export]
 macro_rules! tables {
     ($(
         $(#[doc = $docs:literal])*
@@ -348,20 +365,20 @@ macro_rules! tables {
     )*) => {$(
         $(#[doc = $docs])*
         #[derive(Clone, Debug)]
-        pub(crate) struct $name {
+        pub struct $name {
             /// The place of the table.
             #[allow(dead_code, reason = "not every table is complained about as a whole")]
             pub here: $crate::error::Place,
-            $($(#[doc = $key_docs])* pub $key: $crate::table::form!(type $form $ty),)*
+            $($(#[doc = $key_docs])* pub $key: $crate::form!(type $form $ty),)*
         }
 
         impl $crate::table::Table for $name {
-            const PLAIN: Option<&'static str> = $crate::table::plain!($($plain)?);
+            const PLAIN: Option<&'static str> = $crate::plain!($($plain)?);
 
             fn read(reader: &mut $crate::table::Reader<'_>) -> Option<Self> {
-                $(let $key = $crate::table::form!(read $form reader, $key, $($default)?);)*
+                $(let $key = $crate::form!(read $form reader, $key, $ty, $($default)?);)*
                 let table = Self { here: reader.place.clone(), $($key: $key?,)* };
-                $($crate::table::form!(done $form table, $key);)*
+                $($crate::form!(done $form table, $key);)*
                 Some(table)
             }
 
@@ -372,24 +389,24 @@ macro_rules! tables {
             }
 
             fn describe(
-                generator: &mut schemars::SchemaGenerator,
+                generator: &mut $crate::export::schemars::SchemaGenerator,
                 keys: &mut $crate::table::Keys,
             ) {
                 // Tables of plain values have no use for it.
                 let _ = &generator;
-                $($crate::table::form!(
+                $($crate::form!(
                     describe $form generator, keys, $key, $ty,
                     concat!($($key_docs, "\n"),*), $($default)?
                 );)*
             }
         }
 
-        impl schemars::JsonSchema for $name {
+        impl $crate::export::schemars::JsonSchema for $name {
             fn schema_name() -> std::borrow::Cow<'static, str> {
                 stringify!($name)["Raw".len()..].into()
             }
 
-            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+            fn json_schema(generator: &mut $crate::export::schemars::SchemaGenerator) -> $crate::export::schemars::Schema {
                 let mut keys = $crate::table::Keys::default();
                 <Self as $crate::table::Table>::describe(generator, &mut keys);
                 keys.into_schema(concat!($($docs, "\n"),*))
@@ -400,8 +417,8 @@ macro_rules! tables {
         /// Returns every table: its name in the schema, its documentation and its keys.
         #[allow(dead_code, reason = "tables that are parts of others' are listed there")]
         pub(crate) fn all() -> Vec<(String, String, $crate::table::Keys)> {
-            use schemars::JsonSchema;
-            let generator = &mut schemars::SchemaGenerator::default();
+            use $crate::export::schemars::JsonSchema as _;
+            let generator = &mut $crate::export::schemars::SchemaGenerator::default();
             vec![$({
                 let mut keys = $crate::table::Keys::default();
                 <$name as $crate::table::Table>::describe(generator, &mut keys);
@@ -415,9 +432,10 @@ macro_rules! tables {
         }
     };
 }
-pub(crate) use tables;
 
 /// The key of a plain value, for [`tables!`].
+#[doc(hidden)]
+#[macro_export]
 macro_rules! plain {
     () => {
         None
@@ -426,13 +444,14 @@ macro_rules! plain {
         Some(stringify!($key))
     };
 }
-pub(crate) use plain;
 
 /// Meaning of each form of key, for [`tables!`].
+#[doc(hidden)]
+#[macro_export]
 macro_rules! form {
-    (type required $ty:ty) => { $crate::scalar::At<$ty> };
-    (type value $ty:ty) => { $crate::scalar::At<$ty> };
-    (type option $ty:ty) => { Option<$crate::scalar::At<$ty>> };
+    (type required $ty:ty) => { $crate::scalar::At<<$ty as $crate::scalar::Scalar>::Value> };
+    (type value $ty:ty) => { $crate::scalar::At<<$ty as $crate::scalar::Scalar>::Value> };
+    (type option $ty:ty) => { Option<$crate::scalar::At<<$ty as $crate::scalar::Scalar>::Value>> };
     (type table $ty:ty) => { $ty };
     (type option_table $ty:ty) => { Option<$ty> };
     (type off_table $ty:ty) => { Option<$ty> };
@@ -441,25 +460,25 @@ macro_rules! form {
     (type flatten $ty:ty) => { $ty };
     (type moved $ty:ty) => { $ty };
 
-    (read required $reader:ident, $key:ident,) => { $reader.required(stringify!($key)) };
-    (read value $reader:ident, $key:ident, $default:expr) => {
-        $reader.value(stringify!($key), $crate::table::IntoValue::value($default))
+    (read required $reader:ident, $key:ident, $ty:ty,) => { $reader.required::<$ty>(stringify!($key)) };
+    (read value $reader:ident, $key:ident, $ty:ty, $default:expr) => {
+        $reader.value::<$ty>(stringify!($key), $crate::table::IntoValue::value($default))
     };
-    (read option $reader:ident, $key:ident, $default:expr) => { $reader.option(stringify!($key)) };
-    (read table $reader:ident, $key:ident,) => { $reader.table(stringify!($key)) };
-    (read option_table $reader:ident, $key:ident, $default:expr) => {
+    (read option $reader:ident, $key:ident, $ty:ty, $default:expr) => { $reader.option::<$ty>(stringify!($key)) };
+    (read table $reader:ident, $key:ident, $ty:ty,) => { $reader.table(stringify!($key)) };
+    (read option_table $reader:ident, $key:ident, $ty:ty, $default:expr) => {
         $reader.option_table(stringify!($key))
     };
-    (read off_table $reader:ident, $key:ident, $default:expr) => {
+    (read off_table $reader:ident, $key:ident, $ty:ty, $default:expr) => {
         $reader.off_table(stringify!($key))
     };
-    (read checked $reader:ident, $key:ident, $default:expr) => {
+    (read checked $reader:ident, $key:ident, $ty:ty, $default:expr) => {
         $reader.checked(stringify!($key))
     };
-    (read list $reader:ident, $key:ident,) => { $reader.list(stringify!($key)) };
-    (read flatten $reader:ident, $key:ident,) => { $crate::table::Table::read($reader) };
+    (read list $reader:ident, $key:ident, $ty:ty,) => { $reader.list(stringify!($key)) };
+    (read flatten $reader:ident, $key:ident, $ty:ty,) => { $crate::table::Table::read($reader) };
 
-    (read moved $reader:ident, $key:ident, $text:expr) => {
+    (read moved $reader:ident, $key:ident, $ty:ty, $text:expr) => {
         $reader.moved(stringify!($key), $text)
     };
 
@@ -471,7 +490,7 @@ macro_rules! form {
         $keys.scalar::<$ty>(stringify!($key), $docs).required = true;
     };
     (describe value $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr, $default:expr) => {
-        let default = serde_json::json!($default);
+        let default = $crate::export::serde_json::json!($default);
         let key = $keys.scalar::<$ty>(stringify!($key), $docs);
         key.default = Some(default.to_string());
         key.schema.insert("default".into(), default);
@@ -484,7 +503,7 @@ macro_rules! form {
         let allowed = $crate::table::table_allowed::<$ty>($gen);
         $keys.table::<$ty>(stringify!($key), $docs, &allowed, schema);
     };
-    (describe checked $($rest:tt)*) => { $crate::table::form!(describe option_table $($rest)*) };
+    (describe checked $($rest:tt)*) => { $crate::form!(describe option_table $($rest)*) };
     (describe option_table $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr, $default:expr) => {
         let schema = $crate::table::table_schema::<$ty>($gen);
         let allowed = $crate::table::table_allowed::<$ty>($gen);
@@ -493,13 +512,13 @@ macro_rules! form {
     };
     (describe off_table $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr, $default:expr) => {
         let schema = $crate::table::table_schema::<$ty>($gen);
-        let schema = schemars::json_schema!({ "anyOf": [{ "const": $crate::tree::OFF }, schema] });
+        let schema = $crate::export::schemars::json_schema!({ "anyOf": [{ "const": $crate::tree::OFF }, schema] });
         let allowed = format!("\"off\" or {}", $crate::table::table_allowed::<$ty>($gen));
         let key = $keys.table::<$ty>(stringify!($key), $docs, &allowed, schema);
         key.default = Some($default.into());
     };
     (describe list $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr,) => {
-        let schema = schemars::json_schema!({ "type": "array", "items": $gen.subschema_for::<$ty>() });
+        let schema = $crate::export::schemars::json_schema!({ "type": "array", "items": $gen.subschema_for::<$ty>() });
         $keys.table::<$ty>(stringify!($key), $docs, "tables", schema);
     };
     (describe flatten $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr,) => {
@@ -509,7 +528,6 @@ macro_rules! form {
         let _ = ($docs, $text);
     };
 }
-pub(crate) use form;
 
 /// Returns the key whose value may replace the table.
 fn plain_key<T: Table>(generator: &mut SchemaGenerator) -> Option<Key> {
@@ -519,7 +537,7 @@ fn plain_key<T: Table>(generator: &mut SchemaGenerator) -> Option<Key> {
 }
 
 /// Returns the allowed values in place of the table.
-pub(crate) fn table_allowed<T: Table>(generator: &mut SchemaGenerator) -> String {
+pub fn table_allowed<T: Table>(generator: &mut SchemaGenerator) -> String {
     match plain_key::<T>(generator) {
         Some(key) => format!("{}; or a table", key.allowed),
         None => "a table".into(),
@@ -527,7 +545,7 @@ pub(crate) fn table_allowed<T: Table>(generator: &mut SchemaGenerator) -> String
 }
 
 /// Returns the schema of a table, or of the word or plain value that stands for one.
-pub(crate) fn table_schema<T: Table>(generator: &mut SchemaGenerator) -> Schema {
+pub fn table_schema<T: Table>(generator: &mut SchemaGenerator) -> Schema {
     let table = generator.subschema_for::<T>();
     let kind = kind_key::<T>();
     let words = kind.as_ref().and_then(|kind| kind.schema.get("enum"));
@@ -543,6 +561,7 @@ pub(crate) fn table_schema<T: Table>(generator: &mut SchemaGenerator) -> Schema 
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use std::cell::Cell;
 
     thread_local! {
@@ -550,21 +569,57 @@ mod tests {
         pub static SCHEMAS_BUILT: Cell<usize> = const { Cell::new(0) };
     }
 
-    /// Otherwise twenty thousand nodes took twenty seconds.
+    #[derive(Clone, Copy, Debug)]
+    pub enum Kind {
+        Near,
+        Far,
+    }
+
+    crate::choices! {
+        Kind { "near" => Self::Near, "far" => Self::Far }
+    }
+
+    crate::tables! {
+        /// A list.
+        RawList {
+            /// Its elements.
+            list element: RawElement;
+        }
+
+        /// An element.
+        RawElement {
+            /// A table that a word may stand for.
+            table place: RawPlace;
+        }
+
+        /// A place.
+        RawPlace {
+            /// Its kind.
+            value kind: Kind = "near";
+        }
+    }
+
+    /// Otherwise twenty thousand elements took twenty seconds.
     #[test]
     fn a_schema_is_built_once_and_not_for_each_table() {
-        let node = |index| {
-            format!("[[node]]\nname = \"n{index}\"\nrole = \"station\"\nrate_control = \"ideal\"\n")
-        };
-        let built = |nodes: usize| {
-            let nodes: String = (0..nodes).map(node).collect();
-            let text = format!("[[node]]\nname = \"ap\"\nrole = \"access-point\"\n{nodes}");
+        let built = |elements: usize| {
+            let text = "[[element]]\nplace = \"far\"\n".repeat(elements);
+            let tree = Node::parse(&text).expect("it is TOML");
             let before = SCHEMAS_BUILT.with(Cell::get);
-            crate::parse("test.toml", &text, &[]).expect("it is sound");
+            let problems = &mut Problems::default();
+            let list = read::<RawList>(&tree, Place::new("", Origin::Absent), problems);
+            let list = list.expect("it is sound");
+            assert_eq!(list.element.len(), elements);
+            assert!(list.element.iter().all(|it| matches!(it.place.kind.value, Kind::Far)));
             SCHEMAS_BUILT.with(Cell::get) - before
         };
         // What is built once for the program is built here.
         built(1);
         assert_eq!(built(10), built(20));
+    }
+
+    #[test]
+    fn every_default_is_read() {
+        assert_eq!(all().len(), 3);
     }
 }

@@ -6,9 +6,10 @@
 //! are those of Hundeboll et al., section IV-A. Left out: losses, which a scenario gives by pairs
 //! of nodes.
 
-use crate::error::{Place, Problems};
-use crate::scalar::{At, OrOff, Whole, choices, positive};
-use crate::table::tables;
+use crate::Word;
+use lasthop_config::error::{Place, Problems};
+use lasthop_config::scalar::{At, OrOff, Whole, positive};
+use lasthop_config::{choices, tables};
 use lasthop_franc::Config;
 use lasthop_franc::backlog::BacklogConfig;
 use lasthop_franc::config::{AckRules, Mode, PaceConfig, PaperRules, Reading, Small};
@@ -32,7 +33,7 @@ tables! {
         /// comparison of the paper: each packet in a separate frame, lost as [[franc.loss]] says.
         value mode: CodingMode = "stream";
         /// Finite field of the code's coefficients.
-        option field: Field = "\"gf2\" in the paper's mode; else \"gf256\"";
+        option field: Word<Field> = "\"gf2\" in the paper's mode; else \"gf256\"";
         /// Symbols of a block.
         option block_symbols: Whole<1, 1024> = "150 in the paper's mode; else 64";
         /// Bytes of a symbol; the longest packet has 21 less.
@@ -41,7 +42,7 @@ tables! {
         /// ms there).
         value encoder_timeout: Duration = "20ms";
         /// Short waiting packets share a symbol, or each has one alone.
-        value small: Small = "share";
+        value small: Word<Small> = "share";
         /// Stream: most blocks in flight. A lossy path needs those of five round trips.
         option blocks_max: Whole<1, 255> = "128";
         /// Stream: longest wait in the queues of the path, from which the rate is found. "off" if
@@ -57,11 +58,11 @@ tables! {
         /// authors' programs acknowledge complete blocks, and decoded packets only after redundant
         /// ones: "netmix-2014-01" (902fc60) from the third in a row on, "netmix-2014-03" (94897df)
         /// at the first of every four.
-        option acknowledgements: AckRules = "\"paper\"";
+        option acknowledgements: Word<AckRules> = "\"paper\"";
         /// Paper: how an end reads waiting packets. "packet": the budget of each is sent before the
         /// next is read (section II.D, and the authors' programs). "burst": as many as fit into the
         /// block, so that combinations cover all of them.
-        option reading: Reading = "\"packet\"";
+        option reading: Word<Reading> = "\"packet\"";
         /// Paper: packets sent after a timeout; the authors' program of March 2014 sends 5.
         option timeout_packets: Whole<1, 255> = "the budget of a symbol, as in the paper";
         /// Most packets that wait to be coded. 1000 is Linux' txqueuelen.
@@ -81,9 +82,12 @@ tables! {
 
 /// Mode of coding, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CodingMode {
+pub enum CodingMode {
+    /// Several blocks in flight.
     Stream,
+    /// One block at a time, as in the paper.
     Paper,
+    /// No code.
     Plain,
 }
 
@@ -93,19 +97,19 @@ choices! {
         "paper" => CodingMode::Paper,
         "plain" => CodingMode::Plain,
     }
-    Field { "gf2" => Field::Gf2, "gf16" => Field::Gf16, "gf256" => Field::Gf256 }
-    Small { "share" => Small::Share, "alone" => Small::Alone }
-    AckRules {
+    Word<Field> as Field { "gf2" => Field::Gf2, "gf16" => Field::Gf16, "gf256" => Field::Gf256 }
+    Word<Small> as Small { "share" => Small::Share, "alone" => Small::Alone }
+    Word<AckRules> as AckRules {
         "paper" => AckRules::Text,
         "netmix-2014-01" => AckRules::January,
         "netmix-2014-03" => AckRules::March,
     }
-    Reading { "packet" => Reading::Packet, "burst" => Reading::Burst }
+    Word<Reading> as Reading { "packet" => Reading::Packet, "burst" => Reading::Burst }
 }
 
 /// Length of a link's symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SymbolBytes {
+pub enum SymbolBytes {
     /// The length in the file, even if it does not fit.
     Exactly(u16),
     /// The longest that fits, up to this length.
