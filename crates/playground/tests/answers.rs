@@ -1,4 +1,4 @@
-//! Runs in chunks against `lasthop_sim::simulate`, which the command uses; knobs against the
+//! Runs in chunks against `lasthop_sim::record`, which the command uses; knobs against the
 //! scenarios that ship.
 
 use lasthop_playground::job::{Job, run};
@@ -21,7 +21,7 @@ fn document(request: &Request) -> String {
     let scenario = parse(&request.file, &request.text, &request.sets).expect("it is right");
     let recorder = Recorder::new(lasthop_sim::names(&scenario), lasthop_sim::recording(&scenario));
     let on = &mut |_| ControlFlow::Continue(());
-    let document = lasthop_sim::simulate(&scenario, request.run, recorder, on).expect("it runs");
+    let document = lasthop_sim::record(&scenario, request.run, recorder, on).expect("it runs");
     RunDocument { wall_s: 0.0, ..document }.to_json()
 }
 

@@ -7,8 +7,9 @@ use crate::table::Table;
 use lasthop_report::finding;
 use lasthop_report::remedy::Remedies;
 use lasthop_report::trial::Trials;
-use lasthop_sim::RunError;
-use lasthop_trace::{RunDocument, Tables, Tidy};
+use lasthop_sim::{RunError, info, names, recording};
+use lasthop_trace::{Recorder, RunDocument, Tables, Tidy};
+use lasthop_units::Seed;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
@@ -60,7 +61,10 @@ pub fn simulate(
     let result = py.detach(|| {
         let mut looked = now();
         let wanted = Tables { events, series };
-        let (mut document, tables) = lasthop_sim::tabulate(&valid, run, &wanted, &mut |_| {
+        let mut recorder = Recorder::with_tables(names(&valid), recording(&valid), &wanted)?;
+        let seed = Seed::new(valid.seed, run);
+        let begin = now();
+        let stats = lasthop_sim::simulate(&valid, seed, &mut recorder, &mut |_| {
             if looked.elapsed() < LOOK_EVERY {
                 return ControlFlow::Continue(());
             }
@@ -73,6 +77,8 @@ pub fn simulate(
                 }
             }
         })?;
+        let info = info(&valid, run, begin.elapsed().as_secs_f64());
+        let (mut document, tables) = recorder.finish_with_tables(&info, &stats)?;
         let trials = Trials::none("Python tries none; lasthop report DIR does");
         finding::note(&mut document, &mut Remedies::new(&valid.source_text), &trials);
         let table = |columns: Option<_>| columns.map(Table::new).transpose();

@@ -8,7 +8,7 @@ use lasthop_report::finding::{Finding, Kind, findings};
 use lasthop_report::remedy::applicable;
 use lasthop_report::trial::{Trial, Trials};
 use lasthop_scenario::Scenario;
-use lasthop_sim::{names, recording, simulate};
+use lasthop_sim::{names, record, recording};
 use lasthop_trace::{Recorder, RunDocument};
 use std::ops::ControlFlow;
 
@@ -55,7 +55,7 @@ fn first(text: &str) -> (Finding, Vec<String>, Option<Trial>) {
     let first = found.first().unwrap_or_else(|| panic!("nothing found in\n{text}")).clone();
     let mut again = |scenario: &Scenario, number| {
         let recorder = Recorder::new(names(scenario), recording(scenario));
-        simulate(scenario, number, recorder, &mut |_| ControlFlow::Continue(()))
+        record(scenario, number, recorder, &mut |_| ControlFlow::Continue(()))
             .map_err(|why| why.to_string())
     };
     let sets = applicable(text, &first);

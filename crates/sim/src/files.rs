@@ -1,9 +1,7 @@
-//! Selection of the files that a run writes, and runs that keep tables.
+//! Selection of the files that a run writes.
 
-use crate::records::{info, names, recording};
-use crate::{Progress, RunError, observe};
 use lasthop_scenario::Scenario;
-use lasthop_trace::{AirInfo, Columns, Files, NodeFrames, Recorder, RunDocument, Tables};
+use lasthop_trace::{AirInfo, Files, NodeFrames};
 use lasthop_units::Duration;
 use lasthop_wifi::cell::{Role, StationConfig};
 use lasthop_wifi::phy::Subchannel;
@@ -45,23 +43,4 @@ pub fn air(scenario: &Scenario) -> Option<AirInfo> {
             .unwrap_or(0),
         amsdu: cell.stations.iter().any(|station| station.aggregation.amsdu_bytes_max > 0),
     })
-}
-
-/// Makes run `number` of `scenario`; returns its document, and those of `tables` that
-/// are wanted.
-///
-/// # Errors
-/// The errors of [`RunError`], except those of files.
-pub fn tabulate(
-    scenario: &Scenario,
-    number: u64,
-    tables: &Tables<bool>,
-    progress: Progress<'_>,
-) -> Result<(RunDocument, Tables<Option<Columns>>), RunError> {
-    let mut recorder = Recorder::with_tables(names(scenario), recording(scenario), tables)?;
-    #[expect(clippy::disallowed_methods, reason = "how long a run took is part of its document")]
-    let begin = std::time::Instant::now();
-    let stats = observe(scenario, number, &mut recorder, progress)?;
-    let info = info(scenario, number, begin.elapsed().as_secs_f64());
-    Ok(recorder.finish_with_tables(&info, &stats)?)
 }

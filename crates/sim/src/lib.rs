@@ -27,7 +27,7 @@
 //!     rate = "saturated"
 //! "#;
 //! let scenario = lasthop_scenario::parse("doc.toml", text, &[])?;
-//! let stats = lasthop_sim::run(&scenario, Seed::new(1, 0), &mut NoSink, |_| {})?;
+//! let stats = lasthop_sim::simulate(&scenario, Seed::new(1, 0), &mut NoSink, &mut lasthop_sim::go_on)?;
 //! assert!(stats.links[0].2.mpdus_acked > 10);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -40,9 +40,9 @@ mod records;
 mod simulation;
 
 #[cfg(feature = "files")]
-pub use files::{air, files, tabulate};
+pub use files::{air, files};
 pub use records::{info, names, recording};
-pub use simulation::{SimError, Simulation, run, run_while};
+pub use simulation::Simulation;
 
 use lasthop_hosts::{HostsError, Sink};
 use lasthop_net::network::NetworkStats;
@@ -51,7 +51,7 @@ use lasthop_trace::{OutputError, Recorder, RunDocument};
 use lasthop_units::{Instant, Seed};
 use std::ops::ControlFlow;
 
-/// Called with the virtual time at intervals; the run stops when it returns
+/// Called with the virtual time, at most once per `series_interval`; the run stops when it returns
 /// [`ControlFlow::Break`].
 pub type Progress<'a> = &'a mut dyn FnMut(Instant) -> ControlFlow<()>;
 
@@ -78,18 +78,30 @@ pub fn check(scenario: &Scenario) -> Result<(), HostsError> {
     Simulation::new(scenario, seed, &mut lasthop_hosts::sink::NoSink).map(drop)
 }
 
-/// Makes run `number` of `scenario`: reports to `sink`, returns the counters.
+/// Runs `scenario` with `seed`, reports to `sink`, and returns the counters at the end, without those
+/// of a warm-up. A scenario that consists of measurements ends with the last one ([`Sink::ended`]).
 ///
 /// # Errors
 /// The errors of [`RunError`], except those of files.
-pub fn observe<S: Sink>(
+pub fn simulate<S: Sink>(
     scenario: &Scenario,
-    number: u64,
+    seed: Seed,
     sink: &mut S,
     progress: Progress<'_>,
 ) -> Result<NetworkStats, RunError> {
-    let seed = Seed::new(scenario.seed, number);
-    run_while(scenario, seed, sink, progress)?.ok_or(RunError::Stopped)
+    let mut simulation = Simulation::new(scenario, seed, sink)?;
+    let mut next = Instant::ZERO;
+    let after = |now: Instant| {
+        if now < next {
+            return ControlFlow::Continue(());
+        }
+        next = now + scenario.series_interval;
+        progress(now)
+    };
+    if simulation.advance_while(Instant::MAX, sink, after).is_break() {
+        return Err(RunError::Stopped);
+    }
+    Ok(simulation.finish(sink))
 }
 
 /// Makes run `number` of `scenario` and returns the document of `recorder`. For the parameters of a
@@ -97,7 +109,7 @@ pub fn observe<S: Sink>(
 ///
 /// # Errors
 /// The errors of [`RunError`].
-pub fn simulate(
+pub fn record(
     scenario: &Scenario,
     number: u64,
     mut recorder: Recorder,
@@ -105,7 +117,12 @@ pub fn simulate(
 ) -> Result<RunDocument, RunError> {
     #[expect(clippy::disallowed_methods, reason = "how long a run took is part of its document")]
     let begin = std::time::Instant::now();
-    let stats = observe(scenario, number, &mut recorder, progress)?;
+    let stats = simulate(scenario, Seed::new(scenario.seed, number), &mut recorder, progress)?;
     let info = info(scenario, number, begin.elapsed().as_secs_f64());
     Ok(recorder.finish(&info, &stats)?)
+}
+
+/// A [`Progress`] that never stops the run.
+pub fn go_on(_: Instant) -> ControlFlow<()> {
+    ControlFlow::Continue(())
 }

@@ -52,7 +52,8 @@ fn last_arrivals(setting: Setting, time: Duration) -> Vec<Ppdu> {
     let setting = Setting { contention_windows: Some((0, 0)), beacons: false, ..setting };
     let scenario = setting.scenario(Duration::ZERO, time);
     let mut arrivals = Arrivals::default();
-    lasthop_sim::run(&scenario, Seed::new(1, 0), &mut arrivals, |_| {}).expect("a sound scenario");
+    lasthop_sim::simulate(&scenario, Seed::new(1, 0), &mut arrivals, &mut lasthop_sim::go_on)
+        .expect("a sound scenario");
     arrivals.0.pop();
     arrivals.0.split_off(arrivals.0.len() - 4)
 }
@@ -295,7 +296,8 @@ fn two_sets_share_as_the_closed_forms_say() {
             // One of them becomes the second access point.
             let scenario = in_two_sets(of(2 * stations + 1).scenario(warmup, time));
             let mut at = AtNodes::default();
-            lasthop_sim::run(&scenario, Seed::new(1, 0), &mut at, |_| {}).expect("it runs");
+            lasthop_sim::simulate(&scenario, Seed::new(1, 0), &mut at, &mut lasthop_sim::go_on)
+                .expect("it runs");
             let packets: Vec<u64> = at.0.into_values().collect();
             let [one, other] = packets[..] else { panic!("two nodes receive: {packets:?}") };
             let bits = (one + other) as f64 * 1472.0 * 8.0;

@@ -60,7 +60,12 @@ rate = "saturated"
         );
         let mut delivered = Delivered(0);
         let scenario = lasthop_scenario::parse("n.toml", &text, &[]).expect("a sound scenario");
-        let stats = lasthop_sim::run(&scenario, Seed::new(1, 0), &mut delivered, |_| {});
+        let stats = lasthop_sim::simulate(
+            &scenario,
+            Seed::new(1, 0),
+            &mut delivered,
+            &mut lasthop_sim::go_on,
+        );
         stats.expect("UDP can be simulated");
         delivered.0 as f64
     };

@@ -161,7 +161,7 @@ impl Worker<'_> {
         };
         let number = u64::from(task.run);
         let Some(top) = &self.engine.series else {
-            return lasthop_sim::simulate(
+            return lasthop_sim::record(
                 scenario,
                 number,
                 Recorder::new(names, recording),
@@ -171,7 +171,7 @@ impl Worker<'_> {
         let mut directory = OutputDir::create(top.join(self.folder(task)))?;
         let files = lasthop_sim::files(scenario, false, None);
         let recorder = Recorder::with_files(names, recording, &files, &mut directory)?;
-        let document = lasthop_sim::simulate(scenario, number, recorder, &mut go_on)?;
+        let document = lasthop_sim::record(scenario, number, recorder, &mut go_on)?;
         directory.commit()?;
         Ok(document)
     }

@@ -5,7 +5,7 @@ use lasthop_capture::analysis::Analysis;
 use lasthop_hosts::Sink;
 use lasthop_packet::{DropReason, NodeId, Packet};
 use lasthop_trace::{Files, NodeFrames, OutputDir, Recorder};
-use lasthop_units::{Instant, MacAddr};
+use lasthop_units::{Instant, MacAddr, Seed};
 use lasthop_wifi::event::{Event, FrameKind, PowerState};
 use lasthop_wifi::{Address, StationId};
 use std::collections::BTreeMap;
@@ -199,7 +199,8 @@ impl Scene {
         let addresses = names.stations.iter().map(|node| names.nodes[node.index()].address);
         let mut truth = Truth { addresses: addresses.collect(), ..Truth::default() };
         let on = &mut |_| ControlFlow::Continue(());
-        lasthop_sim::observe(&scenario, 0, &mut truth, on).expect("it runs");
+        lasthop_sim::simulate(&scenario, Seed::new(scenario.seed, 0), &mut truth, on)
+            .expect("it runs");
         static SCENES: AtomicUsize = AtomicUsize::new(0);
         let number = SCENES.fetch_add(1, Ordering::Relaxed);
         let path = format!("lasthop-truth-{}-{number}", std::process::id());
@@ -211,7 +212,7 @@ impl Scene {
         let recording = lasthop_sim::recording(&scenario);
         let recorder = Recorder::with_files(names, recording, &files, &mut directory)
             .expect("files can be made");
-        lasthop_sim::simulate(&scenario, 0, recorder, on).expect("it runs");
+        lasthop_sim::record(&scenario, 0, recorder, on).expect("it runs");
         directory.commit().expect("files get names");
         Self { name: name.to_owned(), truth, path }
     }

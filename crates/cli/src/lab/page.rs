@@ -70,7 +70,7 @@ enum Tried<'a> {
 /// Simulates run `number` of a scenario, for the trial of a remedy.
 pub fn simulated(scenario: &Scenario, number: u64) -> Result<RunDocument, String> {
     let recorder = Recorder::new(lasthop_sim::names(scenario), lasthop_sim::recording(scenario));
-    lasthop_sim::simulate(scenario, number, recorder, &mut |_| ControlFlow::Continue(()))
+    lasthop_sim::record(scenario, number, recorder, &mut |_| ControlFlow::Continue(()))
         .map_err(|error| error.to_string())
 }
 

@@ -316,7 +316,7 @@ pub fn run(
     recorder: Recorder,
     progress: lasthop_sim::Progress<'_>,
 ) -> Result<RunDocument, Failure> {
-    lasthop_sim::simulate(scenario, number, recorder, progress).map_err(|why| match why {
+    lasthop_sim::record(scenario, number, recorder, progress).map_err(|why| match why {
         RunError::Stopped => Failure::Stopped,
         RunError::Output(why) => Failure::message(why),
         RunError::Hosts(why) => Failure::Message(format!("{}: {why}", scenario::label(file))),

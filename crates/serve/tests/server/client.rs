@@ -103,7 +103,7 @@ pub fn simulated(folder: &Path) {
     let recorder = Recorder::with_files(names, recording, &files, &mut directory);
     let recorder = recorder.expect("files");
     let go_on = &mut |_| ControlFlow::Continue(());
-    let run = lasthop_sim::simulate(&scenario, 0, recorder, go_on).expect("a run");
+    let run = lasthop_sim::record(&scenario, 0, recorder, go_on).expect("a run");
     directory.write("run.json", run.to_json().as_bytes()).expect("a file");
     directory.commit().expect("files");
 }

@@ -17,6 +17,7 @@ pub fn scenario(workload: &str) -> Scenario {
 
 /// Runs `scenario` without records.
 pub fn run(scenario: &Scenario) {
-    let stats = lasthop_sim::run(scenario, Seed::new(1, 0), &mut NoSink, |_| {});
+    let stats =
+        lasthop_sim::simulate(scenario, Seed::new(1, 0), &mut NoSink, &mut lasthop_sim::go_on);
     black_box(stats.expect("it can be simulated"));
 }

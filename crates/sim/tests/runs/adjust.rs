@@ -67,7 +67,13 @@ fn mcs(mcs: u8) -> Rate {
 }
 
 fn run(defaults: &str) -> NetworkStats {
-    lasthop_sim::run(&scenario(defaults), Seed::new(7, 0), &mut NoSink, |_| {}).expect("it runs")
+    lasthop_sim::simulate(
+        &scenario(defaults),
+        Seed::new(7, 0),
+        &mut NoSink,
+        &mut lasthop_sim::go_on,
+    )
+    .expect("it runs")
 }
 
 /// The same with changes at every radio before anything happens.

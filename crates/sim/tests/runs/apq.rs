@@ -5,7 +5,7 @@ use lasthop_apq::{PhaseRecord, Report};
 use lasthop_hosts::{ApqEnding, Sink};
 use lasthop_packet::FlowId;
 use lasthop_scenario::{Scenario, parse};
-use lasthop_sim::run;
+use lasthop_sim::{go_on, simulate};
 use lasthop_units::{Instant, Seed};
 
 /// The report of a measurement.
@@ -67,7 +67,7 @@ fn scenario(flow: &str, keys: &str) -> Scenario {
 
 fn measured(flow: &str, keys: &str) -> Told {
     let mut told = Told::default();
-    run(&scenario(flow, keys), Seed::new(1, 0), &mut told, |_| {}).expect("it is sound");
+    simulate(&scenario(flow, keys), Seed::new(1, 0), &mut told, &mut go_on).expect("it is sound");
     told
 }
 
@@ -113,7 +113,7 @@ fn a_run_may_be_over_before_the_measurement() {
     let mut scenario = scenario(DOWN, "");
     scenario.duration = lasthop_units::Duration::from_secs(15);
     let mut told = Told::default();
-    run(&scenario, Seed::new(1, 0), &mut told, |_| {}).expect("it is sound");
+    simulate(&scenario, Seed::new(1, 0), &mut told, &mut go_on).expect("it is sound");
     assert_eq!((told.ending, told.ended), (Some(ApqEnding::Unfinished), None));
     assert_eq!(told.report.directions[0].sizes[0].sessions.len(), 1);
 }
@@ -125,7 +125,7 @@ fn a_run_goes_on_while_other_flows_do() {
     let source = format!("{}\n{text}", scenario.source_text);
     scenario = parse("test.toml", &source, &["duration=40s".into()]).expect("it is sound");
     let mut told = Told::default();
-    run(&scenario, Seed::new(1, 0), &mut told, |_| {}).expect("it is sound");
+    simulate(&scenario, Seed::new(1, 0), &mut told, &mut go_on).expect("it is sound");
     assert_eq!((told.ending, told.ended), (Some(ApqEnding::Done), None));
 }
 
@@ -137,7 +137,7 @@ fn a_driver_queue_counts_too() {
     let scenario = scenario(DOWN, "");
     let scenario = parse("test.toml", &scenario.source_text, &sets).expect("it is sound");
     let mut told = Told::default();
-    run(&scenario, Seed::new(1, 0), &mut told, |_| {}).expect("it is sound");
+    simulate(&scenario, Seed::new(1, 0), &mut told, &mut go_on).expect("it is sound");
     let packets = equation_1(&told);
     assert!((packets - 290.0).abs() < 3.0, "{packets}");
 }

@@ -1,10 +1,10 @@
 //! Whole runs in virtual time, against calculations by hand.
 
-use lasthop_hosts::Sink;
+use lasthop_hosts::{HostsError, Sink};
 use lasthop_net::network::NetworkStats;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_scenario::Scenario;
-use lasthop_sim::{SimError, run};
+use lasthop_sim::{RunError, go_on, simulate};
 use lasthop_units::{Duration, Instant, Seed};
 
 /// Counts the events of a sink, and hashes them into a number.
@@ -49,7 +49,7 @@ fn scenario(text: &str) -> Scenario {
 
 fn go(scenario: &Scenario, seed: u64) -> (Fingerprint, NetworkStats) {
     let mut sink = Fingerprint::default();
-    let stats = run(scenario, Seed::new(seed, 0), &mut sink, |_| {}).expect("it runs");
+    let stats = simulate(scenario, Seed::new(seed, 0), &mut sink, &mut go_on).expect("it runs");
     (sink, stats)
 }
 
@@ -155,8 +155,10 @@ fn a_congestion_control_of_kernels_is_refused_by_name() {
     let text = CONTENTION.replace(r#"kind = "ping""#, r#"kind = "tcp""#);
     let text = text.replace(r#"interval = "10ms""#, r#"congestion_control = "bbr""#);
     let mut sink = Fingerprint::default();
-    let error = run(&scenario(&text), Seed::new(1, 0), &mut sink, |_| {});
-    let Err(SimError::CongestionControl { flow, name }) = error else { panic!("{error:?}") };
+    let error = simulate(&scenario(&text), Seed::new(1, 0), &mut sink, &mut go_on);
+    let Err(RunError::Hosts(HostsError::CongestionControl { flow, name })) = error else {
+        panic!("{error:?}")
+    };
     assert_eq!((&*flow, &*name), ("ping", "bbr"));
 }
 
@@ -191,7 +193,7 @@ fn packets_arrive_at_the_same_instants_with_events_and_without() {
     let text = format!("series_interval = \"7ms\"\n{CONTENTION}");
     let arrivals = [false, true].map(|wants_events| {
         let mut sink = Arrivals { wants_events, ..Arrivals::default() };
-        run(&scenario(&text), Seed::new(1, 0), &mut sink, |_| {}).expect("it runs");
+        simulate(&scenario(&text), Seed::new(1, 0), &mut sink, &mut go_on).expect("it runs");
         sink.all.sort_unstable();
         sink
     });

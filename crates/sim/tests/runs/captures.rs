@@ -32,7 +32,7 @@ fn simulate(name: &str, text: &str) -> Captured {
     let recording = lasthop_sim::recording(&scenario);
     let recorder = Recorder::with_files(names, recording, &files, &mut directory).unwrap();
     let mut progress = |_| ControlFlow::Continue(());
-    let document = lasthop_sim::simulate(&scenario, 0, recorder, &mut progress).unwrap();
+    let document = lasthop_sim::record(&scenario, 0, recorder, &mut progress).unwrap();
     directory.commit().unwrap();
     Captured { document, path }
 }

@@ -6,7 +6,7 @@ use lasthop_hosts::sink::NoSink;
 use lasthop_net::network::NetworkStats;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_scenario::{Scenario, parse};
-use lasthop_sim::{Simulation, run};
+use lasthop_sim::{Simulation, go_on, simulate};
 use lasthop_units::{Duration, Instant, Seed};
 use proptest::prelude::*;
 
@@ -85,7 +85,7 @@ fn scenario(text: &str, sets: &[&str]) -> Scenario {
 
 fn go(scenario: &Scenario) -> (Log, NetworkStats) {
     let mut log = Log::default();
-    let stats = run(scenario, Seed::new(5, 0), &mut log, |_| {}).expect("it runs");
+    let stats = simulate(scenario, Seed::new(5, 0), &mut log, &mut go_on).expect("it runs");
     (log, stats)
 }
 

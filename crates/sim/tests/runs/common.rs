@@ -2,9 +2,8 @@
 //! number 0 in virtual time, without files. Both panic with the error.
 
 use lasthop_scenario::Scenario;
-use lasthop_sim::{names, recording, simulate};
+use lasthop_sim::{go_on, names, record, recording};
 use lasthop_trace::{Recorder, RunDocument};
-use std::ops::ControlFlow;
 
 pub fn scenario(text: &str, sets: &[&str]) -> Scenario {
     let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
@@ -13,5 +12,5 @@ pub fn scenario(text: &str, sets: &[&str]) -> Scenario {
 
 pub fn run(scenario: &Scenario) -> RunDocument {
     let recorder = Recorder::new(names(scenario), recording(scenario));
-    simulate(scenario, 0, recorder, &mut |_| ControlFlow::Continue(())).expect("it runs")
+    record(scenario, 0, recorder, &mut go_on).expect("it runs")
 }

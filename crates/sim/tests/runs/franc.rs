@@ -5,7 +5,7 @@ use lasthop_fixtures::{access_point, flow, franc, host, station, wire};
 use lasthop_hosts::{FrancReport, Sink};
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_scenario::{Scenario, parse};
-use lasthop_sim::run;
+use lasthop_sim::{go_on, simulate};
 use lasthop_units::{Duration, Instant, Seed};
 
 /// Results of a run's flows, and the counters of its coded link.
@@ -78,7 +78,7 @@ fn scenario(tables: &str) -> Scenario {
     parse("test.toml", &(cell() + tables), &[]).unwrap_or_else(|why| panic!("{why}"))
 }
 
-fn simulate(tables: &str) -> Seen {
+fn simulated(tables: &str) -> Seen {
     simulate_scenario(&scenario(tables))
 }
 
@@ -88,7 +88,7 @@ fn simulate_scenario(scenario: &Scenario) -> Seen {
 
 fn simulate_run(scenario: &Scenario, seed: Seed) -> Seen {
     let mut seen = Seen::default();
-    run(scenario, seed, &mut seen, |_| {}).expect("it is sound");
+    simulate(scenario, seed, &mut seen, &mut go_on).expect("it is sound");
     seen
 }
 
@@ -96,7 +96,7 @@ fn simulate_run(scenario: &Scenario, seed: Seed) -> Seen {
 fn a_plain_link_loses_what_it_is_told_to() {
     let keys = "mode = \"plain\"\nloss = [{ between = [\"a\", \"b\"], loss = 0.3 }]";
     let link = link(["a", "b"], keys);
-    let seen = simulate(&(udp() + &link));
+    let seen = simulated(&(udp() + &link));
     let share = seen.dropped as f64 / seen.sent as f64;
     assert!(seen.sent > 1_400 && (share - 0.3).abs() < 0.03, "{share} of {}", seen.sent);
     assert_eq!(seen.carried, seen.arrived);
@@ -116,7 +116,8 @@ fn an_interface_that_is_full_pushes_back() {
     let link = link(["a", "b"], keys);
     let flow = udp().replace("4Mb/s", "30Mb/s");
     let mut seen = Seen::default();
-    let stats = run(&scenario(&format!("{flow}{link}")), Seed::new(1, 0), &mut seen, |_| {});
+    let stats =
+        simulate(&scenario(&format!("{flow}{link}")), Seed::new(1, 0), &mut seen, &mut go_on);
     let stats = stats.expect("it is sound");
     let held = stats.stations.iter().map(|(_, stats)| stats.queue_packets.max().unwrap_or(0));
     assert_eq!(held.max(), Some(3));
@@ -147,7 +148,7 @@ kind = "ping"
 packet_bytes = 4000
 "#;
     let link = link(["sink", "y"], "relays = [\"x\"]\nmode = \"plain\"");
-    let seen = simulate(&format!("{hosts}{link}"));
+    let seen = simulated(&format!("{hosts}{link}"));
     // Requests and answers, of three parts each.
     assert!(seen.sent >= 78, "{seen:?}");
     assert_eq!((seen.arrived, seen.carried), (seen.sent, 3 * seen.sent));
@@ -159,7 +160,7 @@ packet_bytes = 4000
 #[test]
 fn segments_fit_into_symbols() {
     let keys = "mode = \"plain\"\nloss = [{ from = \"a\", to = \"b\", loss = 0.02 }]";
-    let seen = simulate(&(tcp() + &link(["a", "b"], keys)));
+    let seen = simulated(&(tcp() + &link(["a", "b"], keys)));
     let report = seen.report.expect("there is one");
     assert!(report.nodes[0].stats.packets_in > 500 && report.nodes[1].stats.packets_in > 200);
     assert_eq!(report.corrupt, 0);
@@ -169,7 +170,7 @@ fn segments_fit_into_symbols() {
 fn a_dead_end_takes_nothing() {
     let keys = "mode = \"plain\"\noutage = [{ node = \"a\", from = \"1s\", until = \"3s\" }]";
     let link = link(["a", "b"], keys);
-    let seen = simulate(&(udp() + &link));
+    let seen = simulated(&(udp() + &link));
     let share = seen.dropped as f64 / seen.sent as f64;
     assert!((share - 0.5).abs() < 0.01, "dead for two seconds of four: {share}");
     let report = seen.report.expect("there is one");
@@ -239,7 +240,7 @@ loss = [
 #[test]
 fn tcp_is_carried_in_spite_of_losses() {
     let goodput = |keys: &str| {
-        let seen = simulate(&(tcp() + &link(["a", "b"], keys)));
+        let seen = simulated(&(tcp() + &link(["a", "b"], keys)));
         let report = seen.report.expect("there is one");
         assert_eq!(report.corrupt, 0);
         report.nodes[1].stats.bytes_out

@@ -6,7 +6,7 @@ use lasthop_hosts::Sink;
 use lasthop_net::network::NetworkStats;
 use lasthop_packet::{NodeId, Packet};
 use lasthop_scenario::{Scenario, parse};
-use lasthop_sim::run;
+use lasthop_sim::{go_on, simulate};
 use lasthop_units::{Instant, Seed};
 
 /// When each packet arrived, and of which flow it is.
@@ -22,7 +22,8 @@ impl Sink for Arrivals {
 fn go(scenario: &Scenario) -> (Vec<(Instant, String)>, NetworkStats) {
     let names = scenario.flows.iter().map(|flow| flow.name.clone()).collect();
     let mut arrivals = Arrivals(Vec::new(), names);
-    let stats = run(scenario, Seed::new(1, 0), &mut arrivals, |_| {}).expect("it is sound");
+    let stats =
+        simulate(scenario, Seed::new(1, 0), &mut arrivals, &mut go_on).expect("it is sound");
     (arrivals.0, stats)
 }
 

@@ -3,7 +3,7 @@
 
 use lasthop_hosts::Sink;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
-use lasthop_sim::run;
+use lasthop_sim::{go_on, simulate};
 use lasthop_units::{Instant, Seed};
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ fn go(sets: &[&str]) -> BTreeMap<u16, [u64; 3]> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let scenario = lasthop_scenario::parse("group.toml", CELL, &sets).expect("a sound scenario");
     let mut count = Count::default();
-    run(&scenario, Seed::new(1, 0), &mut count, |_| {}).expect("it runs");
+    simulate(&scenario, Seed::new(1, 0), &mut count, &mut go_on).expect("it runs");
     count.0
 }
 

@@ -7,7 +7,7 @@ use lasthop_hosts::{ApqEnding, FrancReport, Sink, TcpSample};
 use lasthop_net::network::NetworkStats;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_scenario::{Scenario, parse};
-use lasthop_sim::run;
+use lasthop_sim::{go_on, simulate};
 use lasthop_units::{Duration, Instant, Seed};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -48,7 +48,8 @@ impl Layout {
     fn run(&self, seed: u64) -> Records {
         let scenario = self.scenario();
         let mut records = Records { scenario: scenario.clone(), lines: BTreeMap::new() };
-        let stats = run(&scenario, Seed::new(seed, 0), &mut records, |_| {}).expect("it runs");
+        let stats =
+            simulate(&scenario, Seed::new(seed, 0), &mut records, &mut go_on).expect("it runs");
         records.count(&stats);
         records
     }

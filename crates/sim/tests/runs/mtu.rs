@@ -3,7 +3,7 @@
 
 use lasthop_hosts::Sink;
 use lasthop_packet::{DropReason, NodeId, Packet};
-use lasthop_sim::run;
+use lasthop_sim::{go_on, simulate};
 use lasthop_units::{Instant, Seed};
 
 /// Counts the packets of the flow at its destination.
@@ -56,7 +56,7 @@ fn go(sets: &[&str]) -> (f64, Count) {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let scenario = lasthop_scenario::parse("mtu.toml", LINK, &sets).expect("a sound scenario");
     let mut count = Count::default();
-    run(&scenario, Seed::new(1, 0), &mut count, |_| {}).expect("it runs");
+    simulate(&scenario, Seed::new(1, 0), &mut count, &mut go_on).expect("it runs");
     (count.payload_bytes as f64 * 8e-6 / scenario.duration.as_secs_f64(), count)
 }
 

@@ -7,11 +7,10 @@ use lasthop_hosts::Sink;
 use lasthop_hosts::sink::Frames;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_scenario::Scenario;
-use lasthop_sim::observe;
-use lasthop_units::Instant;
+use lasthop_sim::{go_on, simulate};
+use lasthop_units::{Instant, Seed};
 use lasthop_wifi::StationId;
 use lasthop_wifi::event::{Event, Ppdu};
-use std::ops::ControlFlow;
 
 /// One idle cell, of which only its beacons are heard, and a neighbour.
 const ALONE: &str = r#"
@@ -181,7 +180,7 @@ impl Log {
         let own = scenario.own_nodes().iter().filter(|node| node.role.is_wifi()).count();
         let own = (0..own as u16).map(StationId).collect();
         let mut log = Self { own, ..Self::default() };
-        observe(scenario, 0, &mut log, &mut |_| ControlFlow::Continue(())).expect("it runs");
+        simulate(scenario, Seed::new(scenario.seed, 0), &mut log, &mut go_on).expect("it runs");
         log
     }
 

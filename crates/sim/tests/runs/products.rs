@@ -3,7 +3,7 @@
 
 use lasthop_hosts::Sink;
 use lasthop_packet::{FlowId, NodeId, Packet};
-use lasthop_sim::run;
+use lasthop_sim::{go_on, simulate};
 use lasthop_units::{Duration, Instant, Seed};
 
 /// Round trips of pings in ms, and bytes of TCP's payload that arrived after the first second.
@@ -36,7 +36,7 @@ fn go(text: &str, sets: &[&str]) -> Seen {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let scenario = lasthop_scenario::parse("p.toml", text, &sets).expect("a sound scenario");
     let mut seen = Seen::default();
-    run(&scenario, Seed::new(1, 0), &mut seen, |_| {}).expect("it runs");
+    simulate(&scenario, Seed::new(1, 0), &mut seen, &mut go_on).expect("it runs");
     seen
 }
 

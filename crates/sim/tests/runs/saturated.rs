@@ -5,7 +5,7 @@ use lasthop_hosts::Sink;
 use lasthop_net::network::NetworkStats;
 use lasthop_packet::Packet;
 use lasthop_scenario::{Scenario, parse};
-use lasthop_sim::run;
+use lasthop_sim::{go_on, simulate};
 use lasthop_units::{Duration, Instant, Seed};
 
 /// Number of packets that arrived, by flow.
@@ -22,7 +22,8 @@ impl Sink for Arrivals {
 
 fn go(scenario: &Scenario) -> (Vec<u64>, NetworkStats) {
     let mut arrivals = Arrivals::default();
-    let stats = run(scenario, Seed::new(1, 0), &mut arrivals, |_| {}).expect("it is sound");
+    let stats =
+        simulate(scenario, Seed::new(1, 0), &mut arrivals, &mut go_on).expect("it is sound");
     (arrivals.0, stats)
 }
 

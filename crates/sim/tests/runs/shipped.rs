@@ -4,7 +4,7 @@
 use lasthop_hosts::Sink;
 use lasthop_packet::{DropReason, NodeId, Packet};
 use lasthop_scenario::{Scenario, load};
-use lasthop_sim::run;
+use lasthop_sim::{go_on, simulate};
 use lasthop_units::{Duration, Instant, Seed};
 use std::path::{Path, PathBuf};
 
@@ -50,7 +50,7 @@ impl Story {
         let flows = vec![Flow::default(); scenario.flows.len()];
         let mut story = Self { flows, duration, ..Self::default() };
         let seed = Seed::new(scenario.seed, 0);
-        run(&scenario, seed, &mut story, |_| {}).unwrap_or_else(|why| panic!("{why}"));
+        simulate(&scenario, seed, &mut story, &mut go_on).unwrap_or_else(|why| panic!("{why}"));
         for flow in &mut story.flows {
             flow.delays.sort();
             flow.round_trips.sort();

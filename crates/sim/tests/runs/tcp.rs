@@ -3,7 +3,7 @@
 use lasthop_hosts::{Sink, TcpSample};
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet, Transport};
 use lasthop_scenario::Scenario;
-use lasthop_sim::run;
+use lasthop_sim::{go_on, simulate};
 use lasthop_units::{Duration, Instant, Seed};
 
 /// A laptop uploads to a server through an access point.
@@ -91,7 +91,8 @@ fn scenario(sets: &[&str]) -> Scenario {
 
 fn upload(sets: &[&str]) -> Story {
     let mut story = Story::default();
-    run(&scenario(sets), Seed::new(1, 0), &mut story, |_| {}).unwrap_or_else(|why| panic!("{why}"));
+    simulate(&scenario(sets), Seed::new(1, 0), &mut story, &mut go_on)
+        .unwrap_or_else(|why| panic!("{why}"));
     story
 }
 
@@ -190,7 +191,8 @@ fn a_line_fills_wherever_it_begins() {
         let scenario = lasthop_scenario::parse("line.toml", &text, &[]);
         let scenario = scenario.unwrap_or_else(|why| panic!("{why}"));
         let mut pings = Pings::default();
-        run(&scenario, Seed::new(1, 0), &mut pings, |_| {}).unwrap_or_else(|why| panic!("{why}"));
+        simulate(&scenario, Seed::new(1, 0), &mut pings, &mut go_on)
+            .unwrap_or_else(|why| panic!("{why}"));
         pings.0.sort();
         pings.0[pings.0.len() / 2].as_millis_f64()
     };

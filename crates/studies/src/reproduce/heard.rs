@@ -88,8 +88,8 @@ mod tests {
     use lasthop_capture::air::bare::BareFrame;
     use lasthop_capture::document::CaptureDocument;
     use lasthop_trace::{AirStream, Recorder};
+    use lasthop_units::Seed;
     use lasthop_wifi_wire::Kind;
-    use std::ops::ControlFlow;
     use std::sync::atomic::AtomicBool;
     use std::thread;
 
@@ -172,8 +172,9 @@ mod tests {
                 Box::new(writer),
             )
             .expect("there is a reader");
-            let on = &mut |_| ControlFlow::Continue(());
-            let stats = lasthop_sim::observe(&scenario, 0, &mut recorder, on).expect("it runs");
+            let seed = Seed::new(scenario.seed, 0);
+            let on = &mut lasthop_sim::go_on;
+            let stats = lasthop_sim::simulate(&scenario, seed, &mut recorder, on).expect("it runs");
             recorder.finish(&lasthop_sim::info(&scenario, 0, 0.0), &stats).expect("it is read");
             CaptureDocument::new("-", &analysis.join().expect("nothing panics"))
         });

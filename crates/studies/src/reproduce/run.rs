@@ -10,7 +10,7 @@ use crate::reproduce::record::Recording;
 use lasthop_scenario::{Scenario, ScenarioError};
 use lasthop_sim::RunError;
 use lasthop_trace::RunInfo;
-use lasthop_units::Instant;
+use lasthop_units::{Instant, Seed};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -306,7 +306,8 @@ fn record(
             ControlFlow::Continue(())
         }
     };
-    let stats = lasthop_sim::observe(scenario, run.number, &mut sink, &mut progress);
+    let seed = Seed::new(scenario.seed, run.number);
+    let stats = lasthop_sim::simulate(scenario, seed, &mut sink, &mut progress);
     let stats = stats.map_err(failed)?;
     // A page does not depend on the wall time, and lists the changes itself.
     let info = RunInfo {

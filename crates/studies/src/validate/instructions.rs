@@ -60,7 +60,7 @@ pub fn run(workload: &str, ms: u64) -> u64 {
     let text = workloads::scenario(workload, &format!("{ms}ms"));
     let scenario = parse("workload.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}"));
     let mut arrivals = Arrivals { to: scenario.flows[0].to, number: 0 };
-    lasthop_sim::run(&scenario, Seed::new(1, 0), &mut arrivals, |_| {})
+    lasthop_sim::simulate(&scenario, Seed::new(1, 0), &mut arrivals, &mut lasthop_sim::go_on)
         .unwrap_or_else(|why| panic!("{why}"));
     arrivals.number
 }

@@ -212,7 +212,12 @@ lateness_max = "{lateness_max}ms"
     pub fn simulate(&self, run: u64) -> Measured {
         let scenario = self.scenario().without_small_queues();
         let mut readings = Readings::default();
-        let stats = lasthop_sim::run(&scenario, Seed::new(SEED, run), &mut readings, |_| {});
+        let stats = lasthop_sim::simulate(
+            &scenario,
+            Seed::new(SEED, run),
+            &mut readings,
+            &mut lasthop_sim::go_on,
+        );
         let stats = stats.expect("one TCP flow over one cell can be simulated");
         readings.measured(&stats, self.sender(&scenario))
     }

@@ -146,7 +146,12 @@ congestion_control = "cubic"
     pub fn simulate(&self, run: u64) -> f64 {
         let scenario = self.scenario().without_small_queues();
         let mut readings = Readings::default();
-        let stats = lasthop_sim::run(&scenario, Seed::new(SEED, run), &mut readings, |_| {});
+        let stats = lasthop_sim::simulate(
+            &scenario,
+            Seed::new(SEED, run),
+            &mut readings,
+            &mut lasthop_sim::go_on,
+        );
         let stats = stats.expect("one TCP flow over one wire can be simulated");
         readings.measured(&stats, sender(&scenario)).goodput_mbps
     }

@@ -335,7 +335,7 @@ packet_bytes = {bytes}
         let scenario = self.scenario(warmup, duration);
         let from = Instant::ZERO + warmup;
         let mut tally = Tally { from, delivered: 0, up: 0, delay_sum: 0 };
-        let stats = lasthop_sim::run(&scenario, seed, &mut tally, |_| {});
+        let stats = lasthop_sim::simulate(&scenario, seed, &mut tally, &mut lasthop_sim::go_on);
         let stats = stats.expect("UDP over one cell can be simulated");
         let mbps = |packets: u64| {
             packets as f64 * f64::from(self.payload_bytes) * 8.0 / duration.as_secs_f64() / 1e6

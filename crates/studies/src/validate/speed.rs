@@ -308,7 +308,12 @@ mod tests {
         for (workload, mpdus) in AMPDUS {
             let text = workloads::scenario(workload, "300ms");
             let scenario = lasthop_scenario::parse("workload.toml", &text, &[]).expect(workload);
-            let stats = lasthop_sim::run(&scenario, Seed::new(1, 0), &mut NoSink, |_| {});
+            let stats = lasthop_sim::simulate(
+                &scenario,
+                Seed::new(1, 0),
+                &mut NoSink,
+                &mut lasthop_sim::go_on,
+            );
             let stats = stats.expect(workload);
             let (_, _, link) = &stats.links[0];
             let mean = link.mpdus_per_ppdu.mean().expect("it sends");

@@ -94,6 +94,7 @@ fn time() -> Axis {
 
 fn throughput(analysis: &Analysis, links: &[&Link]) -> Vec<Panel> {
     let mut flows: Vec<(String, &Direction)> = analysis
+        .main
         .flows
         .iter()
         .flat_map(|(key, flow)| directions(key, &flow.directions))

@@ -188,7 +188,7 @@ impl Sink for Reads {
     }
 
     fn handle_error(&mut self, error: Malformed) {
-        self.analysis().errors.push(error);
+        self.analysis().file.errors.push(error);
     }
 
     fn handle_dropped(&mut self, packets: u64) {

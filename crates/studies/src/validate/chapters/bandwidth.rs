@@ -140,7 +140,12 @@ packet_bytes = 1500
             NodeId(u16::try_from(place.expect("it is in the file")).expect("a few nodes"))
         });
         let mut tally = Tally { receivers, bytes: [0; 2] };
-        let stats = lasthop_sim::run(&scenario, Seed::new(SEED, run), &mut tally, |_| {});
+        let stats = lasthop_sim::simulate(
+            &scenario,
+            Seed::new(SEED, run),
+            &mut tally,
+            &mut lasthop_sim::go_on,
+        );
         let stats = stats.expect("UDP can be simulated");
         let wide = stats.links.iter().find(|(_, to, _)| *to == receivers[0]);
         let (.., wide) = wide.expect("it is sent to");

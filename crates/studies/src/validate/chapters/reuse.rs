@@ -143,7 +143,12 @@ packet_bytes = 1500
         let scenario = lasthop_scenario::parse("reuse.toml", &text, &[])
             .unwrap_or_else(|error| panic!("a sound scenario: {error}\n{text}"));
         let mut tally = Tally { from: Instant::ZERO + WARMUP, bytes: 0 };
-        let stats = lasthop_sim::run(&scenario, Seed::new(SEED, run), &mut tally, |_| {});
+        let stats = lasthop_sim::simulate(
+            &scenario,
+            Seed::new(SEED, run),
+            &mut tally,
+            &mut lasthop_sim::go_on,
+        );
         stats.expect("UDP can be simulated");
         tally.bytes as f64 * 8.0 / duration.as_secs_f64() / 1e6
     }

@@ -249,7 +249,8 @@ fn measure(case: &Case<'_>, run: u64) -> Measured {
     let scenario = lasthop_scenario::parse("tcp.toml", &text, &[])
         .unwrap_or_else(|error| panic!("records make sound scenarios: {error:?}\n{text}"));
     let mut tally = Tally { from: Instant::ZERO + from, ..Tally::default() };
-    let stats = lasthop_sim::run(&scenario, Seed::new(SEED, run), &mut tally, |_| {});
+    let stats =
+        lasthop_sim::simulate(&scenario, Seed::new(SEED, run), &mut tally, &mut lasthop_sim::go_on);
     let stats = stats.expect("one TCP flow over one cell can be simulated");
     let sender = scenario.node(if record.text("dir") == "ul" { "sta" } else { "ap" });
     let station = stats.stations.iter().find(|(node, _)| Some(*node) == sender);

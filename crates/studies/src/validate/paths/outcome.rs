@@ -460,7 +460,7 @@ impl Tally {
             datagrams: Vec::new(),
             keeps_datagrams: case.changes_to().is_some(),
         };
-        lasthop_sim::run(&scenario, seed, &mut tally, |_| {})
+        lasthop_sim::simulate(&scenario, seed, &mut tally, &mut lasthop_sim::go_on)
             .unwrap_or_else(|why| panic!("{}: {why}", case.name));
         tally.round_trips.sort_unstable();
         tally
