@@ -4,6 +4,8 @@
 
 use crate::failure::Failure;
 #[cfg(feature = "lab")]
+use lasthop_report::style::Style;
+#[cfg(feature = "lab")]
 use ratatui::crossterm::terminal;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
@@ -53,6 +55,12 @@ impl Stream {
     /// Returns the text in yellow, unless the stream is plain.
     pub fn yellow(self, text: &str) -> String {
         self.paint("1;33", text)
+    }
+
+    /// Returns the look of text on the stream.
+    #[cfg(feature = "lab")]
+    pub fn style(self) -> Style {
+        Style { is_plain: self.is_plain(), width: width() }
     }
 
     fn paint(self, code: &str, text: &str) -> String {

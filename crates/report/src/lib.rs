@@ -8,6 +8,9 @@
 //! | [`trial`] | trials of remedies: the scenario without each and with it, run by a callback |
 //! | [`plots`] | series and delays as panels |
 //! | [`page`] | findings, trials and plots as one HTML page |
+//! | [`capture`] | a capture as text and as a page |
+//! | [`apq`] | a measured queue as text and as plots |
+//! | [`table`], [`style`] | tables as text, and its look |
 //! | [`ways`] | drops between nodes and the machine (`--reach`, `--publish`), as text |
 //!
 //! Simulated and emulated runs have the same document, and the same function judges both. The
@@ -17,6 +20,10 @@
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "files")]
+pub mod apq;
+#[cfg(feature = "capture")]
+pub mod capture;
+#[cfg(feature = "files")]
 pub mod expectation;
 pub mod finding;
 #[cfg(feature = "files")]
@@ -24,5 +31,7 @@ pub mod page;
 #[cfg(feature = "files")]
 pub mod plots;
 pub mod remedy;
+pub mod style;
+pub mod table;
 pub mod trial;
 pub mod ways;

@@ -5,15 +5,12 @@
 //! | `serve` | the far host |
 //! | `measure` | the near host: asks for consent, measures, prints results |
 //! | `files` | the files of `--out` |
-//! | `plots` | delays and throughput as panels |
-//! | `words` | results as text |
+//!
+//! Words and plots are in `lasthop_report::apq`.
 
 mod files;
-mod meaning;
 mod measure;
-mod plots;
 mod serve;
-pub mod words;
 
 use crate::args::Apq;
 use crate::failure::Failure;

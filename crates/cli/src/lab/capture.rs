@@ -5,19 +5,15 @@
 //! |---|---|
 //! | `source` | sources of packets |
 //! | `watch`, `view` | results so far, each second |
-//! | `join`, `joined`, `context` | simultaneous captures, and other results beside them |
-//! | `report` | findings and tables as text |
+//! | `join`, `context` | simultaneous captures, and other results beside them |
 //! | `segments` | segments seen by several captures, as rows and by second |
 //! | `files` | the files of `--out` |
-//! | `page`, `plots` | the page among them |
+//!
+//! Words and pages are in `lasthop_report::capture`.
 
 mod context;
 mod files;
 mod join;
-mod joined;
-mod page;
-mod plots;
-mod report;
 mod segments;
 mod source;
 mod view;
@@ -31,6 +27,7 @@ use crate::lab::simulate::lock;
 use lasthop_capture::analysis::Analysis;
 use lasthop_capture::decrypt::Credentials;
 use lasthop_capture::document::CaptureDocument;
+use lasthop_report::capture::text;
 use lasthop_trace::OutputDir;
 use source::{Source, Whole};
 use watch::Watch;
@@ -65,7 +62,7 @@ pub fn capture(args: &Capture) -> Result<(), Failure> {
     }
     let text = match args.json {
         true => document.to_json(),
-        false => report::report(&document, Stream::Output),
+        false => text::report(&document, Stream::Output.style()),
     };
     console::print(&text)?;
     if unaligned.is_empty() { Ok(()) } else { Err(Failure::Message(unaligned.join("\n"))) }

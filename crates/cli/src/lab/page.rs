@@ -12,7 +12,6 @@ mod folder;
 use crate::args::Report;
 use crate::console::{self, Stream};
 use crate::failure::Failure;
-use crate::lab::apq::words;
 use crate::lab::report::wrong;
 use folder::{Kind, Run, Set, Text};
 use lasthop_report::finding;
@@ -207,16 +206,8 @@ fn variant(folder: &Path, name: &str) -> Result<Variant, Failure> {
 
 fn of_measured(folder: &Path) -> Result<String, Failure> {
     let (document, samples) = folder::measured(folder)?;
-    let words = plain(&words::document(&document, Stream::Output));
     let samples = samples.as_deref();
-    Ok(measured::html(&measured::Content { document: &document, words: &words, samples }))
-}
-
-/// Removes a terminal's escape sequences from a text.
-fn plain(text: &str) -> String {
-    let mut parts = text.split('\u{1b}');
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |out, part| out + part.split_once('m').map_or("", |(_, rest)| rest))
+    Ok(measured::html(&measured::Content { document: &document, samples }))
 }
 
 /// Writes a file under another name, then renames it.
@@ -235,17 +226,4 @@ pub fn write(file: &Path, page: &str) -> Result<(), Failure> {
     let mut directory = OutputDir::create(folder).map_err(Failure::message)?;
     directory.write(name, page.as_bytes()).map_err(Failure::message)?;
     directory.commit().map_err(Failure::message)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_of_a_terminal_are_plain_on_a_page() {
-        assert_eq!(
-            plain("\u{1b}[1mThe queue\u{1b}[0m, \u{1b}[1;33mwarning\u{1b}[0m"),
-            "The queue, warning"
-        );
-    }
 }

@@ -9,8 +9,8 @@ pub mod wrong;
 pub use own::Own;
 
 use crate::console::{Stream, printable};
-use crate::lab::apq::words;
 use crate::table::{self, alone, count, counted, many, number, percent, text, value};
+use lasthop_report::apq::words;
 use lasthop_trace::{
     ApqFlowEnding, ApqFlowSummary, EmulationSummary, Estimate, FlowSummary, LinkSummary,
     LossReason, NeighbourSummary, ProgramSummary, RunDocument, RunSet, TimeSummary, WireSummary,
@@ -172,7 +172,7 @@ fn flows(run: &RunDocument, stream: Stream) -> String {
 
 /// Returns the results of a measured queue, and whether the measurement was completed.
 fn measured(apq: &ApqFlowSummary, stream: Stream) -> String {
-    let found = |direction| words::found(direction, stream);
+    let found = |direction| words::found(direction, stream.style());
     let mut out: String = apq.directions.iter().map(found).collect();
     let unfinished = match (apq.ending, &apq.error) {
         (ApqFlowEnding::Done, _) => return out,

@@ -49,7 +49,7 @@ const TRIALS: [(&str, Trial); 9] = [
     ("lasthop franc stats", Trial::Elsewhere("dist/tutorials mesh")),
     ("lasthop doctor", Trial::Elsewhere("tests/command/doctor.rs")),
     // The words; the numbers of such a queue are in tests/emulation.rs.
-    ("lasthop apq measure", Trial::Elsewhere("src/lab/apq/words.rs")),
+    ("lasthop apq measure", Trial::Elsewhere("../report/src/apq/words.rs")),
 ];
 
 fn root() -> PathBuf {

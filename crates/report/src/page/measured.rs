@@ -5,7 +5,9 @@
 //! are missing: a managed queue that drops packets held more than the plot shows.
 
 use super::{head, section};
+use crate::apq::words;
 use crate::plots::Figure;
+use crate::style::Style;
 use lasthop_figures::page::{document, preformatted, table};
 use lasthop_figures::plot::{Axis, Panel, Point, Series};
 use lasthop_trace::{ApqDirection, ApqDocument, ApqMethod, ApqSample, ApqWay};
@@ -23,8 +25,6 @@ const ALONE_NS: i64 = 1_000_000;
 pub struct Content<'a> {
     /// Result of the measurement.
     pub document: &'a ApqDocument,
-    /// Result as text, as the command prints it.
-    pub words: &'a str,
     /// Packets of the measurement; `None` if there is no such file.
     pub samples: Option<&'a [ApqSample]>,
 }
@@ -51,7 +51,7 @@ pub fn html(content: &Content<'_>) -> String {
     let mut body = head(&title, &line);
     body.push_str(&format!(
         "<section id=\"result\"><h2>What was found</h2>{}</section>\n",
-        preformatted("What was found", content.words)
+        preformatted("What was found", &words::document(document_, Style::PLAIN))
     ));
     match content.samples {
         Some(samples) => {
@@ -346,10 +346,10 @@ mod tests {
         for figure in &figures {
             assert_eq!(plot::faults(&figure.panels), [""; 0], "{}", figure.title);
         }
-        let words = "  It is bounded in <packets>.";
-        let page = html(&Content { document: &document, words, samples: Some(&samples) });
-        assert!(page.contains("bounded in &lt;packets&gt;") && !page.contains("<ap>"));
-        let page = html(&Content { document: &document, words, samples: None });
+        let page = html(&Content { document: &document, samples: Some(&samples) });
+        assert!(page.contains("The queue towards this machine (down)"));
+        assert!(page.contains("&lt;ap&gt;") && !page.contains("<ap>"));
+        let page = html(&Content { document: &document, samples: None });
         assert!(page.contains("There is no samples.parquet"));
     }
 }

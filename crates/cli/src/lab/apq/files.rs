@@ -2,12 +2,12 @@
 //! plots at the end. All files get their names at once, so that an interrupt leaves none; their
 //! page follows. docs/files.md documents the formats.
 
-use super::plots::Plots;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::lab::page;
 use lasthop_apq::PhaseRecord;
 use lasthop_figures::plot;
+use lasthop_report::apq::plots::Plots;
 use lasthop_report::trial::Trials;
 use lasthop_trace::{OutputDir, OutputError, SamplesWriter};
 use std::path::{Path, PathBuf};

@@ -3,7 +3,6 @@
 //! too busy to read all packets.
 
 use super::files::Files;
-use super::words::{self, duration, volume};
 use crate::args::{ApqMeasure, ApqMethodName, ApqWay};
 use crate::console::{self, Stream};
 use crate::failure::Failure;
@@ -15,6 +14,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_apq::survey::{ExactConfig, FastConfig, Method};
 use lasthop_apq::{Client, ClientEvent, Direction, PhaseRecord, StreamKind, Survey, SurveyConfig};
 use lasthop_daemon::apq::{ApqError, MeasureOptions, Stopped, Update, measure as run};
+use lasthop_report::apq::words::{self, duration, volume};
 use lasthop_trace::{ApqDocument, ApqDoubt, ApqMethod, ApqWay as Way};
 use lasthop_units::Duration;
 use std::io::{self, BufRead, IsTerminal};
@@ -71,7 +71,7 @@ pub fn measure(args: &ApqMeasure) -> Result<(), Failure> {
         return console::print(&json);
     }
     let named = page.map_or(String::new(), |page| page::named(&page, Stream::Output));
-    console::print(&(words::document(&document, Stream::Output) + &named))
+    console::print(&(words::document(&document, Stream::Output.style()) + &named))
 }
 
 /// Returns the error's message, with the flag that helps.

@@ -2,7 +2,6 @@
 //! upper limits of its traffic. Runs until a signal. The limits on clients are flags; those on
 //! memory are constants here.
 
-use super::words::volume;
 use crate::args::ApqServe;
 use crate::console;
 use crate::failure::Failure;
@@ -11,6 +10,7 @@ use lasthop_apq::ServerEvent;
 use lasthop_apq::server::Ending;
 use lasthop_apq::wire::VERSION;
 use lasthop_daemon::apq::{Bind, PORT, ServeOptions, ServerReport, serve as run};
+use lasthop_report::apq::words::volume;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::net::SocketAddr;

@@ -1,14 +1,12 @@
 //! The files of `--out`: the document, seconds, absences and segments as Parquet, and a page. All
 //! get their names at once; docs/files.md describes them.
 
-use super::page;
-use super::segments::BySecond;
 use crate::failure::Failure;
 use lasthop_capture::air::Air;
-use lasthop_capture::air::exchange::Link;
 use lasthop_capture::analysis::Analysis;
 use lasthop_capture::document::CaptureDocument;
-use lasthop_capture::transport::{self, Direction, FlowKey};
+use lasthop_capture::transport::Direction;
+use lasthop_report::capture::{BySecond, directions, link_name, page};
 use lasthop_trace::{
     AbsenceRow, Heard, HeardWriter, OutputDir, OutputError, SecondReading, replace_earlier,
 };
@@ -43,23 +41,6 @@ pub fn write(
     let (path, written) = (directory.path().to_owned(), directory.files());
     directory.commit().map_err(Failure::message)?;
     replace_earlier(&path, &written).map_err(Failure::message)
-}
-
-/// Returns both directions of a flow that have packets, with their names.
-pub fn directions<'a>(
-    key: &FlowKey,
-    directions: &'a [Direction; 2],
-) -> impl Iterator<Item = (String, &'a Direction)> {
-    let [a, b] = key.ends.map(|(address, port)| transport::end(address, port));
-    let protocol = if key.protocol == 6 { "tcp" } else { "udp" };
-    let names = [format!("{protocol} {a}->{b}"), format!("{protocol} {b}->{a}")];
-    names.into_iter().zip(directions).filter(|(_, direction)| direction.packets > 0)
-}
-
-/// Returns the name of a link: both addresses.
-pub fn link_name(air: &Air, link: &Link) -> String {
-    let [from, to] = [link.from, link.to].map(|id| air.stations.get(id).address);
-    format!("{from}->{to}")
 }
 
 fn channel(writer: &mut HeardWriter, air: &Air) -> Result<(), OutputError> {

@@ -2,7 +2,7 @@
 //! and then all are read together. Standard input can be read only once, so its bytes are kept
 //! until the end, in an unnamed file in the directory for temporary files.
 
-use super::segments::{BySecond, Segments};
+use super::segments::Segments;
 use super::source;
 use super::{NOTHING, is_readable, report_cut};
 use crate::args::Capture;
@@ -13,6 +13,7 @@ use lasthop_capture::decrypt::Credentials;
 use lasthop_capture::document::{self, JoinedFile, JoinedSummary};
 use lasthop_capture::file;
 use lasthop_capture::join::{self, Join, SegmentWay, Survey};
+use lasthop_report::capture::BySecond;
 use lasthop_trace::OutputDir;
 use std::env;
 use std::fs::{self, File};

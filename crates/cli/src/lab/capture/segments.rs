@@ -3,31 +3,13 @@
 
 use crate::failure::Failure;
 use lasthop_capture::join::{Join, SegmentWay};
-use lasthop_capture::series::Seconds;
 use lasthop_capture::transport;
+use lasthop_report::capture::{BySecond, SegmentSeconds};
 use lasthop_trace::{OutputDir, OutputError, SegmentRow, SegmentWriter};
 use std::collections::BTreeMap;
 
 /// Largest number of flows' directions with seconds: those with the most segments.
 const DIRECTIONS_MAX: usize = 64;
-/// Number of latest seconds kept for each: an hour.
-const SECONDS_MAX: usize = 3_600;
-
-/// A second of one direction of a flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct SegmentSecond {
-    /// Sums in ns, and numbers of segments: until the first attempt, on the air, and after it.
-    pub parts: [(i64, u32); 3],
-    /// Segments lost at any place.
-    pub lost: u32,
-}
-
-/// Seconds of one direction, by the first sight of its segments.
-pub type SegmentSeconds = Seconds<SegmentSecond, SECONDS_MAX>;
-
-/// Parts of the delay of each direction's segments, with the direction's name; most segments first.
-pub type BySecond = Vec<(String, SegmentSeconds)>;
-
 /// Receiver of the joined segments.
 pub struct Segments {
     writer: SegmentWriter,

@@ -1,10 +1,10 @@
 //! A capture as one offline HTML page: problems, plots and tables. The numbers are those of the
 //! JSON document.
 
+use super::BySecond;
 use super::joined;
 use super::plots::{Figure, figures};
-use super::report::{self, other_end};
-use super::segments::BySecond;
+use super::text::{self, other_end};
 use crate::table::{count, many, percent, value};
 use lasthop_capture::analysis::Analysis;
 use lasthop_capture::document::{
@@ -28,7 +28,7 @@ pub fn page(analysis: &Analysis, document: &CaptureDocument, by_second: &BySecon
     );
     body.push_str("<section id=\"findings\"><h2>What is wrong, worst first</h2>");
     if document.findings.is_empty() {
-        let nothing = report::nothing(document);
+        let nothing = text::nothing(document);
         let _ = write!(body, "<p>{}{}.</p>", nothing[..1].to_uppercase(), &nothing[1..]);
     } else {
         body.push_str("<ol>");
@@ -60,7 +60,7 @@ fn finding(it: &Finding) -> String {
         escaped(&it.sentence),
         it.from_s,
         it.to_s,
-        escaped(&report::sure(it)),
+        escaped(&text::sure(it)),
         escaped(&it.check)
     )
 }
@@ -75,10 +75,10 @@ fn unknown(document: &CaptureDocument) -> String {
 }
 
 fn air(it: &AirtimeSummary) -> String {
-    let rows = report::channels(it);
+    let rows = text::channels(it);
     let heads = ["Channel, MHz", "Seconds", "Frames", "Busy, %"];
     let channels = if rows.is_empty() { String::new() } else { table("Air", &heads, 1, &rows) };
-    format!("<section><h2>Air</h2><p>{}.</p>{channels}</section>", escaped(&report::busy(it)))
+    format!("<section><h2>Air</h2><p>{}.</p>{channels}</section>", escaped(&text::busy(it)))
 }
 
 fn figure(it: &Figure) -> String {
@@ -108,7 +108,7 @@ fn stations(address: &str, network: &BssSummary) -> String {
         "MPDUs a PPDU",
         "Captured, %",
     ];
-    let rows = report::rows(address, network);
+    let rows = text::rows(address, network);
     format!(
         "<section><h2>Network {}</h2><p class=\"muted\">{}</p>{}</section>",
         escaped(name),

@@ -3,7 +3,7 @@
 //! to about four digits.
 
 use super::meaning;
-use crate::console::Stream;
+use crate::style::Style;
 use crate::table::{self, many, number, value};
 use lasthop_trace::{
     ApqDirection, ApqDiscipline, ApqDocument, ApqEstimate, ApqSize, ApqUnit, ApqWay,
@@ -12,7 +12,7 @@ use lasthop_units::{Bitrate, Duration};
 use std::fmt::Write;
 
 /// Describes the whole document.
-pub fn document(document: &ApqDocument, stream: Stream) -> String {
+pub fn document(document: &ApqDocument, style: Style) -> String {
     let mut out = String::new();
     for direction in &document.directions {
         if !out.is_empty() {
@@ -20,18 +20,18 @@ pub fn document(document: &ApqDocument, stream: Stream) -> String {
         }
         let heading = format!("The {}", queue(direction.direction, &document.host));
         let took = format!("   measured for {:.1} s", direction.measured_s);
-        let _ = writeln!(out, "{}{}", stream.bold(&heading), stream.dim(&took));
-        out.push_str(&found(direction, stream));
+        let _ = writeln!(out, "{}{}", style.bold(&heading), style.dim(&took));
+        out.push_str(&found(direction, style));
     }
     out + &meaning::told(document)
 }
 
 /// Describes the results in one direction.
-pub fn found(direction: &ApqDirection, stream: Stream) -> String {
-    let mut out = sizes(&direction.sizes, stream);
+pub fn found(direction: &ApqDirection, style: Style) -> String {
+    let mut out = sizes(&direction.sizes, style);
     out.push_str(&verdicts(direction));
     for doubt in &direction.doubts {
-        let _ = writeln!(out, "  {} {}", stream.yellow("Do not trust this:"), doubt.sentence);
+        let _ = writeln!(out, "  {} {}", style.yellow("Do not trust this:"), doubt.sentence);
     }
     out
 }
@@ -68,7 +68,7 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
-fn sizes(sizes: &[ApqSize], stream: Stream) -> String {
+fn sizes(sizes: &[ApqSize], style: Style) -> String {
     let columns = [
         number("packet", "bytes"),
         number("capacity, packets", "mean"),
@@ -104,7 +104,7 @@ fn sizes(sizes: &[ApqSize], stream: Stream) -> String {
             ]
         })
         .collect();
-    table::render_all(&columns, &rows, stream)
+    table::render_all(&columns, &rows, style)
 }
 
 fn verdicts(direction: &ApqDirection) -> String {
@@ -181,7 +181,7 @@ mod tests {
                 measured_s: 29.5,
             }],
         };
-        insta::assert_snapshot!(super::document(&document, Stream::Output));
+        insta::assert_snapshot!(super::document(&document, Style::PLAIN));
     }
 
     #[test]

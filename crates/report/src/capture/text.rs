@@ -2,7 +2,7 @@
 //! are those of the JSON document.
 
 use super::joined;
-use crate::console::{self, Stream};
+use crate::style::Style;
 use crate::table::{self, count, many, number, percent, text, value, wrapped};
 use lasthop_capture::document::{
     AirtimeSummary, BssSummary, CaptureDocument, ChannelSummary, DecryptionSummary,
@@ -16,57 +16,57 @@ use std::fmt::Write;
 pub(super) const WIDTH_MAX: usize = 100;
 
 /// Returns the report of a capture.
-pub fn report(document: &CaptureDocument, stream: Stream) -> String {
+pub fn report(document: &CaptureDocument, style: Style) -> String {
     let kinds: Vec<_> = document.link_types.keys().map(String::as_str).collect();
     let mut out = format!(
         "{}{}\n",
-        stream.bold(&format!("{}: {}", document.file, many(document.frames, "frame"))),
-        stream.dim(&format!("   {} s, {}", value(document.duration_s), kinds.join(", ")))
+        style.bold(&format!("{}: {}", document.file, many(document.frames, "frame"))),
+        style.dim(&format!("   {} s, {}", value(document.duration_s), kinds.join(", ")))
     );
-    out.push_str(&unused(document, stream));
+    out.push_str(&unused(document, style));
     if let Some(decryption) = &document.decryption {
-        out.push_str(&opened(decryption, stream));
+        out.push_str(&opened(decryption, style));
     }
-    let title = |text: &str| format!("\n{}\n", stream.bold(text));
+    let title = |text: &str| format!("\n{}\n", style.bold(text));
     out.push_str(&title("What is wrong, worst first"));
     if document.findings.is_empty() {
         let _ = writeln!(out, "  {}", nothing(document));
     }
     for (index, finding) in document.findings.iter().enumerate() {
-        out.push_str(&sentence(index + 1, finding, stream));
+        out.push_str(&sentence(index + 1, finding, style));
     }
     if document.findings_left_out > 0 {
         let _ = writeln!(out, "  and {} of the same kinds", count(document.findings_left_out));
     }
     if !document.unknown.is_empty() {
         out.push_str(&title("Limits of this capture"));
-        let width = console::width().min(WIDTH_MAX);
+        let width = style.width.min(WIDTH_MAX);
         let lines = document.unknown.iter().map(|it| wrapped("  ", &format!("{it}."), width));
         out.extend(lines);
     }
     if let Some(summary) = &document.airtime {
         out.push_str(&title("Air"));
-        out.push_str(&air(summary, stream));
+        out.push_str(&air(summary, style));
     }
     for (address, network) in &document.networks {
         out.push_str(&title(&heading(address, network)));
-        out.push_str(&stations(address, network, stream));
+        out.push_str(&stations(address, network, style));
     }
-    let flows = flows(&document.flows, stream);
+    let flows = flows(&document.flows, style);
     if !flows.is_empty() {
         out.push_str(&title("Flows"));
         out.push_str(&flows);
     }
-    let absences = absences(document, stream);
+    let absences = absences(document, style);
     if !absences.is_empty() {
         out.push_str(&title("Away"));
         out.push_str(&absences);
     }
     for interface in document.interfaces.iter().filter(|interface| !interface.main) {
-        out.push_str(&self::interface(interface, stream));
+        out.push_str(&self::interface(interface, style));
     }
     if let Some(joined) = &document.joined {
-        out.push_str(&joined::report(joined, stream));
+        out.push_str(&joined::report(joined, style));
     }
     out
 }
@@ -93,11 +93,11 @@ pub(super) fn busy(air: &AirtimeSummary) -> String {
     format!("{}; {} {noun}", parts.join(", "), count(air.ppdus))
 }
 
-fn air(air: &AirtimeSummary, stream: Stream) -> String {
+fn air(air: &AirtimeSummary, style: Style) -> String {
     let columns =
         [text("channel, MHz"), number("", "seconds"), number("", "frames"), number("", "busy %")];
     let rows: Vec<_> = channels(air);
-    format!("  {}\n{}", busy(air), table::render(&columns, &rows, stream))
+    format!("  {}\n{}", busy(air), table::render(&columns, &rows, style))
 }
 
 /// Returns the channels of a receiver that was on several.
@@ -114,18 +114,18 @@ pub(super) fn channels(air: &AirtimeSummary) -> Vec<Vec<String>> {
 }
 
 /// Describes an interface besides the main one.
-fn interface(interface: &InterfaceSummary, stream: Stream) -> String {
-    let title = |text: &str| format!("\n{}\n", stream.bold(text));
+fn interface(interface: &InterfaceSummary, style: Style) -> String {
+    let title = |text: &str| format!("\n{}\n", style.bold(text));
     let number = interface.interface;
     let mut out = title(&format!("Interface {number}: {}", many(interface.frames, "frame")));
     for (index, finding) in interface.findings.iter().enumerate() {
-        out.push_str(&sentence(index + 1, finding, stream));
+        out.push_str(&sentence(index + 1, finding, style));
     }
     for (address, network) in &interface.networks {
         out.push_str(&title(&format!("{} at interface {number}", heading(address, network))));
-        out.push_str(&stations(address, network, stream));
+        out.push_str(&stations(address, network, style));
     }
-    let flows = flows(&interface.flows, stream);
+    let flows = flows(&interface.flows, style);
     if !flows.is_empty() {
         out.push_str(&title(&format!("Flows at interface {number}")));
         out.push_str(&flows);
@@ -134,7 +134,7 @@ fn interface(interface: &InterfaceSummary, stream: Stream) -> String {
 }
 
 /// Describes the unused parts of the capture.
-fn unused(document: &CaptureDocument, stream: Stream) -> String {
+fn unused(document: &CaptureDocument, style: Style) -> String {
     let unused = &document.unused;
     // Why the capture ended has been said.
     let errors = document.errors.iter().filter(|error| error.frame.is_some()).count() as u64
@@ -155,14 +155,14 @@ fn unused(document: &CaptureDocument, stream: Stream) -> String {
         (unused.dropped, "dropped by the kernel before they could be read: not among these frames"),
     ] {
         if number > 0 {
-            let _ = writeln!(out, "  {}", stream.dim(&format!("{}: {what}", count(number))));
+            let _ = writeln!(out, "  {}", style.dim(&format!("{}: {what}", count(number))));
         }
     }
     out
 }
 
 /// Describes the decryption of encrypted frames.
-fn opened(decryption: &DecryptionSummary, stream: Stream) -> String {
+fn opened(decryption: &DecryptionSummary, style: Style) -> String {
     let closed = &decryption.closed;
     let mut reasons = Vec::new();
     for (number, what) in [
@@ -191,16 +191,16 @@ fn opened(decryption: &DecryptionSummary, stream: Stream) -> String {
         let line = format!("no passphrase fits {access_point} (stations: {})", count(*stations));
         let _ = writeln!(out, "  {line}");
     }
-    let width = console::width().min(WIDTH_MAX);
+    let width = style.width.min(WIDTH_MAX);
     for line in wrapped("  ", &line, width).lines() {
-        let _ = writeln!(out, "{}", stream.dim(line));
+        let _ = writeln!(out, "{}", style.dim(line));
     }
     out
 }
 
 /// Formats a finding with its evidence and its check, each line indented.
-fn sentence(index: usize, finding: &Finding, stream: Stream) -> String {
-    let width = console::width().min(WIDTH_MAX);
+fn sentence(index: usize, finding: &Finding, style: Style) -> String {
+    let width = style.width.min(WIDTH_MAX);
     let [first, last] = finding.frames;
     let place = format!(
         "frames {first}-{last}, {:.1} to {:.1} s; {}",
@@ -211,7 +211,7 @@ fn sentence(index: usize, finding: &Finding, stream: Stream) -> String {
     let mut out = wrapped(&format!("{index:>3}. "), &format!("{}.", finding.sentence), width);
     for line in [place, format!("{}.", finding.check)] {
         for line in wrapped("     ", &line, width).lines() {
-            let _ = writeln!(out, "{}", stream.dim(line));
+            let _ = writeln!(out, "{}", style.dim(line));
         }
     }
     out
@@ -239,7 +239,7 @@ fn heading(address: &str, network: &BssSummary) -> String {
     parts.join(", ")
 }
 
-fn stations(address: &str, network: &BssSummary, stream: Stream) -> String {
+fn stations(address: &str, network: &BssSummary, style: Style) -> String {
     let columns = [
         text("station"),
         number("", "dBm"),
@@ -251,7 +251,7 @@ fn stations(address: &str, network: &BssSummary, stream: Stream) -> String {
         number("MPDUs", "a PPDU"),
         number("captured", "%"),
     ];
-    table::render(&columns, &rows(address, network), stream)
+    table::render(&columns, &rows(address, network), style)
 }
 
 /// Returns a row for each station and direction with data; up is to the access point.
@@ -303,7 +303,7 @@ fn direction(link: &DirectionSummary) -> [String; 5] {
     ]
 }
 
-fn flows(flows: &BTreeMap<String, FlowSummary>, stream: Stream) -> String {
+fn flows(flows: &BTreeMap<String, FlowSummary>, style: Style) -> String {
     let columns = [
         text("protocol"),
         text("from"),
@@ -341,7 +341,7 @@ fn flows(flows: &BTreeMap<String, FlowSummary>, stream: Stream) -> String {
             from.map(move |(from, it)| row(&flow.protocol, from, &other_end(name, from), it))
         })
         .collect();
-    table::render(&columns, &rows, stream)
+    table::render(&columns, &rows, style)
 }
 
 /// Returns the end of a flow other than `from`, by the name of the flow: `tcp A - B`.
@@ -351,7 +351,7 @@ pub(super) fn other_end(name: &str, from: &str) -> String {
     if a == from { b.to_owned() } else { a.to_owned() }
 }
 
-fn absences(document: &CaptureDocument, stream: Stream) -> String {
+fn absences(document: &CaptureDocument, style: Style) -> String {
     let columns = [
         text("station"),
         text("why"),
@@ -378,5 +378,5 @@ fn absences(document: &CaptureDocument, stream: Stream) -> String {
             ])
         })
         .collect();
-    table::render(&columns, &rows, stream)
+    table::render(&columns, &rows, style)
 }

@@ -2,8 +2,7 @@
 //! A-MPDUs and their sizes, retries and rates, all by second, and absences of stations. Draws the
 //! links and flows with the most payload.
 
-use super::files::{directions, link_name};
-use super::segments::{BySecond, SegmentSeconds};
+use super::{BySecond, SegmentSeconds, directions, link_name};
 use lasthop_capture::air::Air;
 use lasthop_capture::air::exchange::Link;
 use lasthop_capture::air::schedule::{Cause, Schedule};

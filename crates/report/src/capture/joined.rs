@@ -1,7 +1,7 @@
 //! Several captures together as text: clocks, parts of the delay, places of losses, and the slowest
 //! segments.
 
-use crate::console::{self, Stream};
+use crate::style::Style;
 use crate::table::{self, Column, count, number, text, value, wrapped};
 use lasthop_capture::document::{DelaySummary, JoinedSummary, PartsSummary};
 use std::fmt::Write;
@@ -23,10 +23,10 @@ pub fn tables(joined: &JoinedSummary) -> [(&'static str, Table); 4] {
 }
 
 /// Returns the report of several captures together.
-pub fn report(joined: &JoinedSummary, stream: Stream) -> String {
+pub fn report(joined: &JoinedSummary, style: Style) -> String {
     let mut out = String::new();
-    let title = |text: &str| format!("\n{}\n", stream.bold(text));
-    let width = console::width().min(super::report::WIDTH_MAX);
+    let title = |text: &str| format!("\n{}\n", style.bold(text));
+    let width = style.width.min(super::text::WIDTH_MAX);
     if !joined.places.is_empty() {
         out.push_str(&title(&format!(
             "Together, by the clock of {}",
@@ -42,7 +42,7 @@ pub fn report(joined: &JoinedSummary, stream: Stream) -> String {
     for (index, (heading, (columns, rows))) in tables(joined).iter().enumerate() {
         // The slowest are the last table, and too many for a terminal.
         let shown = if index == 3 { rows.len().min(SLOWEST_SHOWN) } else { rows.len() };
-        let table = table::render(columns, &rows[..shown], stream);
+        let table = table::render(columns, &rows[..shown], style);
         if table.is_empty() {
             continue;
         }
@@ -52,7 +52,7 @@ pub fn report(joined: &JoinedSummary, stream: Stream) -> String {
         out.push_str(&table);
         if rows.len() > shown {
             let more = format!("and {} more; --json has them", rows.len() - shown);
-            let _ = writeln!(out, "  {}", stream.dim(&more));
+            let _ = writeln!(out, "  {}", style.dim(&more));
         }
     }
     for context in &joined.context {
