@@ -40,7 +40,7 @@ pub(crate) use reuse::{Reduction, is_below};
 pub(crate) use subframes::{Subframes, spacing_bytes};
 use together::Together;
 
-use crate::cell::{AdjustError, CellConfig, CellError, Links};
+use crate::config::{AdjustError, CellConfig, CellError, Links};
 use crate::phy::{Band, ChannelWidth, ErrorModel, LinkConfig, Rate, SnrChange, Subchannel};
 use crate::station::{Address, StationId};
 use alloc::sync::Arc;

@@ -39,13 +39,11 @@ mod adjust;
 mod arrival;
 mod bss;
 mod channel;
-mod config;
 mod content;
 mod edcaf;
 mod exchange;
 mod floor;
 mod frames;
-mod links;
 mod mu_mimo;
 mod multi_user;
 mod occupancy;
@@ -63,21 +61,18 @@ pub(crate) mod tests;
 mod timers;
 mod uplink;
 
-pub use crate::phy::OperatingMode;
-pub use adjust::{AdjustError, Adjustment};
-pub use channel::{BandwidthAccess, ObssPd, OperatingChannel};
-pub use config::{
-    Aggregation, BlockAck, BlockAckRequestPolicy, CellConfig, EdcaParameters, PairConfig, Role,
-    RxInterrupt, StationConfig,
+pub use crate::config::{
+    AdjustError, Aggregation, BandwidthAccess, BlockAck, BlockAckRequestPolicy, CellConfig,
+    CellError, EdcaParameters, Links, MuEdcaParameters, MuMimoConfig, ObssPd, OfdmaAcknowledgement,
+    OfdmaConfig, OperatingChannel, OperatingMode, PairConfig, Role, RxInterrupt, StationConfig,
+    UplinkConfig,
 };
-pub use links::Links;
-pub use mu_mimo::MuMimoConfig;
-pub use multi_user::{OfdmaAcknowledgement, OfdmaConfig};
+pub use adjust::Adjustment;
 pub use occupancy::SteadyExchange;
-pub use uplink::{MuEdcaParameters, UplinkConfig};
 
 use crate::air::{Air, Rates};
 use crate::capabilities::Capabilities;
+use crate::config::{self, ranks};
 use crate::event::Event;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::contention::Contention;
@@ -212,83 +207,6 @@ struct Settings {
     peers: Vec<(Identity, Capabilities)>,
     error_model: ErrorModel,
     seed: Seed,
-}
-
-/// Error of a configuration that no cell can have.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CellError {
-    /// A basic service set with no access point, or with several: the set and their number.
-    #[error("a basic service set has exactly one access point, set {0} has {1}")]
-    AccessPoints(u16, usize),
-    /// A pair of stations without a link.
-    #[error("stations {0} and {1} need a link description")]
-    MissingLink(u16, u16),
-    /// A change of a mean SNR that would begin or end carrier sense between two stations.
-    #[error("what station {1} receives of station {0} crosses the level of carrier sense")]
-    CarrierSenseChanges(u16, u16),
-    /// Two stations share no rate.
-    #[error("stations {0} and {1} share no rate")]
-    NoCommonRate(u16, u16),
-    /// Two stations would draw the same random numbers.
-    #[error("stations {0} and {1} have the same identity")]
-    SameIdentity(u16, u16),
-    /// No basic rate, so that nothing can be acknowledged.
-    #[error("a cell needs at least one basic rate")]
-    NoBasicRate,
-    /// An access point with power save.
-    #[error("an access point does not doze")]
-    AccessPointDozes,
-    /// A station with both scans and power save.
-    #[error("a station that scans does not doze")]
-    ScansAndDozes,
-    /// OFDMA at a client; only access points send to several stations at once.
-    #[error("only an access point sends to several stations at once (OFDMA)")]
-    StationSendsOfdma,
-    /// OFDMA with a PHY before 802.11ax.
-    #[error("OFDMA needs QoS frames and rates of 802.11ax")]
-    OfdmaWithoutHe,
-    /// OFDMA with A-MPDUs built ahead, which are for one station at a time.
-    #[error("A-MPDUs that are built ahead are not for several stations at once (OFDMA)")]
-    OfdmaBuiltAhead,
-    /// Spatial reuse with a PHY before 802.11ax.
-    #[error("spatial reuse needs rates of 802.11ax")]
-    SpatialReuseWithoutHe,
-    /// A channel wider than the band has at its place.
-    #[error("station {0} is wider than the widest channel that its primary channel is part of")]
-    NoSuchChannel(u16),
-    /// MU-MIMO at a client; only access points send to several stations at once.
-    #[error("only an access point sends to several stations at once (MU-MIMO)")]
-    StationSendsMuMimo,
-    /// MU-MIMO with a PHY before 802.11ac, or beyond the limits of the PHY.
-    #[error(
-        "MU-MIMO needs QoS frames and rates of 802.11ac (2 to 4 stations) or 802.11ax (2 to 8), 2 \
-         to 8 antennas, up to 4 streams for a station"
-    )]
-    MuMimoWithoutPhy,
-    /// MU-MIMO with A-MPDUs built ahead, which are for one station at a time.
-    #[error("A-MPDUs that are built ahead are not for several stations at once (MU-MIMO)")]
-    MuMimoBuiltAhead,
-    /// An operating mode of an access point, or one beyond the capabilities of the station.
-    #[error(
-        "the operating mode is one of a station of 802.11ac or 802.11ax with QoS frames, as its \
-         access point is, and within its width and streams"
-    )]
-    OperatingMode,
-    /// Power save without beacons: the station would never wake up.
-    #[error("a station that dozes needs beacons to wake up for")]
-    DozesWithoutBeacons,
-    /// Service periods without the QoS frames that begin and end them.
-    #[error("service periods need QoS frames")]
-    ServicePeriodsWithoutQos,
-    /// A TWT agreement with a PHY before 802.11ax.
-    #[error("target wake times need rates of 802.11ax")]
-    TargetWakeWithoutHe,
-    /// A TWT agreement whose wake duration is zero or exceeds its wake interval.
-    #[error("a wake interval is longer than zero and no shorter than the wake duration")]
-    WakeInterval,
-    /// U-APSD without a trigger-enabled access category.
-    #[error("some category of a station with U-APSD begins service periods")]
-    NeverTriggers,
 }
 
 impl Cell {
@@ -763,22 +681,6 @@ fn check_service_periods(config: &CellConfig, station: &StationConfig) -> Result
         }
         _ => Ok(()),
     }
-}
-
-/// Rank of each station in an order that does not depend on that of the configuration; stations
-/// that transmit at the same instant are served in this order.
-pub(crate) fn ranks(stations: &[StationConfig]) -> Result<Vec<u16>, CellError> {
-    let mut order: Vec<u16> = (0..stations.len() as u16).collect();
-    let identity = |station: u16| stations[usize::from(station)].identity;
-    order.sort_by_key(|&station| identity(station));
-    if let Some(pair) = order.windows(2).find(|pair| identity(pair[0]) == identity(pair[1])) {
-        return Err(CellError::SameIdentity(pair[0].min(pair[1]), pair[0].max(pair[1])));
-    }
-    let mut ranks = alloc::vec![0; stations.len()];
-    for (rank, station) in (0..).zip(order) {
-        ranks[usize::from(station)] = rank;
-    }
-    Ok(ranks)
 }
 
 /// The access category of an EDCAF index below [`BEACON_EDCAF`].

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`phy`] | rates, PPDU durations, error model, channel: the crate `lasthop-wifi-phy` |
 //! | [`wire`] | frames and radiotap headers as bytes: the crate `lasthop-wifi-wire` |
+//! | [`config`] | configuration of a cell: channel, stations, links |
 //! | [`mac`] | channel access, aggregation, Block Ack, retries, rate control |
 //! | [`cell`] | stations and the air between them as one machine |
 //! | [`medium`] | the same air between radios whose MAC is outside |
@@ -22,6 +23,7 @@ extern crate alloc;
 mod air;
 pub mod capabilities;
 pub mod cell;
+pub mod config;
 pub mod event;
 pub mod mac;
 pub mod medium;

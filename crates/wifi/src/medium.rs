@@ -28,7 +28,7 @@ mod tests;
 pub use frame::{Agreement, Channel, Frame, Response, STAGES, Series, Stage};
 
 use crate::air::{Air, Rates};
-use crate::cell::{CellConfig, CellError};
+use crate::config::{CellConfig, CellError};
 use crate::mac::contention::{ContenderId, Contention};
 use crate::mac::sizes;
 use crate::phy::{Band, ControlRates, Rate, Timing};
@@ -173,7 +173,7 @@ impl Medium {
             config.basic_rates = control.basic;
             config.band = band;
         }
-        let order = crate::cell::ranks(&config.stations)?;
+        let order = crate::config::ranks(&config.stations)?;
         let timing = Timing::of(config.standard, band);
         let rates = Rates::new(&config);
         let mut of_channel =

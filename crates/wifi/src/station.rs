@@ -25,6 +25,15 @@ impl BssId {
     }
 }
 
+/// Role of a station: access point or client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// An access point: it sends beacons, and every frame of its set has it as sender or receiver.
+    AccessPoint,
+    /// A client, associated from the first instant on.
+    Station,
+}
+
 /// The receiver of a frame on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Address {

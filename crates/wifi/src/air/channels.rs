@@ -8,7 +8,7 @@
 
 use super::overlaps::Interference;
 use super::{Air, Carried, Flight};
-use crate::cell::CellConfig;
+use crate::config::CellConfig;
 use crate::phy::{ChannelWidth, Subchannel};
 use crate::station::StationId;
 use alloc::vec::Vec;

@@ -7,7 +7,7 @@ use super::overlaps::Order;
 use super::{Air, Flight, Level, Reduction, Threshold, add_up};
 use super::{CROWD, MARGIN, OVERHEARD_BYTES, preamble_threshold};
 use crate::capabilities::Generation;
-use crate::cell::{CellConfig, StationConfig};
+use crate::config::{CellConfig, StationConfig};
 use crate::phy::{ChannelWidth, Rate};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;

@@ -2,7 +2,7 @@
 //! pairs of a cell are never used, because two clients do not send to each other. A pair is
 //! therefore created at its first use.
 
-use crate::cell::{CellConfig, Links};
+use crate::config::{CellConfig, Links};
 use crate::phy::{Link, Rate};
 use crate::station::StationId;
 use alloc::vec::Vec;

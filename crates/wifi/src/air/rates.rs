@@ -2,7 +2,7 @@
 //! the longest PSDU within a duration (IEEE 802.11-2020, 10.6.6 and 19.4.3). Lengths are in bytes,
 //! FCS included.
 
-use crate::cell::CellConfig;
+use crate::config::CellConfig;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
 use crate::phy::{Band, ControlRates, PacketPadding, Preamble, Rate};

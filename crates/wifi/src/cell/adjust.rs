@@ -2,8 +2,8 @@
 //! change them, and the link between two stations. Agents that decide during a run use them, and
 //! scenarios with changes.
 
-use super::Cell;
 use super::station::Station;
+use super::{AdjustError, Cell};
 use crate::mac::rate::RateControlConfig;
 use crate::mac::scan::ScanConfig;
 use crate::phy::Rate;
@@ -11,7 +11,6 @@ use crate::station::StationId;
 use lasthop_packet::queue::QueueConfig;
 use lasthop_packet::{AccessCategory, DropReason};
 use lasthop_units::{Db, Duration, Instant, Probability};
-use thiserror::Error;
 
 /// A change at a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,35 +33,6 @@ pub enum Adjustment {
     QueuePackets(u32),
     /// Acceptable standing delay of its queues with active queue management.
     QueueTarget(Duration),
-}
-
-/// Reason for refusing a change; the cell is then unchanged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum AdjustError {
-    /// Not two windows of 2^n - 1 slots up to 32 767, the smaller one first.
-    #[error("expected windows of 2^n - 1 slots from 0 to 32767, the smallest first")]
-    Windows,
-    /// A rate that a station of the set cannot receive, or this one cannot send.
-    #[error("the station and its peers do not share that rate")]
-    Rate,
-    /// A limit in packets for a queue that counts bytes or has no limit, or a limit of zero.
-    #[error("the queue has no bound in packets that could be this one")]
-    QueuePackets,
-    /// A link with which two stations would begin or cease to sense each other.
-    #[error("whether the two sense each other (channel.carrier_sense) cannot change")]
-    CarrierSense,
-    /// A link whose changes were configured before the run.
-    #[error("its signal-to-noise ratio follows snr_changes already")]
-    SnrChanges,
-    /// A delay target for a queue without active queue management, or a target of zero.
-    #[error("the queue has no target that could be this one")]
-    QueueTarget,
-    /// An operating mode of an access point, or one beyond the station's capabilities.
-    #[error("only a station of 802.11ac or 802.11ax has an operating mode, within what it can")]
-    OperatingMode,
-    /// Scans of a station that saves power.
-    #[error("a station that saves power does not scan")]
-    Scan,
 }
 
 impl Cell {

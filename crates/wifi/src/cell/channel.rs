@@ -10,9 +10,6 @@ mod bandwidth;
 mod navs;
 mod spatial_reuse;
 
-pub use bandwidth::{BandwidthAccess, OperatingChannel};
-pub use spatial_reuse::ObssPd;
-
 use super::bss::BssFacts;
 use super::config::CellConfig;
 use super::reception::exchange_of;

@@ -1,7 +1,7 @@
 //! Downlink MU-MIMO: transmissions to several stations at once in space. An access point sounds the
 //! channels of its stations and sends to several of them at once over the whole width, to each on
-//! separate streams, in VHT MU (IEEE 802.11-2020, clause 21) or HE MU PPDUs. This module holds the
-//! configuration, the access point's knowledge of the channels, and the state of a sounding
+//! separate streams, in VHT MU (IEEE 802.11-2020, clause 21) or HE MU PPDUs. This module holds
+//! the access point's knowledge of the channels, and the state of a sounding
 //! exchange. `build` chooses the stations to sound and to serve, `exchange` performs the sounding;
 //! data and acknowledgements are those of [`multi_user`](super::multi_user).
 //!
@@ -23,57 +23,13 @@ mod exchange;
 mod record;
 
 use super::CellError;
-use super::config::{Role, StationConfig};
+use super::config::{MuMimoConfig, Role, StationConfig};
 use super::content::Outline;
-use super::multi_user::OfdmaAcknowledgement;
 use crate::mac::sizes;
-use crate::phy::{Codebook, Feedback, HeGuardInterval, Rate, Ru, SpatialShare, VHT_MU_USERS_MAX};
+use crate::phy::{Feedback, HeGuardInterval, Rate, Ru, SpatialShare, VHT_MU_USERS_MAX};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_units::{Db, Duration, Instant};
-
-/// Configuration of transmissions to several stations at once in space.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MuMimoConfig {
-    /// Limit of stations in a PPDU: 2 to 4 in 802.11ac, 2 to 8 in 802.11ax.
-    pub stations_max: u8,
-    /// Antennas of the access point, 2 to 8, which limit the streams of all stations together.
-    pub antennas: u8,
-    /// Limit of streams for one station, 1 to 4.
-    pub streams_max: u8,
-    /// Kind of acknowledgement; in 802.11ac always one station after the other.
-    pub acknowledgement: OfdmaAcknowledgement,
-    /// Guard interval and HE-LTFs of HE MU PPDUs and HE NDPs; must be one that HE MU PPDUs have.
-    pub guard_interval: HeGuardInterval,
-    /// Age of a report at which the station is sounded again.
-    pub sounding_interval: Duration,
-    /// Subcarriers that share the angles of a report: 1, 2 or 4 in VHT, 4 or 16 in HE.
-    pub grouping: u8,
-    /// Number of bits of each angle.
-    pub codebook: Codebook,
-    /// Doppler rate of a station at rest in hertz, from people who move about. A link that fades
-    /// faster ages at its own rate; the access point knows only this one.
-    pub doppler_hz: f64,
-}
-
-impl MuMimoConfig {
-    /// Returns usual values for an access point with this many antennas: groups of as many
-    /// stations, up to four, one stream for each, sounded every 20 ms, in an office whose Doppler
-    /// rate is 0.4 Hz.
-    pub const fn new(antennas: u8) -> Self {
-        Self {
-            stations_max: if antennas < 4 { antennas } else { 4 },
-            antennas,
-            streams_max: 1,
-            acknowledgement: OfdmaAcknowledgement::BlockAckRequest,
-            guard_interval: HeGuardInterval::Ns800Ltf2x,
-            sounding_interval: Duration::from_millis(20),
-            grouping: 4,
-            codebook: Codebook::Fine,
-            doppler_hz: 0.4,
-        }
-    }
-}
 
 /// A station's share of an MU-MIMO PPDU, in addition to the SNR of its link.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! Downlink OFDMA (IEEE 802.11ax-2021, 26.5.1): an HE MU PPDU from the access point to several
-//! stations, each on its resource unit, and their acknowledgements. This module holds the
-//! configuration, the state of such an exchange, and the durations of its parts (27.4.3). With
+//! stations, each on its resource unit, and their acknowledgements. This module holds
+//! the state of such an exchange, and the durations of its parts (27.4.3). With
 //! MU-MIMO, also of 802.11ac, each station gets the whole channel; [`mu_mimo`](super::mu_mimo)
 //! chooses the stations. `build` distributes data and resource units, `exchange` performs the
 //! exchange on the air.
@@ -17,8 +17,8 @@ mod record;
 use super::content::{Outline, Single};
 use super::mu_mimo::Beam;
 use super::settle::Sent;
-use super::uplink::UplinkConfig;
 use crate::air::{Expected, Rates, Subframes};
+pub(super) use crate::config::{OfdmaAcknowledgement, OfdmaConfig};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
 use crate::phy::{
@@ -30,34 +30,6 @@ use alloc::vec::Vec;
 pub(super) use build::{Candidate, Whom};
 use lasthop_units::{Bitrate, Db, Duration, Instant};
 pub(super) use record::NEXT_TO_IT;
-
-/// Configuration of transmissions to several stations at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OfdmaConfig {
-    /// Limit of stations in a PPDU, 2 to 74. The number of equal RUs limits them further: at 80 MHz
-    /// to 2, 4, 8, 16 or 37.
-    pub stations_max: u8,
-    /// Kind of acknowledgement.
-    pub acknowledgement: OfdmaAcknowledgement,
-    /// Guard interval and HE-LTFs of HE MU PPDUs; must be one that they have
-    /// ([`HeGuardInterval::is_of_multi_user`]). Answers to a Trigger frame have 3.2 us if HE MU
-    /// PPDUs do, otherwise 1.6 us.
-    pub guard_interval: HeGuardInterval,
-    /// Uplink OFDMA, limited to the same number of stations; downlink only if `None`.
-    pub uplink: Option<UplinkConfig>,
-}
-
-/// Kinds of acknowledgement of an HE MU PPDU (IEEE 802.11ax-2021, 26.4.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OfdmaAcknowledgement {
-    /// One after the other: the first station answers with a Block Ack, and each of the others
-    /// answers a Block Ack Request.
-    BlockAckRequest,
-    /// Together, in trigger-based PPDUs: an MU-BAR Trigger frame follows the PPDU.
-    MuBlockAckRequest,
-    /// Together, in trigger-based PPDUs: each PSDU ends with an MU-BAR Trigger frame.
-    Aggregated,
-}
 
 /// An exchange with several stations.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! Uplink OFDMA (IEEE 802.11ax-2021, 26.5.2 and 26.5.5): an access point that gains the channel
 //! solicits several stations by Trigger frames. The stations send at once, each on its resource
-//! unit, in HE trigger-based PPDUs. This module holds the configuration and the state of such an
+//! unit, in HE trigger-based PPDUs. This module holds the state of such an
 //! exchange. `reports` has the access point's knowledge of its stations' queues, `build` the choice
 //! of stations and their answers, `exchange` the procedure on the air, `mu_edca` the contention
 //! afterwards.
@@ -40,33 +40,6 @@ pub(super) use reports::Reports;
 /// The code of a Queue Size subfield.
 pub(super) fn queue_size_code(bytes: u64) -> u8 {
     reports::QueueSize::of(bytes).0
-}
-
-/// Configuration of an access point that solicits several stations at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UplinkConfig {
-    /// Interval of buffer status reports. A BSRP Trigger frame precedes each Basic one; while no
-    /// backlog is known, one is sent when this time has passed since the last. If `None`, none is
-    /// sent: the access point learns backlogs only from QoS frames.
-    pub buffer_reports: Option<Duration>,
-    /// MU EDCA parameters by [`AccessCategory`](lasthop_packet::AccessCategory) index; `None` if
-    /// contention stays unchanged.
-    pub mu_edca: [Option<MuEdcaParameters>; 4],
-}
-
-/// Contention parameters of a station in an access category after the access point acknowledged its
-/// data in a trigger-based PPDU (IEEE 802.11ax-2021, 9.4.2.251 and 26.2.7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MuEdcaParameters {
-    /// Arbitration interframe space in slots after SIFS, 2 to 15; with 0 the station does not
-    /// contend.
-    pub aifsn: u8,
-    /// Smallest contention window in slots, 2^n - 1.
-    pub cw_min: u16,
-    /// Largest contention window in slots, 2^n - 1.
-    pub cw_max: u16,
-    /// Duration of these parameters from each such acknowledgement on: 1 to 255 times 8.192 ms.
-    pub timer: Duration,
 }
 
 /// An access point's uplink exchange.

@@ -4,7 +4,7 @@
 use super::exchange::Exchange;
 use super::{Frame, RadioStats, STAGES, Stage};
 use crate::air::{Rates, spacing_bytes};
-use crate::cell::{EdcaParameters, StationConfig};
+use crate::config::{EdcaParameters, StationConfig};
 use crate::mac::backoff::Backoff;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::contention::ContenderId;

@@ -21,10 +21,10 @@ use crate::air::{Air, Carried, Flight, Reduction, is_below};
 use crate::capabilities::Generation;
 use crate::cell::CellError;
 use crate::cell::bss::BssFacts;
-use crate::cell::config::CellConfig;
 use crate::cell::content::Exchange;
 use crate::cell::edcaf::Work;
 use crate::cell::station::{BEACON_EDCAF, Station};
+use crate::config::{BandwidthAccess, CellConfig, OperatingChannel};
 use crate::phy::{Band, ChannelWidth, Rate, Ru, Subchannel, Timing};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
@@ -39,27 +39,6 @@ const SECONDARY_HT: Dbm = Dbm(-62.0);
 
 /// Duration of the longest RTS: 20 bytes at 6 Mb/s are 20 us, eight symbols and signal extension.
 const LONGEST_RTS: Duration = Duration::from_micros(20 + 8 * 4 + 6);
-
-/// Channel of a basic service set in its band, and the use of its secondary channels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct OperatingChannel {
-    /// The primary channel: that of its beacons and of all PPDUs of 20 MHz. A wider PPDU occupies
-    /// the channel of its width that contains the primary channel.
-    pub primary: Subchannel,
-    /// Behaviour of its stations while a secondary channel is busy.
-    pub access: BandwidthAccess,
-}
-
-/// Behaviour of a station that gains its primary channel while a secondary channel is busy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum BandwidthAccess {
-    /// Sends a PPDU as wide as the idle channel.
-    #[default]
-    Dynamic,
-    /// Begins a new backoff with an unchanged contention window, until the whole channel shared
-    /// with the receiver is idle.
-    Static,
-}
 
 /// State of the secondary channels of all stations.
 #[derive(Clone, Debug, PartialEq)]

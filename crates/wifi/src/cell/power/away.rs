@@ -11,11 +11,11 @@
 
 use super::Power;
 use super::absence::{Away, EDCAFS, Rhythm};
-use crate::cell::adjust::AdjustError;
 use crate::cell::content::{Action, Management};
 use crate::cell::floor::Floor;
 use crate::cell::frames::Context;
 use crate::cell::station::{BEACON_EDCAF, Station};
+use crate::config::AdjustError;
 use crate::event::{Event, PowerState};
 use crate::mac::scan::{self, Input, Leftover, Phase, Scan, ScanConfig};
 use crate::station::{Address, StationId};

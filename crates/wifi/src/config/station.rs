@@ -1,10 +1,8 @@
-//! Configuration of a cell: the channel, the stations, their settings, and the links between them.
-//! The types are plain values; `scenario` creates them from TOML and supplies the defaults.
+//! Configuration of one station: queue, channel access, aggregation, and the mechanisms that are on.
 
-use super::channel::{ObssPd, OperatingChannel};
-use super::links::Links;
-use super::mu_mimo::MuMimoConfig;
-use super::multi_user::OfdmaConfig;
+use super::channel::ObssPd;
+use super::error::CellError;
+use super::several::{MuMimoConfig, OfdmaConfig};
 use crate::capabilities::Capabilities;
 use crate::mac::adaptive_mtu::AdaptiveMtuConfig;
 use crate::mac::originator::LowRateRetry;
@@ -13,144 +11,11 @@ use crate::mac::rate::RateControlConfig;
 use crate::mac::retry_out::RateTable;
 use crate::mac::scan::ScanConfig;
 use crate::mac::service_period::ServicePeriodConfig;
-use crate::phy::{
-    Band, ControlRates, ErrorModel, LinkConfig, OperatingMode, Preamble, Rate, SnrChange, Standard,
-};
-use crate::station::{BssId, StationId};
-use alloc::sync::Arc;
+use crate::phy::{OperatingMode, Rate};
+use crate::station::{BssId, Role};
 use alloc::vec::Vec;
 use lasthop_packet::queue::{DriverLimit, QueueConfig};
-use lasthop_units::{Db, Dbm, Duration, Identity, MacAddr};
-
-/// Configuration that [`Cell::new`](crate::cell::Cell::new) requires.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CellConfig {
-    /// PHY generation: slot, SIFS, contention windows, default basic rates.
-    pub standard: Standard,
-    /// Frequency band, which determines slot, SIFS and signal extension together with the standard.
-    pub band: Band,
-    /// Preamble of DSSS control responses; if `None`, that of the frame they answer.
-    pub control_preamble: Option<Preamble>,
-    /// Basic rates, among which the rates of control responses, beacons and group frames are.
-    pub basic_rates: Vec<Rate>,
-    /// Rate of broadcast and multicast data; the lowest basic rate if `None`.
-    pub group_rate: Option<Rate>,
-    /// Time between beacons of each access point; without beacons if `None`. Set 0 queues its
-    /// beacons at multiples of the interval, the other sets in between.
-    pub beacon_interval: Option<Duration>,
-    /// Beacons from one DTIM to the next, at least 1. Group frames for dozing stations follow a
-    /// DTIM.
-    pub dtim_period: u8,
-    /// Error model: from SNR to loss.
-    pub error_model: ErrorModel,
-    /// Power at which a received PPDU makes the medium busy (IEEE 802.11-2020, 17.3.10.6: -82 dBm
-    /// or less for a 20 MHz preamble).
-    pub carrier_sense: Dbm,
-    /// Lead in power with which a later PPDU takes over a receiver that is locked to another one,
-    /// if it arrives during the preamble of the first; no capture if `None`.
-    pub capture_margin: Option<Db>,
-    /// Whether the cell is an independent one (IBSS): stations send to each other directly, and
-    /// slots at 2.4 GHz are long (IEEE 802.11-2020, 9.4.1.4: the Short Slot Time bit is 0). The
-    /// role access point then means the station that sends beacons.
-    pub independent: bool,
-    /// BSS colours by [`BssId`]: 1 to 63, or 0 for a set without a colour. Sets beyond the end of
-    /// the list have one more than their number, modulo 63. Only HE PPDUs carry colours.
-    pub colours: Vec<u8>,
-    /// Channels of the sets by [`BssId`], with the use of their secondary channels. Sets beyond the
-    /// end of the list are on the band's first channel. The SNRs of links refer to the widest
-    /// channel in use, wherever in the band it is.
-    pub channels: Vec<OperatingChannel>,
-    /// Stations, indexed by [`StationId`]. Each basic service set has exactly one access point
-    /// among them.
-    pub stations: Vec<StationConfig>,
-    /// Links between each ordered pair of stations, shared between copies because they are most of
-    /// the data of a large cell.
-    pub links: Arc<Links>,
-    /// Whether [`Event`](crate::event::Event)s are recorded, for
-    /// [`Cell::poll_event`](crate::cell::Cell::poll_event).
-    pub record_events: bool,
-}
-
-/// One direction between two stations.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PairConfig {
-    /// The transmitting station.
-    pub from: StationId,
-    /// The receiving station.
-    pub to: StationId,
-    /// Mean SNR, fading and loss of the link. The two directions share shadowing and fading only if
-    /// their [`LinkConfig`]s say so.
-    pub link: LinkConfig,
-    /// Changes of the mean SNR during the run, in ascending order of time. Carrier sense between
-    /// the two stations must stay as it is.
-    pub snr_changes: Vec<SnrChange>,
-}
-
-impl CellConfig {
-    /// Returns a cell of `stations` with usual settings: beacons every 102.4 ms with a DTIM in
-    /// every second one, basic rates and error model of the `standard`, carrier sense at -82 dBm,
-    /// capture by 5 dB. Events are not recorded.
-    pub fn new(
-        standard: Standard,
-        band: Band,
-        stations: Vec<StationConfig>,
-        links: Vec<PairConfig>,
-    ) -> Self {
-        let links = Arc::new(Links::new(stations.len(), links));
-        Self {
-            standard,
-            band,
-            control_preamble: None,
-            basic_rates: ControlRates::of(standard, band).basic,
-            group_rate: None,
-            beacon_interval: Some(Duration::from_micros(102_400)),
-            dtim_period: 2,
-            error_model: ErrorModel::usual(standard),
-            carrier_sense: Dbm(-82.0),
-            capture_margin: Some(Db(5.0)),
-            independent: false,
-            colours: Vec::new(),
-            channels: Vec::new(),
-            stations,
-            links,
-            record_events: false,
-        }
-    }
-
-    /// The channel of a set.
-    pub fn channel_of(&self, bss: BssId) -> OperatingChannel {
-        self.channels.get(bss.index()).copied().unwrap_or_default()
-    }
-
-    /// Whether sets have different primary channels.
-    pub(crate) fn has_several_channels(&self) -> bool {
-        let primary = |station: &StationConfig| self.channel_of(station.bss).primary;
-        let first = self.stations.first().map(primary);
-        self.stations.iter().any(|station| Some(primary(station)) != first)
-    }
-
-    /// Calls `change` for each link; the links are copied first if another copy of the
-    /// configuration shares them.
-    pub fn change_links(&mut self, change: impl FnMut(&mut PairConfig)) {
-        Arc::make_mut(&mut self.links).change(change);
-    }
-}
-
-impl PairConfig {
-    /// Returns a link whose SNR is constant.
-    pub const fn steady(from: StationId, to: StationId, link: LinkConfig) -> Self {
-        Self { from, to, link, snr_changes: Vec::new() }
-    }
-}
-
-/// Role of a station: access point or client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// An access point: it sends beacons, and every frame of its set has it as sender or receiver.
-    AccessPoint,
-    /// A client, associated from the first instant on.
-    Station,
-}
+use lasthop_units::{Duration, Identity, MacAddr};
 
 /// Configuration of one station.
 #[derive(Clone, Debug, PartialEq)]
@@ -208,7 +73,7 @@ pub struct StationConfig {
     /// Limit of packets that an access point queues for an unreachable station, in each access
     /// category; the oldest are dropped. The limit of the queue applies if `None`.
     pub power_save_buffer: Option<u32>,
-    /// Adaptive MTU: [`Cell::mtu`](super::Cell::mtu) follows the link.
+    /// Adaptive MTU: [`Cell::mtu`](crate::cell::Cell::mtu) follows the link.
     pub adaptive_mtu: Option<AdaptiveMtuConfig>,
     /// Downlink OFDMA; access points of 802.11ax only. If `None`, each PPDU has one receiver.
     pub ofdma: Option<OfdmaConfig>,
@@ -218,7 +83,7 @@ pub struct StationConfig {
     /// Downlink MU-MIMO; access points of 802.11ac or 802.11ax only.
     pub mu_mimo: Option<MuMimoConfig>,
     /// Whether the station also delivers packets that it decodes and that are for other stations
-    /// ([`Output::Overheard`](super::Output::Overheard)).
+    /// ([`Output::Overheard`](crate::cell::Output::Overheard)).
     pub promiscuous: bool,
 }
 
@@ -379,4 +244,20 @@ pub enum BlockAckRequestPolicy {
     /// Only after MPDUs were given up, to move the recipient's window (Linux drivers); a missing
     /// Block Ack leads to retransmission.
     AfterDrop,
+}
+
+/// Rank of each station in an order that does not depend on that of the configuration; stations
+/// that transmit at the same instant are served in this order.
+pub(crate) fn ranks(stations: &[StationConfig]) -> Result<Vec<u16>, CellError> {
+    let mut order: Vec<u16> = (0..stations.len() as u16).collect();
+    let identity = |station: u16| stations[usize::from(station)].identity;
+    order.sort_by_key(|&station| identity(station));
+    if let Some(pair) = order.windows(2).find(|pair| identity(pair[0]) == identity(pair[1])) {
+        return Err(CellError::SameIdentity(pair[0].min(pair[1]), pair[0].max(pair[1])));
+    }
+    let mut ranks = alloc::vec![0; stations.len()];
+    for (rank, station) in (0..).zip(order) {
+        ranks[usize::from(station)] = rank;
+    }
+    Ok(ranks)
 }

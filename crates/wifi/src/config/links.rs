@@ -2,12 +2,33 @@
 //! of each pair, and all other properties once for all pairs that share them. Few links change
 //! during a run, so only those store changes.
 
-use super::config::PairConfig;
 use crate::phy::{LinkConfig, SnrChange};
 use crate::station::StationId;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use lasthop_units::Db;
+
+/// One direction between two stations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairConfig {
+    /// The transmitting station.
+    pub from: StationId,
+    /// The receiving station.
+    pub to: StationId,
+    /// Mean SNR, fading and loss of the link. The two directions share shadowing and fading only if
+    /// their [`LinkConfig`]s say so.
+    pub link: LinkConfig,
+    /// Changes of the mean SNR during the run, in ascending order of time. Carrier sense between
+    /// the two stations must stay as it is.
+    pub snr_changes: Vec<SnrChange>,
+}
+
+impl PairConfig {
+    /// Returns a link whose SNR is constant.
+    pub const fn steady(from: StationId, to: StationId, link: LinkConfig) -> Self {
+        Self { from, to, link, snr_changes: Vec::new() }
+    }
+}
 
 /// The links between the stations of a cell: at most one for each ordered pair.
 #[derive(Clone, Debug, PartialEq, Default)]

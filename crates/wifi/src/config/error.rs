@@ -1,0 +1,109 @@
+//! Errors of configurations, and of changes during a run.
+
+use thiserror::Error;
+
+/// Error of a configuration that no cell can have.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CellError {
+    /// A basic service set with no access point, or with several: the set and their number.
+    #[error("a basic service set has exactly one access point, set {0} has {1}")]
+    AccessPoints(u16, usize),
+    /// A pair of stations without a link.
+    #[error("stations {0} and {1} need a link description")]
+    MissingLink(u16, u16),
+    /// A change of a mean SNR that would begin or end carrier sense between two stations.
+    #[error("what station {1} receives of station {0} crosses the level of carrier sense")]
+    CarrierSenseChanges(u16, u16),
+    /// Two stations share no rate.
+    #[error("stations {0} and {1} share no rate")]
+    NoCommonRate(u16, u16),
+    /// Two stations would draw the same random numbers.
+    #[error("stations {0} and {1} have the same identity")]
+    SameIdentity(u16, u16),
+    /// No basic rate, so that nothing can be acknowledged.
+    #[error("a cell needs at least one basic rate")]
+    NoBasicRate,
+    /// An access point with power save.
+    #[error("an access point does not doze")]
+    AccessPointDozes,
+    /// A station with both scans and power save.
+    #[error("a station that scans does not doze")]
+    ScansAndDozes,
+    /// OFDMA at a client; only access points send to several stations at once.
+    #[error("only an access point sends to several stations at once (OFDMA)")]
+    StationSendsOfdma,
+    /// OFDMA with a PHY before 802.11ax.
+    #[error("OFDMA needs QoS frames and rates of 802.11ax")]
+    OfdmaWithoutHe,
+    /// OFDMA with A-MPDUs built ahead, which are for one station at a time.
+    #[error("A-MPDUs that are built ahead are not for several stations at once (OFDMA)")]
+    OfdmaBuiltAhead,
+    /// Spatial reuse with a PHY before 802.11ax.
+    #[error("spatial reuse needs rates of 802.11ax")]
+    SpatialReuseWithoutHe,
+    /// A channel wider than the band has at its place.
+    #[error("station {0} is wider than the widest channel that its primary channel is part of")]
+    NoSuchChannel(u16),
+    /// MU-MIMO at a client; only access points send to several stations at once.
+    #[error("only an access point sends to several stations at once (MU-MIMO)")]
+    StationSendsMuMimo,
+    /// MU-MIMO with a PHY before 802.11ac, or beyond the limits of the PHY.
+    #[error(
+        "MU-MIMO needs QoS frames and rates of 802.11ac (2 to 4 stations) or 802.11ax (2 to 8), 2 \
+         to 8 antennas, up to 4 streams for a station"
+    )]
+    MuMimoWithoutPhy,
+    /// MU-MIMO with A-MPDUs built ahead, which are for one station at a time.
+    #[error("A-MPDUs that are built ahead are not for several stations at once (MU-MIMO)")]
+    MuMimoBuiltAhead,
+    /// An operating mode of an access point, or one beyond the capabilities of the station.
+    #[error(
+        "the operating mode is one of a station of 802.11ac or 802.11ax with QoS frames, as its \
+         access point is, and within its width and streams"
+    )]
+    OperatingMode,
+    /// Power save without beacons: the station would never wake up.
+    #[error("a station that dozes needs beacons to wake up for")]
+    DozesWithoutBeacons,
+    /// Service periods without the QoS frames that begin and end them.
+    #[error("service periods need QoS frames")]
+    ServicePeriodsWithoutQos,
+    /// A TWT agreement with a PHY before 802.11ax.
+    #[error("target wake times need rates of 802.11ax")]
+    TargetWakeWithoutHe,
+    /// A TWT agreement whose wake duration is zero or exceeds its wake interval.
+    #[error("a wake interval is longer than zero and no shorter than the wake duration")]
+    WakeInterval,
+    /// U-APSD without a trigger-enabled access category.
+    #[error("some category of a station with U-APSD begins service periods")]
+    NeverTriggers,
+}
+
+/// Reason for refusing a change; the cell is then unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum AdjustError {
+    /// Not two windows of 2^n - 1 slots up to 32 767, the smaller one first.
+    #[error("expected windows of 2^n - 1 slots from 0 to 32767, the smallest first")]
+    Windows,
+    /// A rate that a station of the set cannot receive, or this one cannot send.
+    #[error("the station and its peers do not share that rate")]
+    Rate,
+    /// A limit in packets for a queue that counts bytes or has no limit, or a limit of zero.
+    #[error("the queue has no bound in packets that could be this one")]
+    QueuePackets,
+    /// A link with which two stations would begin or cease to sense each other.
+    #[error("whether the two sense each other (channel.carrier_sense) cannot change")]
+    CarrierSense,
+    /// A link whose changes were configured before the run.
+    #[error("its signal-to-noise ratio follows snr_changes already")]
+    SnrChanges,
+    /// A delay target for a queue without active queue management, or a target of zero.
+    #[error("the queue has no target that could be this one")]
+    QueueTarget,
+    /// An operating mode of an access point, or one beyond the station's capabilities.
+    #[error("only a station of 802.11ac or 802.11ax has an operating mode, within what it can")]
+    OperatingMode,
+    /// Scans of a station that saves power.
+    #[error("a station that saves power does not scan")]
+    Scan,
+}
