@@ -99,10 +99,18 @@ pub fn linked(package: &str) -> Vec<Linked> {
 
 /// The same with more features of `package`.
 pub fn linked_with(package: &str, features: &[&str]) -> Vec<Linked> {
+    tree(package, &["--features", &features.join(",")])
+}
+
+/// The same with these features of `package` only.
+pub fn linked_with_only(package: &str, features: &[&str]) -> Vec<Linked> {
+    tree(package, &["--no-default-features", "--features", &features.join(",")])
+}
+
+fn tree(package: &str, arguments: &[&str]) -> Vec<Linked> {
     let mut command = cargo();
     command.args(["tree", "--edges", "normal,no-proc-macro", "--prefix", "none", "--no-dedupe"]);
-    command.args(["--format", "{p}|{f}", "--package", package]);
-    command.arg("--features").arg(features.join(","));
+    command.args(["--format", "{p}|{f}", "--package", package]).args(arguments);
     let lines: BTreeSet<String> = output(command).lines().map(str::to_owned).collect();
     lines.iter().map(|line| Linked::new(line)).collect()
 }

@@ -103,6 +103,23 @@ fn the_command_links_nothing_of_python() {
     assert!(strange.is_none(), "it links {:?}", strange.map(|package| &package.name));
 }
 
+/// A router's build of the coded link has the crates of the link, and no machine of a Wi-Fi hop. One
+/// that overhears on Wi-Fi has the frames of 802.11 as bytes too.
+#[test]
+fn a_router_links_the_coded_link_alone() {
+    const LINK: [&str; 8] =
+        ["config", "daemon", "franc", "franc-node", "linux", "packet", "rlnc", "units"];
+    let own = |features: &[&str]| -> BTreeSet<String> {
+        let linked = cargo::linked_with_only("lasthop", features).into_iter();
+        linked.filter_map(|it| it.name.strip_prefix("lasthop-").map(str::to_owned)).collect()
+    };
+    let alone = own(&["franc"]);
+    assert_eq!(alone, BTreeSet::from(LINK.map(str::to_owned)));
+    let overhearing = own(&["franc", "monitor"]);
+    let more: Vec<&String> = overhearing.difference(&alone).collect();
+    assert_eq!(more, ["wifi-phy", "wifi-wire"]);
+}
+
 /// Schemas of documents are kept as text: what makes them is for the tests that compare.
 #[test]
 fn nothing_that_is_built_makes_schemas_of_documents() {

@@ -5,7 +5,8 @@
 //! |---|---|
 //! | `daemon` | the driver: packets, datagrams, time, questions |
 //! | `transport` | the link: addresses of neighbours, datagrams that wait |
-//! | `overhear` | the monitor interface of a helper |
+//! | `overhear` | the monitor interface of a helper (feature `monitor`) |
+//! | `monitored` | the facts about it that the daemon reports |
 //! | `metrics` | the port for Prometheus |
 //!
 //! The address of a neighbour changes only with a datagram that the machine has verified. A full
@@ -16,14 +17,18 @@
 
 mod daemon;
 mod metrics;
+mod monitored;
+#[cfg(feature = "monitor")]
+mod overhear;
+#[cfg(not(feature = "monitor"))]
+#[path = "franc/overhear/absent.rs"]
 mod overhear;
 mod transport;
 
 pub use daemon::{Daemon, DaemonReport, Host, Snapshot};
-pub use overhear::Deaf;
+pub use monitored::{Deaf, MonitorCounts};
 pub use transport::{Reach, Transport, room};
 
-use crate::monitor::MonitorCounts;
 use lasthop_franc::{Config, ConfigError, NodeId};
 use lasthop_linux::OsError;
 use std::net::{IpAddr, SocketAddr};
@@ -93,6 +98,15 @@ pub enum FrancError {
         name: String,
         /// Hardware type (`ARPHRD_..`, linux/if_arp.h).
         kind: u16,
+    },
+    /// This build has no code for monitor interfaces.
+    #[error(
+        "this lasthop reads no monitor interface, such as {name:?}: build it with \
+         `--features franc,monitor`"
+    )]
+    WithoutMonitor {
+        /// The name that was given.
+        name: String,
     },
     /// There is no route to a neighbour.
     #[error("there is no route to neighbour {id} at {address}: {}", .error.reason())]

@@ -3,7 +3,7 @@
 //! | module | contents | feature |
 //! |---|---|---|
 //! | [`franc`] | the daemon of a coded link's node | `franc` |
-//! | [`monitor`] | datagrams of a coded link in the frames of a monitor interface | `franc` |
+//! | [`monitor`] | datagrams of a coded link in the frames of a monitor interface | `monitor` |
 //! | [`apq`] | a queue measured: both hosts | `apq` |
 //!
 //! The crate adds no machine. Each loop is a driver of [`lasthop_linux::event_loop`]. A router's
@@ -16,5 +16,5 @@
 pub mod apq;
 #[cfg(feature = "franc")]
 pub mod franc;
-#[cfg(feature = "franc")]
+#[cfg(feature = "monitor")]
 pub mod monitor;

@@ -8,28 +8,12 @@
 
 mod retries;
 
+use crate::franc::MonitorCounts;
 use lasthop_linux::link::{ETHERTYPE, unframed};
 use lasthop_units::{Instant, MacAddr};
 use lasthop_wifi_wire::amsdu::Subframes;
 use lasthop_wifi_wire::{self as wire, Kind, data, frame, llc, radiotap};
 pub use retries::Retries;
-
-/// Counts of captured frames. Frames of other kinds or protocols are in none of these.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MonitorCounts {
-    /// Datagrams of the link that were taken.
-    pub datagrams: u64,
-    /// Frames with such datagrams that were left out as retransmissions.
-    pub retries: u64,
-    /// Frames whose FCS is wrong, by radiotap's flag or by the FCS itself.
-    pub bad_fcs: u64,
-    /// Encrypted data frames, of which FCS and addresses are not looked at.
-    pub protected: u64,
-    /// Fragments of data frames that are not encrypted.
-    pub fragments: u64,
-    /// Frames whose radiotap or MAC header, A-MSDU or datagram cannot be read.
-    pub malformed: u64,
-}
 
 /// A reader of captured frames.
 #[derive(Clone, Debug, Default)]

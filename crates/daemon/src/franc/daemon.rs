@@ -2,7 +2,7 @@
 //! questions, and time.
 
 use super::metrics::Metrics;
-use super::overhear::Deaf;
+use super::monitored::Deaf;
 use super::transport::{Flow, NodeLink, Reach};
 use super::{Counts, FrancError, Options};
 use lasthop_franc::config::INNER_MTU_MIN;

@@ -7,7 +7,8 @@
 //! managed one follows that one's.
 
 use super::FrancError;
-use crate::monitor::{Monitor, MonitorCounts};
+use super::monitored::{Deaf, MonitorCounts};
+use crate::monitor::Monitor;
 use lasthop_linux::batch::Inbox;
 use lasthop_linux::capture::hardware;
 use lasthop_linux::clock::Clock;
@@ -26,16 +27,6 @@ const BATCHES_MAX: usize = 4;
 const DEAF_AFTER: Duration = Duration::from_secs(5);
 /// Interval at which an interface that is down is looked at: it may have been removed.
 const DOWN_CHECK: Duration = Duration::from_secs(1);
-
-/// Reason why a monitor interface delivers no datagrams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deaf {
-    /// The interface is down.
-    Down,
-    /// For some seconds only encrypted data frames were heard, this many, and no datagram of the
-    /// link.
-    Protected(u64),
-}
 
 /// The monitor interface of a helper.
 pub(super) struct Overhearing {
