@@ -131,11 +131,11 @@ pub trait Host {
 pub struct Daemon {
     events: EventLoop<Source>,
     signals: Signals,
-    station: Station,
+    driver: NodeDriver,
 }
 
 /// The machine between its TUN device and its link.
-struct Station {
+struct NodeDriver {
     options: Options,
     clock: Clock,
     node: Node,
@@ -212,7 +212,7 @@ impl Daemon {
         if let Some(metrics) = &metrics {
             registry.add_readable(metrics.port().as_fd(), Source::Metrics)?;
         }
-        let station = Station {
+        let driver = NodeDriver {
             options,
             clock,
             node,
@@ -234,7 +234,7 @@ impl Daemon {
             same_mac: Throttle::default(),
             deaf: Throttle::default(),
         };
-        Ok(Self { events, signals, station })
+        Ok(Self { events, signals, driver })
     }
 
     /// Runs until a signal comes, whose number it returns; `None` if `host` ended it. The
@@ -243,27 +243,26 @@ impl Daemon {
     /// # Errors
     /// If a descriptor that it needs fails, or the TUN device or the interface is removed.
     pub fn run(self, host: &mut dyn Host) -> Result<Option<i32>, FrancError> {
-        let Self { events, signals, mut station } = self;
-        let metrics = station.metrics.as_ref().map(|metrics| metrics.port().address());
+        let Self { events, signals, mut driver } = self;
+        let metrics = driver.metrics.as_ref().map(|metrics| metrics.port().address());
         let metrics = metrics.transpose()?;
-        let ready = DaemonReport::Ready { config: station.node.config(), metrics };
-        let needs = Needs { removes: Some(&station.options.control), ..Needs::default() };
+        let ready = DaemonReport::Ready { config: driver.node.config(), metrics };
+        let needs = Needs { removes: Some(&driver.options.control), ..Needs::default() };
         let refused = confine(needs);
         let unconfined = (!refused.is_empty()).then_some(DaemonReport::Unconfined(&refused));
-        let slower =
-            (!station.refused.is_empty()).then_some(DaemonReport::Slower(&station.refused));
+        let slower = (!driver.refused.is_empty()).then_some(DaemonReport::Slower(&driver.refused));
         let reports = [Some(ready), unconfined, slower];
         if reports.into_iter().flatten().any(|report| host.report(report).is_break()) {
             return Ok(None);
         }
-        station.refused.clear();
-        events.run(&mut Running { station, host }, Some(&signals))
+        driver.refused.clear();
+        events.run(&mut Running { driver, host }, Some(&signals))
     }
 }
 
-/// A station with the program around it.
+/// A driver with the program around it.
 struct Running<'a> {
-    station: Station,
+    driver: NodeDriver,
     host: &'a mut dyn Host,
 }
 
@@ -274,16 +273,16 @@ impl Driver for Running<'_> {
     type Error = FrancError;
 
     fn handle_timeout(&mut self, now: Instant, registry: &mut Registry<Source>) -> Progress<Self> {
-        let node = &mut self.station.node;
+        let node = &mut self.driver.node;
         if node.poll_timeout().is_some_and(|(at, _)| at <= now) {
             node.handle_timeout(now);
         }
-        let is_over = self.station.drain(now, registry, self.host)?;
+        let is_over = self.driver.drain(now, registry, self.host)?;
         Ok(is_over.map_break(|()| None))
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
-        self.station.next_wakeup()
+        self.driver.next_wakeup()
     }
 
     fn handle_ready(
@@ -291,19 +290,19 @@ impl Driver for Running<'_> {
         source: Source,
         registry: &mut Registry<Source>,
     ) -> Result<(), FrancError> {
-        let station = &mut self.station;
+        let driver = &mut self.driver;
         match source {
-            Source::Tun => station.take_packets()?,
-            Source::Link => station.link.receive(&mut station.node, station.clock),
-            Source::Monitor => station.link.overhear(&mut station.node, station.clock),
-            Source::Room => station.unblock(registry),
-            Source::Control => station.answer(self.host),
+            Source::Tun => driver.take_packets()?,
+            Source::Link => driver.link.receive(&mut driver.node, driver.clock),
+            Source::Monitor => driver.link.overhear(&mut driver.node, driver.clock),
+            Source::Room => driver.unblock(registry),
+            Source::Control => driver.answer(self.host),
             Source::Metrics => {
-                if let Some(metrics) = &mut station.metrics {
-                    metrics.accept(registry, station.clock.now());
+                if let Some(metrics) = &mut driver.metrics {
+                    metrics.accept(registry, driver.clock.now());
                 }
             }
-            Source::Guest(index) => station.hear(index, registry, self.host),
+            Source::Guest(index) => driver.hear(index, registry, self.host),
         }
         Ok(())
     }
@@ -313,7 +312,7 @@ impl Driver for Running<'_> {
     }
 }
 
-impl Station {
+impl NodeDriver {
     /// Passes on all output of the machine: packets, datagrams, events.
     fn drain(
         &mut self,
