@@ -7,6 +7,8 @@
 
 use crate::transport::{FlowKey, said_bytes};
 use lasthop_packet::ip;
+use lasthop_packet::transport::tcp::{Flags, Timestamps};
+use lasthop_packet::transport::{icmp, tcp, udp};
 
 /// An event at a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,11 +101,27 @@ pub struct Tcp {
     pub fin: bool,
     /// Whether the RST flag is set.
     pub rst: bool,
-    /// Timestamp and echo of the timestamps option.
-    pub timestamps: Option<(u32, u32)>,
+    /// The timestamps option.
+    pub timestamps: Option<Timestamps>,
 }
 
 impl Tcp {
+    /// Reads the fields of a segment of `bytes` bytes; `None` if its length is wrong.
+    fn new(view: tcp::View<'_>, bytes: u64) -> Option<Self> {
+        let payload = bytes.checked_sub(view.header_bytes() as u64)?;
+        let payload = Some(payload).filter(|payload| *payload <= PAYLOAD_BYTES_MAX)?;
+        let flags = view.flags();
+        Some(Self {
+            sequence: view.sequence(),
+            acknowledges: view.acknowledges(),
+            payload_bytes: u32::try_from(payload).ok()?,
+            syn: flags.has(Flags::SYN),
+            fin: flags.has(Flags::FIN),
+            rst: flags.has(Flags::RST),
+            timestamps: view.timestamps(),
+        })
+    }
+
     /// Returns the number of the first byte of payload, which follows a SYN.
     pub const fn first(&self) -> u32 {
         self.sequence.wrapping_add(self.syn as u32)
@@ -115,7 +133,6 @@ const DIGEST_BYTES: usize = 16;
 /// Longest payload of a segment that is accepted, in bytes: twice the greatest length that cards
 /// segment (512 KiB).
 const PAYLOAD_BYTES_MAX: u64 = 1 << 20;
-const TIMESTAMPS: u8 = 8;
 
 impl Header {
     /// Parses a packet of IP as far as it was captured. `bytes` is its whole length, which counts
@@ -135,25 +152,24 @@ impl Header {
         let (ports, tcp, digest) = match protocol {
             ip::protocol::TCP => {
                 let length = said_bytes(packet).unwrap_or(bytes);
-                let (ports, tcp) = tcp(upper, length.saturating_sub(header_bytes))?;
-                (ports, Some(tcp), digest_of(&tcp))
+                let view = tcp::View::new(upper)?;
+                let tcp = Tcp::new(view, length.saturating_sub(header_bytes))?;
+                (view.ports(), Some(tcp), digest_of(&tcp))
             }
             ip::protocol::UDP => {
-                let &[s0, s1, d0, d1, l0, l1, _, _] = upper.first_chunk()?;
-                let ports = [u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1])];
-                let digest =
-                    mixed(mixed(17, u64::from(id)), u64::from_be_bytes([0, 0, 0, 0, 0, 0, l0, l1]));
-                (ports, None, payload(digest, &upper[8..]))
+                let view = udp::View::new(upper)?;
+                let digest = mixed(
+                    mixed(u64::from(ip::protocol::UDP), u64::from(id)),
+                    u64::from(view.length()),
+                );
+                (view.ports(), None, payload(digest, view.payload()))
             }
             ip::protocol::ICMP | ip::protocol::ICMPV6 => {
-                let &[kind, _, _, _, i0, i1, s0, s1] = upper.first_chunk()?;
-                if !matches!((protocol, kind), (1, 0 | 8) | (58, 128 | 129)) {
-                    return None;
-                }
-                let identifier = u16::from_be_bytes([i0, i1]);
-                let head = u64::from_be_bytes([0, 0, 0, 0, 0, kind, s0, s1]);
+                let view = icmp::View::new(upper)?;
+                let echo = view.echo(protocol)?;
+                let head = u64::from(view.kind()) << 16 | u64::from(echo.sequence);
                 let digest = mixed(mixed(u64::from(protocol), u64::from(id)), head);
-                ([identifier; 2], None, payload(digest, &upper[8..]))
+                ([echo.identifier; 2], None, payload(digest, view.payload()))
             }
             _ => return None,
         };
@@ -163,44 +179,10 @@ impl Header {
     }
 }
 
-fn tcp(segment: &[u8], bytes: u64) -> Option<([u16; 2], Tcp)> {
-    let &[p0, p1, p2, p3, s0, s1, s2, s3, a0, a1, a2, a3, offset, flags, ..] =
-        segment.first_chunk::<20>()?;
-    let header = usize::from(offset >> 4) * 4;
-    let options = segment.get(20..header).unwrap_or_default();
-    let ports = [u16::from_be_bytes([p0, p1]), u16::from_be_bytes([p2, p3])];
-    let payload =
-        bytes.checked_sub(header as u64).filter(|payload| *payload <= PAYLOAD_BYTES_MAX)?;
-    let tcp = Tcp {
-        sequence: u32::from_be_bytes([s0, s1, s2, s3]),
-        acknowledges: (flags & 16 != 0).then(|| u32::from_be_bytes([a0, a1, a2, a3])),
-        payload_bytes: u32::try_from(payload).ok()?,
-        syn: flags & 2 != 0,
-        fin: flags & 1 != 0,
-        rst: flags & 4 != 0,
-        timestamps: timestamps(options),
-    };
-    Some((ports, tcp))
-}
-
-fn timestamps(mut options: &[u8]) -> Option<(u32, u32)> {
-    loop {
-        match *options {
-            [TIMESTAMPS, 10, v0, v1, v2, v3, e0, e1, e2, e3, ..] => {
-                let value = u32::from_be_bytes([v0, v1, v2, v3]);
-                return Some((value, u32::from_be_bytes([e0, e1, e2, e3])));
-            }
-            [0, ..] | [] | [_] => return None,
-            [1, ref rest @ ..] => options = rest,
-            [_, length, ..] => options = options.get(usize::from(length.max(2))..)?,
-        }
-    }
-}
-
 /// Computes the digest of a segment from fields that segmentation in the card, GRO and translators
 /// preserve in the first of several segments.
 fn digest_of(tcp: &Tcp) -> u64 {
-    let (value, echo) = tcp.timestamps.unwrap_or_default();
+    let (value, echo) = tcp.timestamps.map_or((0, 0), |it| (it.value, it.echo));
     let numbers = u64::from(tcp.sequence) << 32 | u64::from(tcp.acknowledges.unwrap_or_default());
     let flags =
         u64::from(tcp.syn) | u64::from(tcp.rst) << 1 | u64::from(tcp.payload_bytes > 0) << 2;

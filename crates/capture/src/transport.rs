@@ -13,7 +13,7 @@ mod tcp;
 pub use tcp::{Direction, Fate, FlowSecond, TcpDirection};
 
 use crate::limits::{IDLE_NS, LOOK_EVERY};
-use lasthop_packet::ip;
+use lasthop_packet::{ip, transport};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
@@ -106,15 +106,14 @@ impl Flows {
             return;
         }
         let known = matches!(protocol, ip::protocol::TCP | ip::protocol::UDP);
-        let ports = payload.first_chunk::<4>();
-        let (true, false, Some(&[s0, s1, d0, d1])) = (known, view.is_later_fragment(), ports)
-        else {
+        let ports = transport::ports(payload).filter(|_| known && !view.is_later_fragment());
+        let Some([source_port, destination_port]) = ports else {
             self.others += 1;
             return;
         };
         let [source, destination] = view.addresses();
-        let source = (source, u16::from_be_bytes([s0, s1]));
-        let destination = (destination, u16::from_be_bytes([d0, d1]));
+        let source = (source, source_port);
+        let destination = (destination, destination_port);
         let (key, back) = FlowKey::of(protocol, source, destination);
         let Some(index) = self.index_of(key, carrier.at_ns) else {
             self.left_out += 1;
@@ -135,7 +134,7 @@ impl Flows {
                 };
                 tcp::handle_segment(this, other, payload, behind, id, carrier, second, fate);
             }
-            _ => this.deliver(behind.saturating_sub(8), second),
+            _ => this.deliver(behind.saturating_sub(transport::udp::HEADER_BYTES as u64), second),
         }
     }
 

@@ -91,7 +91,7 @@ impl Direction {
             begin_ns: seen.begin_ns,
             ends_ns: vec![seen.end_ns],
             frames: [seen.frame; 2],
-            timestamp: tcp.timestamps.map(|(value, _)| value),
+            timestamp: tcp.timestamps.map(|timestamps| timestamps.value),
             id: seen.id,
             again: from < highest && !probe,
             after_acknowledgement: caused.is_some_and(|after| (0..CAUSED_NS).contains(&after)),
@@ -249,9 +249,10 @@ impl Direction {
             }
         }
         // Retransmissions are counted where they leave.
-        let again = match first == roles.first() {
-            true => self.copies_after(first, key, &record),
-            false => Vec::new(),
+        let again = if first == roles.first() {
+            self.copies_after(first, key, &record)
+        } else {
+            Vec::new()
         };
         for (_, _, way) in &mut ways {
             way.fate = self.fate(way, first, &record, roles);
@@ -295,9 +296,10 @@ impl Direction {
                 copy.from >= record.from && latest.is_some_and(|(latest, _)| latest == key)
             })
             .map(|(_, copy)| {
-                let trigger = match copy.after_acknowledgement {
-                    true => Trigger::Acknowledgement,
-                    false => Trigger::Timer,
+                let trigger = if copy.after_acknowledgement {
+                    Trigger::Acknowledgement
+                } else {
+                    Trigger::Timer
                 };
                 (copy.from, copy.begin_ns, trigger)
             })
@@ -340,9 +342,8 @@ impl Direction {
         let gateway = if wired { seen_at(GATEWAY, record.begin_ns) } else { None };
         // If MPDUs behind it were missed, it ended within the A-MPDU.
         let is_exact = air.is_none_or(|air| air.exact);
-        let first_end = heard.map_or(record.begin_ns, |copy| match is_exact {
-            true => copy.ends_ns[0],
-            false => copy.ends_ns[0] - AMPDU_NS_MAX,
+        let first_end = heard.map_or(record.begin_ns, |copy| {
+            if is_exact { copy.ends_ns[0] } else { copy.ends_ns[0] - AMPDU_NS_MAX }
         });
         let arrived = seen_at(RECEIVER, first_end);
         let air_end_ns = heard.map(|copy| {
@@ -356,10 +357,8 @@ impl Direction {
         });
         let sent_again = sent_again.min_by_key(|(other, copy)| (copy.begin_ns, other.1));
         let sent_again = sent_again.map(|(_, copy)| {
-            let trigger = match copy.after_acknowledgement {
-                true => Trigger::Acknowledgement,
-                false => Trigger::Timer,
-            };
+            let trigger =
+                if copy.after_acknowledgement { Trigger::Acknowledgement } else { Trigger::Timer };
             (copy.begin_ns, trigger)
         });
         let end = heard.map_or(record.to, |copy| copy.to);

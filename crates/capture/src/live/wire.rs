@@ -54,7 +54,8 @@ impl Wire {
 impl FlowRow {
     fn new(key: &FlowKey, index: usize, direction: &Direction, packets: f64, mbps: f64) -> Self {
         let [from, to] = [key.ends[index], key.ends[1 - index]].map(|(a, p)| end(a, p));
-        let protocol = if key.protocol == 6 { "tcp" } else { "udp" };
+        let protocol =
+            if key.protocol == lasthop_packet::ip::protocol::TCP { "tcp" } else { "udp" };
         let tcp = direction.tcp.as_deref();
         Self {
             name: format!("{protocol} {from} > {to}"),

@@ -10,6 +10,7 @@ mod gaps;
 use super::Carrier;
 use crate::series::Seconds;
 use gaps::{Gaps, Late};
+use lasthop_packet::transport::tcp::{Flags, View};
 use std::collections::VecDeque;
 
 /// One direction of a flow.
@@ -105,10 +106,6 @@ const FLOW_SECONDS_MAX: usize = 3_600;
 const GIVEN_UP_NS: u64 = 300_000_000_000;
 /// Largest number of segments remembered.
 const RECENT_MAX: usize = 8_192;
-const SYN: u8 = 2;
-const FIN: u8 = 1;
-const RST: u8 = 4;
-const ACK: u8 = 16;
 
 impl TcpDirection {
     /// Inserts a segment that may be retransmitted or acknowledged, in the order of sequence
@@ -167,40 +164,35 @@ pub(super) fn handle_segment(
     second: usize,
     fate: &dyn Fn((u32, u8, u16)) -> Option<bool>,
 ) {
-    let Some(&[.., s0, s1, s2, s3, a0, a1, a2, a3, offset, flags, w0, w1]) =
-        segment.first_chunk::<16>()
-    else {
-        return;
-    };
-    let header = u64::from(offset >> 4) * 4;
-    let sequence = u32::from_be_bytes([s0, s1, s2, s3]);
-    let acknowledges = u32::from_be_bytes([a0, a1, a2, a3]);
-    let payload = bytes.saturating_sub(header) as u32;
+    let Some(view) = View::cut(segment) else { return };
+    let (flags, sequence) = (view.flags(), view.sequence());
+    let payload = bytes.saturating_sub(view.header_bytes() as u64) as u32;
     let tcp = this.tcp.get_or_insert_default();
-    if flags & SYN != 0 {
-        tcp.window_shift = window_shift(segment.get(20..header as usize).unwrap_or_default());
+    if flags.has(Flags::SYN) {
+        tcp.window_shift = view.window_shift().unwrap_or_default();
         tcp.next = None;
         tcp.acknowledged = None;
         tcp.recent.clear();
         tcp.gaps = Gaps::default();
     }
-    let window = u16::from_be_bytes([w0, w1]);
-    tcp.zero_windows += u64::from(window == 0 && flags & (SYN | RST | FIN) == 0);
-    let length = payload + u32::from(flags & SYN != 0) + u32::from(flags & FIN != 0);
+    let has_ends = flags.has(Flags::SYN | Flags::FIN | Flags::RST);
+    tcp.zero_windows += u64::from(view.window() == 0 && !has_ends);
+    let length = payload + u32::from(flags.has(Flags::SYN)) + u32::from(flags.has(Flags::FIN));
     let mut news = 0;
     if length > 0 {
         let behind = sequence.wrapping_add(length);
         let next = *tcp.next.get_or_insert(sequence);
         let fresh = behind.wrapping_sub(next);
         // A keep-alive probe repeats one byte that was acknowledged.
-        let probe = payload <= 1 && next.wrapping_sub(sequence) == 1 && flags & SYN == 0;
+        let probe = payload <= 1 && next.wrapping_sub(sequence) == 1 && !flags.has(Flags::SYN);
         if is_after(behind, next) {
             tcp.next = Some(behind);
         }
         let again = is_after(next, sequence);
-        let late = match again && payload > 0 && !probe {
-            true => tcp.gaps.fill(sequence, behind, id, carrier, tcp.rtt.map(|(least, ..)| least)),
-            false => None,
+        let late = if again && payload > 0 && !probe {
+            tcp.gaps.fill(sequence, behind, id, carrier, tcp.rtt.map(|(least, ..)| least))
+        } else {
+            None
         };
         if payload > 0 {
             tcp.segments += 1;
@@ -251,12 +243,12 @@ pub(super) fn handle_segment(
             second.flight_bytes_max = second.flight_bytes_max.max(flight);
         }
     }
-    if flags & ACK != 0 {
+    if let Some(acknowledges) = view.acknowledges() {
         let before = tcp.acknowledged;
         if before.is_none_or(|before| is_after(acknowledges, before)) {
             tcp.acknowledged = Some(acknowledges);
             acknowledge(other, acknowledges, carrier.at_ns, second);
-        } else if before == Some(acknowledges) && length == 0 && flags & (SYN | FIN | RST) == 0 {
+        } else if before == Some(acknowledges) && length == 0 && !has_ends {
             tcp.duplicate_acks += 1;
         }
     }
@@ -287,21 +279,4 @@ fn acknowledge(sender: &mut Direction, up_to: u32, at_ns: u64, second: usize) {
 /// Whether number `a` is after `b` (RFC 9293, 3.4).
 const fn is_after(a: u32, b: u32) -> bool {
     a != b && a.wrapping_sub(b) < 1 << 31
-}
-
-/// Returns the shift of the window scale option (RFC 7323, 2.2); 0 without the option.
-fn window_shift(mut options: &[u8]) -> u8 {
-    loop {
-        match *options {
-            [0, ..] | [] | [_] => return 0,
-            [1, ref rest @ ..] => options = rest,
-            [3, 3, shift, ..] => return shift.min(14),
-            [_, length, ..] => {
-                options = match options.get(usize::from(length.max(2))..) {
-                    Some(rest) => rest,
-                    None => return 0,
-                }
-            }
-        }
-    }
 }
