@@ -89,7 +89,7 @@ fn limited(
     extent: Extent,
 ) -> (Vec<Finding>, u64) {
     let mut found = Vec::new();
-    let heard = heard::Heard::of(view.air);
+    let heard = heard::Coverage::sum(view.air);
     absences::find(view, &heard, extent, &mut found);
     links::find(view, &mut found);
     channel::find(view, &heard, &mut found);

@@ -106,23 +106,23 @@ pub enum State {
 /// Source of readings of one analysis.
 #[derive(Debug, Default)]
 pub struct Meter {
-    before: Counts,
-    stations: Vec<Station>,
+    before: Progress,
+    stations: Vec<StationSums>,
     rates: BTreeMap<(StationId, StationId), Rates>,
     news: News,
     wire: Wire,
 }
 
-/// Counts up to the previous reading.
+/// Sums up to the previous reading.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+struct Progress {
     packets: u64,
     busy_ns: u64,
     end_ns: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Station {
+struct StationSums {
     signal: (i64, u64),
     airtime_ns: u64,
     sent: Sums,
@@ -162,10 +162,10 @@ impl Meter {
         let most_used = self.most_used(air);
         let sums = sums(air);
         let mut rows = Vec::new();
-        self.stations.resize(sums.len(), Station::default());
+        self.stations.resize(sums.len(), StationSums::default());
         for (id, known) in air.stations.iter() {
             let heard = air.heard.get(id.index());
-            let now = Station {
+            let now = StationSums {
                 signal: heard.map_or((0, 0), |heard| heard.signal),
                 airtime_ns: heard.map_or(0, |heard| heard.airtime.as_nanos()),
                 ..sums[id.index()]
@@ -224,7 +224,7 @@ impl Meter {
             findings: self.news.of(analysis, Duration::from_nanos(interval_ns)),
         };
         let end_ns = analysis.times().map(|(_, end)| end.max(since_ns));
-        self.before = Counts { packets: analysis.packets, busy_ns: air.busy.sum_ns, end_ns };
+        self.before = Progress { packets: analysis.packets, busy_ns: air.busy.sum_ns, end_ns };
         reading
     }
 
@@ -260,8 +260,8 @@ impl Meter {
 }
 
 /// Returns the sums of each station, in the order of stations.
-fn sums(air: &Air) -> Vec<Station> {
-    let mut stations = vec![Station::default(); air.stations.count()];
+fn sums(air: &Air) -> Vec<StationSums> {
+    let mut stations = vec![StationSums::default(); air.stations.count()];
     for link in air.links.values() {
         stations[link.from.index()].sent.add(link);
         stations[link.to.index()].received.add(link);

@@ -41,7 +41,7 @@ pub struct InterfaceAnalysis {
 }
 
 /// An MPDU in a packet.
-struct Mpdu<'a> {
+struct HeadedMpdu<'a> {
     radio: Radio,
     bytes: &'a [u8],
     /// Offset of the MPDU in the packet.
@@ -113,7 +113,7 @@ impl InterfaceAnalysis {
         }
         match link::open(&mut file.headers, packet) {
             Ok(Opened::Air { radio, mpdu, offset }) => {
-                self.handle_mpdu(file, packet, at_ns, Mpdu { radio, bytes: mpdu, offset });
+                self.handle_mpdu(file, packet, at_ns, HeadedMpdu { radio, bytes: mpdu, offset });
             }
             Ok(Opened::Wired(wired)) => {
                 if matches!(wired.ethertype, 0x0800 | 0x86dd) {
@@ -135,9 +135,9 @@ impl InterfaceAnalysis {
         file: &mut FileAnalysis,
         packet: &Packet<'_>,
         at_ns: u64,
-        mpdu: Mpdu<'_>,
+        mpdu: HeadedMpdu<'_>,
     ) {
-        let Mpdu { radio, bytes, offset } = mpdu;
+        let HeadedMpdu { radio, bytes, offset } = mpdu;
         file.counts.handle_radio(&radio);
         if let Some(mhz) = radio.frequency_mhz {
             self.counts.handle_channel(mhz);

@@ -1,7 +1,7 @@
 //! Findings about absent stations: scans, power save, other channels in turn, unexplained timers,
 //! and access points that send to absent stations.
 
-use super::heard::Heard;
+use super::heard::Coverage;
 use super::{Extent, Finding, Kind, at, ms, percent};
 use crate::air::Air;
 use crate::air::absence::{Absence, Totals};
@@ -26,7 +26,7 @@ const IN_VAIN_MIN: u64 = 20;
 
 pub(super) fn find(
     view: &InterfaceView<'_>,
-    heard: &Heard,
+    heard: &Coverage,
     extent: Extent,
     found: &mut Vec<Finding>,
 ) {

@@ -1,7 +1,7 @@
 //! Findings about the channel: slow stations, protection, collisions, hidden stations, and beacons.
 
 use super::bound::least;
-use super::heard::{Heard, Share};
+use super::heard::{Coverage, Share};
 use super::links::collides;
 use super::{Finding, Kind, percent, throughout};
 use crate::air::beacons::Beacons;
@@ -31,7 +31,7 @@ const LEVELS_ALIKE_DB: f64 = 5.0;
 /// Largest number of networks named.
 const NAMED_MAX: usize = 4;
 
-pub(super) fn find(view: &InterfaceView<'_>, heard: &Heard, found: &mut Vec<Finding>) {
+pub(super) fn find(view: &InterfaceView<'_>, heard: &Coverage, found: &mut Vec<Finding>) {
     found.extend(slow_station(view));
     // A share of busy time is unknown if most of it was missed.
     if heard.is_channel_heard() {
@@ -70,7 +70,7 @@ fn level(view: &InterfaceView<'_>, id: StationId) -> Option<f64> {
 /// data. Without a level the cause of missing beacons is unknown.
 fn misses_beacons(
     view: &InterfaceView<'_>,
-    heard: &Heard,
+    heard: &Coverage,
     id: StationId,
     beacons: &Beacons,
 ) -> bool {

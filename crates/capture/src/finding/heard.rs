@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// MPDUs from and to each station.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct Coverage {
     from: BTreeMap<StationId, Share>,
     to: BTreeMap<StationId, Share>,
     all: Share,
@@ -22,9 +22,9 @@ pub(super) struct Share {
     missed: u64,
 }
 
-impl Heard {
+impl Coverage {
     /// Sums the links of a capture.
-    pub fn of(air: &Air) -> Self {
+    pub fn sum(air: &Air) -> Self {
         let mut heard = Self::default();
         for link in air.links.values() {
             let share = Share::of(&link.counts);
