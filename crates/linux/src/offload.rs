@@ -17,6 +17,8 @@ mod tests;
 
 use lasthop_packet::ip::protocol::{TCP, UDP};
 use lasthop_packet::ip::{IPV4_BYTES, IPV6_BYTES};
+use lasthop_packet::transport::tcp::{self, Flags};
+use lasthop_packet::transport::udp;
 
 pub use coalesce::{Coalescer, Kinds};
 pub use segment::segment;
@@ -35,17 +37,6 @@ const GSO_TCP6: u8 = 4;
 const GSO_UDP: u8 = 5;
 /// A flag beside them: the first segment has CWR set.
 const GSO_ECN: u8 = 0x80;
-
-const TCP_BYTES: usize = 20;
-const UDP_BYTES: usize = 8;
-/// Offset of the checksum in a header of TCP, and of UDP.
-const TCP_CHECKSUM: usize = 16;
-const UDP_CHECKSUM: usize = 6;
-/// Flags of TCP (RFC 9293, 3.1).
-const FIN: u8 = 0x01;
-const PSH: u8 = 0x08;
-const ACK: u8 = 0x10;
-const CWR: u8 = 0x80;
 
 /// Why bytes that were read are not a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

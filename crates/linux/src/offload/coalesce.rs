@@ -64,10 +64,8 @@ impl Coalescer {
     /// Handles an IP packet. Packets that cannot wait any longer go to `write`: a header with a
     /// packet, and the number of its segments.
     pub fn push(&mut self, packet: &[u8], write: &mut dyn FnMut(&[u8], usize)) {
-        let layout = Layout::of(packet).filter(|layout| match layout.is_tcp {
-            true => self.kinds.tcp,
-            false => self.kinds.udp,
-        });
+        let layout = Layout::of(packet)
+            .filter(|layout| if layout.is_tcp { self.kinds.tcp } else { self.kinds.udp });
         let Some(layout) = layout else {
             self.write_alone(packet, write);
             return;
@@ -86,7 +84,8 @@ impl Coalescer {
         bytes.extend_from_slice(&[0; HEADER_BYTES]);
         bytes.extend_from_slice(packet);
         let segment_bytes = packet.len() - layout.headers;
-        let is_ended = layout.is_tcp && packet[layout.transport() + 13] & PSH != 0;
+        let is_ended =
+            layout.is_tcp && packet[layout.transport() + tcp::field::FLAGS] & Flags::PSH != 0;
         self.open.push(Open { bytes, layout, segment_bytes, count: 1, is_ended, is_right: None });
     }
 
@@ -147,13 +146,14 @@ impl Open {
         {
             return false;
         }
-        let has_push = layout.is_tcp && packet[layout.transport() + 13] & PSH != 0;
+        let has_push =
+            layout.is_tcp && packet[layout.transport() + tcp::field::FLAGS] & Flags::PSH != 0;
         self.is_ended = data.len() < self.segment_bytes || has_push;
         self.bytes.extend_from_slice(data);
         self.count += 1;
         if has_push {
             // Segmentation gives it to the last segment only.
-            self.bytes[HEADER_BYTES + layout.transport() + 13] |= PSH;
+            self.bytes[HEADER_BYTES + layout.transport() + tcp::field::FLAGS] |= Flags::PSH;
         }
         true
     }
@@ -173,32 +173,30 @@ impl Layout {
     /// Returns the offsets in `packet`, if it may be coalesced.
     fn of(packet: &[u8]) -> Option<Self> {
         let is_ipv4 = packet.first()? >> 4 == 4;
-        let (protocol, ip, length) = match is_ipv4 {
-            true => {
-                let header = packet.get(..IPV4_BYTES)?;
-                // No options; of the flags "don't fragment" at most, and no offset.
-                if header[0] != 0x45 || word(header, 6) & !0x4000 != 0 {
-                    return None;
-                }
-                (header[9], IPV4_BYTES, usize::from(word(header, 2)))
+        let (protocol, ip, length) = if is_ipv4 {
+            let header = packet.get(..IPV4_BYTES)?;
+            // No options; of the flags "don't fragment" at most, and no offset.
+            if header[0] != 0x45 || word(header, 6) & !0x4000 != 0 {
+                return None;
             }
-            false => {
-                let header = packet.get(..IPV6_BYTES).filter(|header| header[0] >> 4 == 6)?;
-                (header[6], IPV6_BYTES, IPV6_BYTES + usize::from(word(header, 4)))
-            }
+            (header[9], IPV4_BYTES, usize::from(word(header, 2)))
+        } else {
+            let header = packet.get(..IPV6_BYTES).filter(|header| header[0] >> 4 == 6)?;
+            (header[6], IPV6_BYTES, IPV6_BYTES + usize::from(word(header, 4)))
         };
         let transport = packet.get(ip..).filter(|_| length == packet.len())?;
         let (is_tcp, transport_bytes) = match protocol {
             TCP => {
-                let header = transport.get(..TCP_BYTES)?;
-                let bytes = usize::from(header[12] >> 4) * 4;
-                let is_plain = header[13] & !PSH == ACK && word(header, 18) == 0;
-                (true, Some(bytes).filter(|&bytes| is_plain && bytes >= TCP_BYTES)?)
+                let view = tcp::View::new(transport)?;
+                let Flags(flags) = view.flags();
+                let is_plain = flags & !Flags::PSH == Flags::ACK && view.urgent() == Some(0);
+                let is_long = view.header_bytes() >= tcp::HEADER_BYTES;
+                (true, Some(view.header_bytes()).filter(|_| is_plain && is_long)?)
             }
             UDP => {
-                let header = transport.get(..UDP_BYTES)?;
-                let is_plain = usize::from(word(header, 4)) == transport.len();
-                (false, Some(UDP_BYTES).filter(|_| is_plain && word(header, UDP_CHECKSUM) != 0)?)
+                let view = udp::View::new(transport)?;
+                let is_plain = usize::from(view.length()) == transport.len();
+                (false, Some(udp::HEADER_BYTES).filter(|_| is_plain && view.checksum() != 0)?)
             }
             _ => return None,
         };
@@ -241,13 +239,15 @@ impl Layout {
         }
         let transport = self.transport();
         if self.is_tcp {
-            let sequence = long(expected, transport + 4).wrapping_add(sent as u32);
-            put(expected, transport + 4, &sequence.to_be_bytes());
+            let sequence =
+                long(expected, transport + tcp::field::SEQUENCE).wrapping_add(sent as u32);
+            put(expected, transport + tcp::field::SEQUENCE, &sequence.to_be_bytes());
             // The first segment has no PSH, or none would follow it.
-            expected[transport + 13] |= packet[transport + 13] & PSH;
-            same(expected, transport + TCP_CHECKSUM, 2);
+            expected[transport + tcp::field::FLAGS] |=
+                packet[transport + tcp::field::FLAGS] & Flags::PSH;
+            same(expected, transport + tcp::field::CHECKSUM, 2);
         } else {
-            same(expected, transport + 4, 4);
+            same(expected, transport + udp::field::LENGTH, 4);
         }
         expected == &packet[..self.headers]
     }
@@ -261,7 +261,7 @@ impl Layout {
             return false;
         }
         let sum = self.pseudo(packet, transport.len()) + sum(transport);
-        fold(sum) == 0xffff && (!self.is_tcp || is_plain(word(transport, TCP_CHECKSUM)))
+        fold(sum) == 0xffff && (!self.is_tcp || is_plain(word(transport, tcp::field::CHECKSUM)))
     }
 
     fn pseudo(self, packet: &[u8], length: usize) -> u64 {
@@ -280,10 +280,14 @@ impl Layout {
         }
         let sum = fold(self.pseudo(packet, length - transport));
         let checksum = if self.is_tcp {
-            TCP_CHECKSUM
+            tcp::field::CHECKSUM
         } else {
-            put(packet, transport + 4, &((length - transport) as u16).to_be_bytes());
-            UDP_CHECKSUM
+            put(
+                packet,
+                transport + udp::field::LENGTH,
+                &((length - transport) as u16).to_be_bytes(),
+            );
+            udp::field::CHECKSUM
         };
         put(packet, transport + checksum, &sum.to_be_bytes());
         Header {

@@ -57,7 +57,7 @@ fn complete(packet: &mut [u8], header: &Header) -> Result<(), OffloadError> {
 
 /// Returns a checksum, for UDP never 0, which would mean that there is none (RFC 768).
 fn never_zero(checksum: u16, offset: u16) -> u16 {
-    let is_udp = usize::from(offset) == UDP_CHECKSUM;
+    let is_udp = usize::from(offset) == udp::field::CHECKSUM;
     if checksum == 0 && is_udp { 0xffff } else { checksum }
 }
 
@@ -80,37 +80,34 @@ impl Layout {
             _ => return Err(OffloadError::Kind(header.kind)),
         };
         let bytes = packet.len();
-        let has = |needed: usize| match bytes < needed {
-            true => Err(OffloadError::Short { bytes, needed }),
-            false => Ok(()),
+        let has = |needed: usize| {
+            if bytes < needed { Err(OffloadError::Short { bytes, needed }) } else { Ok(()) }
         };
         has(IPV4_BYTES)?;
         let is_ipv4 = packet[0] >> 4 == 4;
         let transport = usize::from(header.checksum_start);
-        let is_right = match is_ipv4 {
-            true => {
-                let protocol = if is_tcp { TCP } else { UDP };
-                header.kind & !GSO_ECN != GSO_TCP6
-                    && packet[9] == protocol
-                    && transport == usize::from(packet[0] & 0xf) * 4
-                    && transport >= IPV4_BYTES
-            }
+        let is_right = if is_ipv4 {
+            let protocol = if is_tcp { TCP } else { UDP };
+            header.kind & !GSO_ECN != GSO_TCP6
+                && packet[9] == protocol
+                && transport == usize::from(packet[0] & 0xf) * 4
+                && transport >= IPV4_BYTES
+        } else {
             // Extension headers may be between.
-            false => {
-                packet[0] >> 4 == 6 && header.kind & !GSO_ECN != GSO_TCP4 && transport >= IPV6_BYTES
-            }
+            packet[0] >> 4 == 6 && header.kind & !GSO_ECN != GSO_TCP4 && transport >= IPV6_BYTES
         };
-        let checksum = if is_tcp { TCP_CHECKSUM } else { UDP_CHECKSUM };
+        let checksum = if is_tcp { tcp::field::CHECKSUM } else { udp::field::CHECKSUM };
         let is_partial = header.flags & NEEDS_CHECKSUM != 0;
         if !is_right || !is_partial || usize::from(header.checksum_offset) != checksum {
             return Err(OffloadError::Mismatch);
         }
-        has(transport + if is_tcp { TCP_BYTES } else { UDP_BYTES })?;
-        let transport_bytes = match is_tcp {
-            true => usize::from(packet[transport + 12] >> 4) * 4,
-            false => UDP_BYTES,
+        has(transport + if is_tcp { tcp::HEADER_BYTES } else { udp::HEADER_BYTES })?;
+        let transport_bytes = if is_tcp {
+            tcp::View::new(&packet[transport..]).map_or(0, tcp::View::header_bytes)
+        } else {
+            udp::HEADER_BYTES
         };
-        if is_tcp && transport_bytes < TCP_BYTES {
+        if is_tcp && transport_bytes < tcp::HEADER_BYTES {
             return Err(OffloadError::Mismatch);
         }
         has(transport + transport_bytes)?;
@@ -137,18 +134,19 @@ impl Layout {
         let transport = &mut segment[self.transport..];
         let length = length - self.transport;
         let checksum = if self.is_tcp {
-            let sequence = long(transport, 4).wrapping_add((index * self.segment_bytes) as u32);
-            put(transport, 4, &sequence.to_be_bytes());
+            let sequence = long(transport, tcp::field::SEQUENCE)
+                .wrapping_add((index * self.segment_bytes) as u32);
+            put(transport, tcp::field::SEQUENCE, &sequence.to_be_bytes());
             if !is_last {
-                transport[13] &= !(FIN | PSH);
+                transport[tcp::field::FLAGS] &= !(Flags::FIN | Flags::PSH);
             }
             if index > 0 {
-                transport[13] &= !CWR;
+                transport[tcp::field::FLAGS] &= !Flags::CWR;
             }
-            TCP_CHECKSUM
+            tcp::field::CHECKSUM
         } else {
-            put(transport, 4, &(length as u16).to_be_bytes());
-            UDP_CHECKSUM
+            put(transport, udp::field::LENGTH, &(length as u16).to_be_bytes());
+            udp::field::CHECKSUM
         };
         // The field has the sum of the pseudo-header with the length of all segments; addresses
         // are not looked at, for a routing header may say others.
