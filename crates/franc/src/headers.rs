@@ -44,6 +44,9 @@ use crate::order::BUCKETS;
 use crate::symbol;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use lasthop_packet::ip::protocol::TCP;
+use lasthop_packet::ip::{IPV4_BYTES, IPV6_BYTES};
+use lasthop_packet::transport::tcp::{HEADER_BYTES as TCP_BYTES, View, field};
 
 /// Packets of a bucket from one independent packet to the next.
 const WHOLE_EVERY: u16 = 32;
@@ -65,10 +68,6 @@ const TAILS: [usize; 4] = [0, 1, 2, 4];
 /// Reserved bits and AE, which share their byte with the data offset (RFC 9768).
 const BEHIND_OFFSET: u16 = 0x000f;
 
-const IPV4_BYTES: usize = 20;
-const IPV6_BYTES: usize = 40;
-const TCP_BYTES: usize = 20;
-const TCP: u8 = 6;
 /// NOP, NOP, and the kind and length of timestamps (RFC 7323, 3.2 and appendix A).
 const TIMESTAMPS: [u8; 4] = [1, 1, 8, 10];
 const TIMESTAMPS_BYTES: usize = 12;
@@ -247,11 +246,12 @@ impl Last {
         let layout = Layout::of(packet).filter(|&layout| layout == self.layout)?;
         let (headers, data) = packet.split_at(layout.bytes());
         let tcp = layout.tcp();
-        let mut top = IS_SHORT | HAS_LENGTH | u16::from(headers[tcp + 12]) & BEHIND_OFFSET;
+        let mut top =
+            IS_SHORT | HAS_LENGTH | u16::from(headers[tcp + field::DATA_OFFSET]) & BEHIND_OFFSET;
         if layout.is_ipv4 && headers[4..6] == self.headers[4..6] {
             top |= SAME_IDENTIFICATION;
         }
-        let number = long(headers, tcp + 8);
+        let number = long(headers, tcp + field::ACKNOWLEDGEMENT);
         let choice = self.acknowledgements().iter().position(|&expected| expected == number)?;
         top |= (choice as u16) << ACKNOWLEDGEMENT_SHIFT;
         let sent = layout.sent(headers);
@@ -350,11 +350,16 @@ impl Last {
             headers[1] = headers[1] & 0x0f | sent[0] << 4;
             put(&mut headers, 4, &((bytes - IPV6_BYTES) as u16).to_be_bytes());
         }
-        put(&mut headers, tcp + 4, &self.next_sequence().to_be_bytes());
+        put(&mut headers, tcp + field::SEQUENCE, &self.next_sequence().to_be_bytes());
         let choice = usize::from(top >> ACKNOWLEDGEMENT_SHIFT) % ACKNOWLEDGEMENTS;
-        put(&mut headers, tcp + 8, &self.acknowledgements()[choice].to_be_bytes());
-        headers[tcp + 12] = headers[tcp + 12] & 0xf0 | (top & BEHIND_OFFSET) as u8;
-        put(&mut headers, tcp + 13, &sent[1..SENT_BYTES]);
+        put(
+            &mut headers,
+            tcp + field::ACKNOWLEDGEMENT,
+            &self.acknowledgements()[choice].to_be_bytes(),
+        );
+        headers[tcp + field::DATA_OFFSET] =
+            headers[tcp + field::DATA_OFFSET] & 0xf0 | (top & BEHIND_OFFSET) as u8;
+        put(&mut headers, tcp + field::FLAGS, &sent[1..SENT_BYTES]);
         if layout.has_timestamps {
             put(&mut headers, tcp + TCP_BYTES + TIMESTAMPS.len(), &sent[SENT_BYTES..]);
         }
@@ -375,14 +380,14 @@ impl Layout {
             false => packet[0] >> 4 == 6 && packet[6] == TCP,
         };
         let tcp = packet.get(if is_ipv4 { IPV4_BYTES } else { IPV6_BYTES }..)?;
-        let (header, rest) = tcp.split_at_checked(TCP_BYTES)?;
-        let header_bytes = usize::from(header[12] >> 4) * 4;
-        let has_timestamps = header_bytes == TCP_BYTES + TIMESTAMPS_BYTES;
-        let has_options_known = match has_timestamps {
-            true => rest.len() >= TIMESTAMPS_BYTES && rest.starts_with(&TIMESTAMPS),
-            false => header_bytes == TCP_BYTES,
+        let view = View::new(tcp)?;
+        let has_timestamps = view.header_bytes() == TCP_BYTES + TIMESTAMPS_BYTES;
+        let has_options_known = if has_timestamps {
+            view.options().starts_with(&TIMESTAMPS)
+        } else {
+            view.header_bytes() == TCP_BYTES
         };
-        let is_urgent = header[18..] != [0, 0];
+        let is_urgent = view.urgent() != Some(0);
         (is_plain && has_options_known && !is_urgent).then_some(Self { is_ipv4, has_timestamps })
     }
 
@@ -410,7 +415,7 @@ impl Layout {
         let tcp = self.tcp();
         let mut sent = [0; SENT_MAX];
         sent[0] = if self.is_ipv4 { headers[1] } else { headers[0] << 4 | headers[1] >> 4 };
-        put(&mut sent, 1, &headers[tcp + 13..tcp + 16]);
+        put(&mut sent, 1, &headers[tcp + field::FLAGS..tcp + field::CHECKSUM]);
         if self.has_timestamps {
             let at = tcp + TCP_BYTES + TIMESTAMPS.len();
             put(&mut sent, SENT_BYTES, &headers[at..at + SENT_MAX - SENT_BYTES]);
@@ -421,14 +426,14 @@ impl Layout {
     /// The checksums of IP, 0 if it has none, and of TCP.
     fn checksums(self, headers: &[u8]) -> [u16; 2] {
         let at = |at: usize| u16::from_be_bytes([headers[at], headers[at + 1]]);
-        [if self.is_ipv4 { at(10) } else { 0 }, at(self.tcp() + 16)]
+        [if self.is_ipv4 { at(10) } else { 0 }, at(self.tcp() + field::CHECKSUM)]
     }
 
     fn set_checksums(self, headers: &mut [u8], [ip, tcp]: [u16; 2]) {
         if self.is_ipv4 {
             put(headers, 10, &ip.to_be_bytes());
         }
-        put(headers, self.tcp() + 16, &tcp.to_be_bytes());
+        put(headers, self.tcp() + field::CHECKSUM, &tcp.to_be_bytes());
     }
 
     /// The correct checksums (RFC 1071).
@@ -440,7 +445,8 @@ impl Layout {
         };
         let length = headers.len() - tcp + data.len();
         let pseudo = sum(&headers[self.addresses()]) + u64::from(TCP) + length as u64;
-        let header = sum(&headers[tcp..tcp + 16]) + sum(&headers[tcp + 18..]);
+        let header =
+            sum(&headers[tcp..tcp + field::CHECKSUM]) + sum(&headers[tcp + field::URGENT..]);
         [ip, checksum(pseudo + header + sum(data))]
     }
 }
