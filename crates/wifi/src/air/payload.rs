@@ -23,6 +23,13 @@ pub(crate) struct Payload {
     pub more_data: Option<bool>,
 }
 
+impl Payload {
+    /// Number of MPDUs of data.
+    pub const fn mpdus(&self) -> usize {
+        if let Content::Data { mpdus, .. } = self.content { mpdus } else { 0 }
+    }
+}
+
 /// Content of a PPDU to one receiver or group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Content {

@@ -13,7 +13,6 @@ use super::{Cell, Output, Sequel};
 use crate::air::{Carried, Flight, Subframes, alone, happens};
 use crate::mac::absence::Waits;
 use crate::mac::block_ack::Bitmap;
-use crate::mac::mpdu::Mpdu;
 use crate::mac::sizes;
 use crate::station::{Address, StationId};
 use alloc::collections::VecDeque;
@@ -73,7 +72,7 @@ impl Cell {
             (carried, Address::Station(receiver)) => {
                 let decoded = self.receiver(receiver).decodes_control(flight);
                 if self.outbox.records {
-                    self.record_control(flight, decoded);
+                    self.recorder().record_control(flight, decoded);
                 }
                 match carried {
                     Carried::Rts if decoded && self.clears(flight, receiver) => {
@@ -161,17 +160,6 @@ impl Cell {
         (Receiver { now: *now, air, outbox, timers, state }, mpdus)
     }
 
-    /// The MPDUs that `sender` keeps for `peer` in an EDCAF.
-    pub(super) fn pending(
-        &self,
-        sender: StationId,
-        edcaf: usize,
-        peer: Address,
-    ) -> Option<&VecDeque<Mpdu>> {
-        let access = self.stations[sender.index()].edcafs[edcaf].as_ref()?;
-        Some(&access.originators[access.originator(peer)?].pending)
-    }
-
     /// Lets the receiver of a PPDU process the data in it, unless it has while they were on the
     /// air.
     pub(super) fn take_data(
@@ -252,7 +240,9 @@ impl Cell {
         let collided = self.air.is_disturbed(flight, receiver);
         self.stations[sender.index()].note_collision(collided);
         if self.outbox.records {
-            self.record_payload(flight, payload, &decoded, collided);
+            let (peer, mpdus) = (flight.receiver, payload.mpdus());
+            let more = self.power.more_data(self.roster(), sender, edcaf, peer, mpdus);
+            self.recorder().record_payload(flight, payload, &decoded, collided, more);
         }
         self.overhear_packets(flight, receiver, payload);
         if decoded.is_empty() {
@@ -345,7 +335,8 @@ impl Cell {
     /// Handles a frame that reached a station which comes and goes.
     fn frame_reached(&mut self, flight: &Flight, receiver: StationId, payload: &Payload) {
         let (sender, edcaf) = (flight.transmitter, payload.edcaf);
-        let all = self.pending(sender, edcaf, flight.receiver).map_or(0, VecDeque::len);
+        let all =
+            self.stations[sender.index()].pending(edcaf, flight.receiver).map_or(0, VecDeque::len);
         let leaving = match payload.content {
             Content::Data { mpdus, .. } => Some(mpdus),
             Content::Management(frame) => Some(all).filter(|_| {
@@ -426,7 +417,7 @@ impl Cell {
         if !self.roster().has_absences(sender, peer) {
             return Waits::default();
         }
-        let pending = self.pending(sender, edcaf, peer).expect("it sent some");
+        let pending = self.stations[sender.index()].pending(edcaf, peer).expect("it sent some");
         let packets = pending.range(mpdus).flat_map(|mpdu| mpdu.msdus.packets());
         let since = earliest(packets.map(|packet| packet.arrived));
         self.roster().waits(sender, peer, edcaf, since)
@@ -461,7 +452,9 @@ impl Cell {
             self.deliver_to_group(flight, payload);
         }
         if self.outbox.records {
-            self.record_payload(flight, payload, &Bitmap::FIRST, false);
+            let (edcaf, mpdus) = (payload.edcaf, payload.mpdus());
+            let more = self.power.more_data(self.roster(), sender, edcaf, flight.receiver, mpdus);
+            self.recorder().record_payload(flight, payload, &Bitmap::FIRST, false, more);
         }
         match payload.content {
             Content::Beacon => {
@@ -483,7 +476,7 @@ impl Cell {
     /// Delivers a group-addressed MPDU to the stations of the set that decode it.
     fn deliver_to_group(&mut self, flight: &Flight, payload: &Payload) {
         let (sender, edcaf, peer) = (flight.transmitter, payload.edcaf, flight.receiver);
-        if self.pending(sender, edcaf, peer).is_none_or(VecDeque::is_empty) {
+        if self.stations[sender.index()].pending(edcaf, peer).is_none_or(VecDeque::is_empty) {
             return;
         }
         let bss = self.bss_of(sender);

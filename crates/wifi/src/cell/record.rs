@@ -1,9 +1,12 @@
 //! Events of PPDUs, for runs with recorded events.
 
+use super::bss::Bss;
 use super::content::{Action, Content, Exchange, Payload};
+use super::outbox::Outbox;
+use super::station::Station;
 use super::uplink::queue_size_code;
-use super::{Cell, category_of};
-use crate::air::{Carried, Flight};
+use super::{Cell, Settings, category_of};
+use crate::air::{Air, Carried, Flight};
 use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu, QueueSize};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::{Mpdu, Msdus};
@@ -12,7 +15,24 @@ use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_units::{Dbm, Duration, Instant, SeqNo12};
 
+/// Records of PPDUs: reads the air, the stations and their sets, and adds events.
+pub(super) struct Recorder<'a> {
+    pub air: &'a Air,
+    pub settings: &'a Settings,
+    pub stations: &'a mut [Station],
+    pub bss: &'a [Bss],
+    pub outbox: &'a mut Outbox,
+}
+
 impl Cell {
+    /// Records of PPDUs.
+    pub(super) fn recorder(&mut self) -> Recorder<'_> {
+        let Self { air, settings, stations, bss, outbox, .. } = self;
+        Recorder { air, settings, stations, bss, outbox }
+    }
+}
+
+impl Recorder<'_> {
     /// Records a payload; bit n of `decoded` is MPDU n.
     pub(super) fn record_payload(
         &mut self,
@@ -20,6 +40,7 @@ impl Cell {
         payload: &Payload,
         decoded: &Bitmap,
         collided: bool,
+        more_data: bool,
     ) {
         let duration_us = microseconds(flight.end, flight.reserves_until);
         let plain = |kind, sequence, retry| Frame {
@@ -40,7 +61,9 @@ impl Cell {
         };
         let tid = category_of(payload.edcaf).tid();
         let mut frames = match payload.content {
-            Content::Data { mpdus, .. } => self.data_frames(flight, payload.edcaf, mpdus, decoded),
+            Content::Data { mpdus, .. } => {
+                self.data_frames(flight, payload.edcaf, mpdus, decoded, more_data)
+            }
             Content::BlockAckRequest { start } => {
                 alloc::vec![plain(FrameKind::BlockAckRequest { tid, start }, start, false)]
             }
@@ -60,7 +83,7 @@ impl Cell {
                     },
                     Action::OperatingMode(mode) => {
                         let by_control = self.stations[flight.transmitter.index()]
-                            .says_by_control(&self.settings, frame.peer);
+                            .says_by_control(self.settings, frame.peer);
                         FrameKind::OperatingMode { mode, by_control }
                     }
                     Action::ProbeRequest => FrameKind::ProbeRequest,
@@ -70,7 +93,8 @@ impl Cell {
             }
             Content::Beacon => {
                 let beacons = self.stations[flight.transmitter.index()].stats.beacons;
-                let tim = &self.bss[self.bss_of(flight.transmitter).index()].tim;
+                let set = self.stations[flight.transmitter.index()].config.bss;
+                let tim = &self.bss[set.index()].tim;
                 let kind = FrameKind::Beacon {
                     dtim_count: tim.dtim_count,
                     dtim_period: self.settings.dtim_period,
@@ -100,12 +124,13 @@ impl Cell {
         edcaf: usize,
         mpdus: usize,
         decoded: &Bitmap,
+        more_data: bool,
     ) -> Vec<Frame> {
         let duration_us = microseconds(flight.end, flight.reserves_until);
         let peer = flight.receiver;
-        let pending = self.pending(flight.transmitter, edcaf, peer).expect("it sent some");
-        let more_data = self.power.more_data(self.roster(), flight.transmitter, edcaf, peer, mpdus);
-        let power_management = self.stations[flight.transmitter.index()].is_in_power_save();
+        let sender = &self.stations[flight.transmitter.index()];
+        let pending = sender.pending(edcaf, peer).expect("it sent some");
+        let power_management = sender.is_in_power_save();
         let has_qos = |of: StationId| self.stations[of.index()].config.capabilities.qos;
         let qos = has_qos(flight.transmitter)
             && match peer {
@@ -200,7 +225,10 @@ impl Cell {
     ) {
         let listener = match flight.receiver {
             Address::Station(receiver) => receiver,
-            Address::Group => self.access_point_of(flight.transmitter),
+            Address::Group => {
+                let set = self.stations[flight.transmitter.index()].config.bss;
+                self.settings.bss[set.index()].access_point
+            }
         };
         let signal = self.air.mean_power(flight, listener);
         self.outbox.events.push_back(Event::Ppdu(Ppdu {

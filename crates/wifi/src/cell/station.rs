@@ -13,10 +13,12 @@ use super::settle::Sent;
 use crate::mac::adaptive_mtu::{AdaptiveMtu, PpduLimits};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::contention::{ContenderId, Contention};
+use crate::mac::mpdu::Mpdu;
 use crate::phy::{Band, ChannelWidth};
 use crate::station::{Address, StationId};
 use crate::stats::{LinkStats, StationStats};
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_packet::AccessCategory;
 use lasthop_packet::queue::DriverLimit;
@@ -141,6 +143,12 @@ impl Station {
             mtu.handle_exchange(now, sent.rate, elapsed, sent.duration, mpdus);
         }
         self.edcafs[sent.edcaf] = Some(access);
+    }
+
+    /// The MPDUs that the station keeps for `peer` in an EDCAF.
+    pub fn pending(&self, edcaf: usize, peer: Address) -> Option<&VecDeque<Mpdu>> {
+        let access = self.edcafs[edcaf].as_ref()?;
+        Some(&access.originators[access.originator(peer)?].pending)
     }
 
     /// Whether a Block Ack agreement with `peer` is in force.

@@ -203,6 +203,11 @@ impl Answer {
         Address::Station(self.to)
     }
 
+    /// Number of MPDUs of data in it.
+    const fn mpdus(&self) -> usize {
+        if let Answered::Data { mpdus } = self.content { mpdus } else { 0 }
+    }
+
     /// The MPDUs that it carries.
     fn sent(&self, mpdus: usize) -> Sent {
         Sent {

@@ -135,7 +135,7 @@ impl Cell {
         }
         self.stations[sender.index()].sounding().users = users;
         if self.outbox.records {
-            self.record_sounding(flight, sender, is_heard);
+            self.recorder().record_sounding(flight, sender, is_heard);
         }
         let sounding = self.stations[sender.index()].sounding();
         match frame {
@@ -221,7 +221,7 @@ impl Cell {
         let own = flight.to(receiver, user.report.0, flight.psdu_bytes);
         let is_decoded = self.receiver(receiver).decodes_control(&own);
         if self.outbox.records {
-            self.record_report(&own, (user.feedback, user.ru), is_decoded);
+            self.recorder().record_report(&own, (user.feedback, user.ru), is_decoded);
         }
         let sounding = self.stations[receiver.index()].sounding();
         sounding.users[place].is_reported = is_decoded;

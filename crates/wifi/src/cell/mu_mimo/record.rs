@@ -1,9 +1,8 @@
 //! Events of sounding: NDP Announcement, NDP, requests for reports, and the reports.
 
-use super::super::Cell;
 use super::super::content::Exchange;
 use super::super::multi_user::NEXT_TO_IT;
-use super::super::record::control_frame;
+use super::super::record::{Recorder, control_frame};
 use super::{Step, report_mpdus};
 use crate::air::Flight;
 use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu, TriggeredUser};
@@ -12,7 +11,7 @@ use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_units::SeqNo12;
 
-impl Cell {
+impl Recorder<'_> {
     /// Records a frame of the access point; `received` is whether its addressees decoded it.
     pub(super) fn record_sounding(&mut self, flight: &Flight, sender: StationId, received: bool) {
         let Some(Exchange::Sounding(sounding)) = &self.stations[sender.index()].exchange else {

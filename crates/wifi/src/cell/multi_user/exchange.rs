@@ -148,7 +148,12 @@ impl Cell {
             if self.outbox.records {
                 let trigger = triggered.filter(|triggered| triggered.trigger.is_none());
                 let decoded = &heard.decoded;
-                psdus.push(self.user_psdu(&own, (edcaf, user), decoded, trigger, heard.is_asked));
+                let (peer, mpdus) = (user.peer(), user.mpdus);
+                let more = self.power.more_data(self.roster(), sender, edcaf, peer, mpdus);
+                let is_asked = heard.is_asked;
+                let recorder = self.recorder();
+                let user = (edcaf, &*user);
+                psdus.push(recorder.user_psdu(&own, user, decoded, trigger, is_asked, more));
             }
             let answers = match acknowledgement {
                 OfdmaAcknowledgement::BlockAckRequest => place == 0 && !heard.decoded.is_empty(),
@@ -160,7 +165,7 @@ impl Cell {
             }
         }
         if self.outbox.records {
-            self.record_psdus(flight, psdus);
+            self.recorder().record_psdus(flight, psdus);
         }
         let several = self.stations[sender.index()].downlink();
         several.users = users;
@@ -238,8 +243,8 @@ impl Cell {
     /// first pending MPDU.
     fn take_own_request(&mut self, flight: &Flight, receiver: StationId, edcaf: usize) {
         let (sender, peer) = (flight.transmitter, Address::Station(receiver));
-        let pending = self.pending(sender, edcaf, peer).expect("it sent some");
-        let start = pending[0].sequence;
+        let pending = self.stations[sender.index()].pending(edcaf, peer);
+        let start = pending.expect("it sent some")[0].sequence;
         self.receiver(receiver).take_request(sender, edcaf, start);
     }
 
@@ -263,7 +268,7 @@ impl Cell {
         if self.outbox.records {
             let is_heard = answering.len() == users.len();
             let triggered = triggered.expect("the sequence has it");
-            self.record_trigger(flight, (edcaf, &users), triggered, is_heard);
+            self.recorder().record_trigger(flight, (edcaf, &users), triggered, is_heard);
         }
         self.stations[sender.index()].downlink().users = users;
         self.answer_together(sender, &answering);
@@ -301,7 +306,7 @@ impl Cell {
         let own = flight.to(receiver, response.rate, response.psdu_bytes);
         let is_decoded = self.receiver(receiver).decodes_control(&own);
         if self.outbox.records {
-            self.record_control(&own, is_decoded);
+            self.recorder().record_control(&own, is_decoded);
             if let Some(Event::Ppdu(ppdu)) = self.outbox.events.back_mut() {
                 ppdu.psdus[0].ru = Some(answer_ru);
             }

@@ -1,7 +1,7 @@
 //! Events of HE MU PPDUs, and of MU-BAR Trigger frames.
 
-use super::super::record::microseconds;
-use super::super::{Cell, category_of};
+use super::super::category_of;
+use super::super::record::{Recorder, microseconds};
 use super::{Triggered, User};
 use crate::air::Flight;
 use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu, TriggeredUser};
@@ -11,7 +11,7 @@ use crate::station::Address;
 use alloc::vec::Vec;
 use lasthop_units::{Dbm, SeqNo12};
 
-impl Cell {
+impl Recorder<'_> {
     /// Returns the PSDU of one station. `decoded` are the pending MPDUs that it decoded; `is_asked`
     /// states whether it decoded the Trigger frame at the end, if there is one.
     pub(super) fn user_psdu(
@@ -21,10 +21,11 @@ impl Cell {
         decoded: &Bitmap,
         triggered: Option<Triggered>,
         is_asked: bool,
+        more_data: bool,
     ) -> Psdu {
-        let mut frames = self.data_frames(own, edcaf, user.mpdus, decoded);
+        let mut frames = self.data_frames(own, edcaf, user.mpdus, decoded, more_data);
         if let Some(triggered) = triggered {
-            let pending = self.pending(own.transmitter, edcaf, own.receiver);
+            let pending = self.stations[own.transmitter.index()].pending(edcaf, own.receiver);
             let start = pending.expect("it sent some")[0].sequence;
             let asked = alloc::vec![self.triggered_user(user, start)];
             frames.push(trigger_frame(own, edcaf, triggered, asked, is_asked));

@@ -220,7 +220,7 @@ impl Cell {
         let uplink = self.stations[sender.index()].uplink();
         (uplink.users, uplink.answers_due) = (users, answers_due);
         if self.outbox.records {
-            self.record_solicitation(flight, sender, is_heard);
+            self.recorder().record_solicitation(flight, sender, is_heard);
         }
         if answers_due == 0 {
             self.start_response_timeout(sender);
@@ -245,7 +245,9 @@ impl Cell {
         let own = flight.to(receiver, answer.rate, answer.psdu_bytes);
         let (decoded, record) = self.receive_answered(&own, receiver, &answer);
         if self.outbox.records {
-            self.record_answer(&own, &answer, &decoded);
+            let (edcaf, peer, mpdus) = (answer.edcaf, answer.peer(), answer.mpdus());
+            let more = self.power.more_data(self.roster(), sender, edcaf, peer, mpdus);
+            self.recorder().record_answer(&own, &answer, &decoded, more);
         }
         let is_report = answer.content == Answered::BufferReport;
         let uplink = self.stations[receiver.index()].uplink();
@@ -403,7 +405,7 @@ impl Cell {
             over.push((user.station, user.record.filter(|_| is_decoded)));
         }
         if self.outbox.records {
-            self.record_multi_station_block_ack(flight, (sender, &users), is_heard);
+            self.recorder().record_multi_station_block_ack(flight, (sender, &users), is_heard);
         }
         for (station, record) in over {
             self.answer_over(station, record.map(|record| record.acked));
@@ -472,7 +474,7 @@ impl Cell {
             return;
         }
         let (mut in_ppdu, mut got, mut count) = (0, 0, 0);
-        let pending = self.pending(sender, edcaf, peer).into_iter().flatten();
+        let pending = self.stations[sender.index()].pending(edcaf, peer).into_iter().flatten();
         for (bit, mpdu) in pending.take(mpdus).enumerate() {
             let around = sizes::QOS_DATA_HEADER + sizes::FCS;
             let bytes = u64::from(u32::from(mpdu.bytes).saturating_sub(around));

@@ -1,9 +1,9 @@
 //! Events of uplink exchanges: Trigger frames, trigger-based PPDUs, Multi-STA Block Acks.
 
+use super::super::category_of;
 use super::super::content::Exchange;
 use super::super::multi_user::NEXT_TO_IT;
-use super::super::record::control_frame;
-use super::super::{Cell, category_of};
+use super::super::record::{Recorder, control_frame};
 use super::{Answer, Answered, Asked, Phase, Uplink, queue_size_code};
 use crate::air::Flight;
 use crate::event::{Frame, FrameKind, Psdu, QueueSize, StationAcknowledged, TriggeredUser};
@@ -12,7 +12,7 @@ use crate::mac::sizes;
 use crate::station::{Address, StationId};
 use lasthop_units::SeqNo12;
 
-impl Cell {
+impl Recorder<'_> {
     /// Whether `sender` reports its backlog in its QoS Data frames to `peer`.
     pub(in super::super) fn reports_queue(&self, sender: StationId, peer: Address) -> bool {
         let Address::Station(receiver) = peer else { return false };
@@ -92,13 +92,19 @@ impl Cell {
     }
 
     /// Records a trigger-based PPDU; bit n of `decoded` is MPDU n.
-    pub(super) fn record_answer(&mut self, own: &Flight, answer: &Answer, decoded: &Bitmap) {
+    pub(super) fn record_answer(
+        &mut self,
+        own: &Flight,
+        answer: &Answer,
+        decoded: &Bitmap,
+        more_data: bool,
+    ) {
         let &Answer { edcaf, collided, .. } = answer;
         let peer = answer.peer();
         let frames = match answer.content {
             Answered::Data { mpdus } => {
                 self.stations[own.transmitter.index()].buffered = answer.buffered[edcaf];
-                self.data_frames(own, edcaf, mpdus, decoded)
+                self.data_frames(own, edcaf, mpdus, decoded, more_data)
             }
             Answered::BlockAckRequest { start } => {
                 let tid = category_of(edcaf).tid();
