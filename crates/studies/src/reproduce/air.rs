@@ -142,6 +142,6 @@ mod tests {
         // A capture that nobody has begun to write is an error in the list, and no panic.
         let (writer, reader) = pipe();
         drop(writer);
-        assert_eq!(analyse(reader).errors.len(), 1);
+        assert_eq!(analyse(reader).file.errors.len(), 1);
     }
 }
