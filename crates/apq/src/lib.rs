@@ -22,6 +22,8 @@
 //! Lengths are those of IP packets in bytes, headers included. Delays are
 //! differences of two clocks that need not agree: only their changes are
 //! meaningful.
+//!
+//! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -141,6 +141,25 @@ fn libraries_are_published_and_nothing_else() {
     }
 }
 
+/// The crates whose API is promised: CONTRIBUTING.md and the check of their versions name the same
+/// ones, and every other library says that it is unstable.
+#[test]
+fn libraries_say_whether_their_api_is_stable() {
+    let page = files::read("CONTRIBUTING.md");
+    let promise = page.lines().find(|line| line.starts_with("The public API is"));
+    let promise = promise.and_then(|line| line.split(". ").next()).expect("a promise");
+    let promised: Vec<&str> = promise.split('`').skip(1).step_by(2).collect();
+    let script = files::read(".ci/run");
+    let checked = script.lines().find_map(|line| line.strip_prefix("readonly stable_crates=("));
+    let checked = checked.expect("the list of the script").trim_end_matches(')');
+    assert_eq!(checked.split(' ').collect::<Vec<_>>(), promised);
+    for name in published().into_keys() {
+        let text = files::read(&format!("crates/{name}/src/lib.rs"));
+        let is_unstable = text.contains("//! Unstable: ");
+        assert_ne!(is_unstable, promised.contains(&name.as_str()), "{name}");
+    }
+}
+
 #[test]
 fn readmes_say_which_rust_and_which_features() {
     let rust_version = rust_version();

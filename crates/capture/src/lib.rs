@@ -21,6 +21,8 @@
 //!
 //! The feature `schema` derives `schemars::JsonSchema` of the document, for the test that
 //! compares the kept JSON Schema, `schemas`, with it.
+//!
+//! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![forbid(unsafe_code)]
 

@@ -14,6 +14,8 @@
 //! The crate knows no key and no machine. Elements of an array of tables are called by one
 //! convention: by their `name`, by their two ends (`between`, or `from` and `to`), by their `node`,
 //! or by their index.
+//!
+//! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![forbid(unsafe_code)]
 

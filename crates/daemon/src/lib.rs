@@ -8,6 +8,8 @@
 //!
 //! The crate adds no machine. Each loop is a driver of [`lasthop_linux::event_loop`]. A router's
 //! build of the coded link has the feature `franc` alone.
+//!
+//! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]

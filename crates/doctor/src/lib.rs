@@ -14,6 +14,8 @@
 //!
 //! The feature `schema` derives `schemars::JsonSchema` of the document, for the test that
 //! compares the kept JSON Schema, `schemas`, with it.
+//!
+//! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]

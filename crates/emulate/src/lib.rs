@@ -16,6 +16,8 @@
 //!
 //! The machines are those of `sim`; this crate adds none. Each loop is a driver of
 //! [`lasthop_linux::event_loop`].
+//!
+//! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]

@@ -9,6 +9,8 @@
 //! The crate knows no socket and no device; it builds for every target with `std`. The feature
 //! `schema` derives `schemars::JsonSchema` of the document, for the test that compares the kept
 //! JSON Schema with it.
+//!
+//! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![forbid(unsafe_code)]
 

@@ -10,6 +10,8 @@
 //! | `franc` | coded links between nodes |
 //! | [`traffic`] | sources that pace simulated flows and real sockets alike |
 //! | [`sink`] | the trait to which a driver reports events |
+//!
+//! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![no_std]
 #![forbid(unsafe_code)]

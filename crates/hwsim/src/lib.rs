@@ -18,6 +18,8 @@
 //! [`wire::FRAME_BYTES_MAX`] bytes, the rate of 802.11n at the receiver, how long an A-MPDU was
 //! for the sender's rate control, a queue that stops: hwsim drops the oldest half of the 200
 //! frames that a radio holds.
+//!
+//! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]

@@ -34,6 +34,8 @@
 //! | [`door`] | the Unix socket by which a running emulation is changed |
 //! | `report` | messages between the supervisor and its creator |
 //! | [`wake`] | a descriptor that wakes a thread |
+//!
+//! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![cfg(target_os = "linux")]
 

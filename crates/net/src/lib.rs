@@ -8,6 +8,8 @@
 //! | [`network`] | nodes, wires and a cell as one machine |
 //!
 //! `sim` runs these machines under a virtual clock, `emulate` under the wall clock.
+//!
+//! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -16,6 +16,8 @@
 //! Simulated and emulated runs have the same document, and the same function judges both. The
 //! crate runs nothing and reads and writes no file. Pages, plots and expectations use values that
 //! were read from files; they require the feature `files`, which is on by default.
+//!
+//! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![forbid(unsafe_code)]
 

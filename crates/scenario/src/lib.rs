@@ -14,6 +14,8 @@
 //!
 //! [`load`] and [`parse`] use them in this order and return all problems at once: first those of
 //! keys and values, then those of combinations.
+//!
+//! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![forbid(unsafe_code)]
 

@@ -14,6 +14,8 @@
 //!
 //! The crate models nothing and writes nothing. A request names runs by numbers and files by words
 //! that are compared; no part of it becomes a path.
+//!
+//! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![forbid(unsafe_code)]
 

@@ -31,6 +31,8 @@
 //! assert!(stats.links[0].2.mpdus_acked > 10);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![forbid(unsafe_code)]
 

@@ -17,6 +17,8 @@
 //!
 //! The feature `schema` derives `schemars::JsonSchema` of the document; the test `schemas` compares
 //! the kept JSON Schema with it.
+//!
+//! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![forbid(unsafe_code)]
 

@@ -22,6 +22,8 @@
 //!
 //! The feature `schema` derives `schemars::JsonSchema` of the documents, for the test that
 //! compares the kept JSON Schemas, `schemas`, with it.
+//!
+//! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![forbid(unsafe_code)]
 
