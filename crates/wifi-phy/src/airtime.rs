@@ -34,6 +34,7 @@ const TAIL_BITS: u64 = 6;
 
 impl Band {
     /// aSignalExtension of HT and HE PPDUs: 6 us at 2.4 GHz.
+    #[inline]
     pub const fn signal_extension(self) -> Duration {
         match self {
             Self::Ghz2_4 => SIGNAL_EXTENSION,
@@ -46,6 +47,7 @@ impl Rate {
     /// Duration of the preamble and PHY header, up to the first bit of the PSDU's field. The ranges
     /// are DSSS 192 or 96 us, OFDM 20 us, HT-mixed 36 to 48 us, VHT 40 to 68 us, HE SU 40 to 164
     /// us, HE extended range 48 to 60 us; the same in all bands.
+    #[inline]
     pub fn preamble_and_header(self, _band: Band) -> Duration {
         match self {
             Self::Dsss { rate, preamble } => match preamble {
@@ -68,12 +70,14 @@ impl Rate {
 
     /// Duration of the whole PPDU with a PSDU of `psdu_bytes`, signal extension included; for HE
     /// without packet extension. `band` matters for HT and HE only: the other rates belong to one.
+    #[inline]
     pub fn ppdu_duration(self, psdu_bytes: u32, band: Band) -> Duration {
         self.padded_ppdu_duration(psdu_bytes, band, PacketPadding::None)
     }
 
     /// Duration of the whole PPDU to a receiver with this nominal packet padding, which determines
     /// the packet extension of an HE PPDU. Other PPDUs have no packet extension.
+    #[inline]
     pub fn padded_ppdu_duration(
         self,
         psdu_bytes: u32,

@@ -45,6 +45,7 @@ impl ControlRates {
     }
 
     /// Rate of the Ack, Block Ack or CTS that answers a frame sent at `data`.
+    #[inline]
     pub fn response(&self, data: Rate) -> Rate {
         if let Rate::HeExtendedRange { tones, guard_interval, dcm, .. } = data {
             return Rate::HeExtendedRange { mcs: 0, tones, guard_interval, dcm };
@@ -71,6 +72,7 @@ impl ControlRates {
     /// # Panics
     ///
     /// Panics if the set is empty.
+    #[inline]
     pub fn lowest(&self) -> Rate {
         let lowest = self.basic.iter().copied().min_by_key(|rate| rate.bitrate());
         lowest.expect("a basic rate set has at least one rate")

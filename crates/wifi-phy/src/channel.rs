@@ -154,6 +154,7 @@ impl Propagation {
 
     /// Noise at a receiver: -174 dBm/Hz over the width, and the noise figure
     /// (-94 dBm for 20 MHz and 7 dB).
+    #[inline]
     pub fn noise(&self) -> Dbm {
         let width = Db::from_linear(self.width.as_hz() as f64);
         Dbm(THERMAL_NOISE_DBM_PER_HZ) + width + self.noise_figure
@@ -203,6 +204,7 @@ pub struct LinkConfig {
 
 impl LinkConfig {
     /// Whether a mean SNR of `snr` makes the medium busy.
+    #[inline]
     pub fn is_sensed(&self, snr: Db, carrier_sense: Dbm) -> bool {
         (self.noise + snr).as_milliwatts() >= carrier_sense.as_milliwatts()
     }
@@ -263,11 +265,13 @@ impl Link {
     }
 
     /// Received power at `now`.
+    #[inline]
     pub fn signal(&mut self, now: Instant) -> Dbm {
         self.config.noise + self.snr(now)
     }
 
     /// Noise at the receiver.
+    #[inline]
     pub fn noise(&self) -> Dbm {
         self.config.noise
     }
@@ -287,16 +291,19 @@ impl Link {
     }
 
     /// Whether the SNR is constant.
+    #[inline]
     pub fn is_static(&self) -> bool {
         self.coherence_time.is_none() && self.changes.is_empty()
     }
 
     /// Probability that an MPDU is lost, if the link has a given loss.
+    #[inline]
     pub fn loss(&self) -> Option<Probability> {
         self.config.loss
     }
 
     /// Probability that an MPDU of `bytes` at `rate` is decoded at `now`.
+    #[inline]
     pub fn success(
         &mut self,
         now: Instant,

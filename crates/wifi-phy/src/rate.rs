@@ -186,6 +186,7 @@ pub enum CodeRate {
 
 impl Modulation {
     /// Coded bits per subcarrier (N_BPSCS): 1, 2, 4, 6, 8 or 10.
+    #[inline]
     pub const fn bits(self) -> u32 {
         match self {
             Self::Bpsk => 1,
@@ -200,6 +201,7 @@ impl Modulation {
 
 impl CodeRate {
     /// Numerator and denominator of the code rate.
+    #[inline]
     pub const fn ratio(self) -> (u32, u32) {
         match self {
             Self::Half => (1, 2),
@@ -215,6 +217,7 @@ impl ChannelWidth {
     pub const ALL: [Self; 4] = [Self::Mhz20, Self::Mhz40, Self::Mhz80, Self::Mhz160];
 
     /// Width in hertz.
+    #[inline]
     pub const fn as_hz(self) -> u64 {
         match self {
             Self::Mhz20 => 20_000_000,
@@ -241,6 +244,7 @@ impl DsssRate {
     pub const ALL: [Self; 4] = [Self::Mbps1, Self::Mbps2, Self::Mbps5_5, Self::Mbps11];
 
     /// Data rate in bit/s.
+    #[inline]
     pub const fn bitrate(self) -> Bitrate {
         Bitrate::from_kbps(match self {
             Self::Mbps1 => 1_000,
@@ -265,12 +269,14 @@ impl OfdmRate {
     ];
 
     /// Data rate in bit/s.
+    #[inline]
     pub const fn bitrate(self) -> Bitrate {
         // N_DBPS bits every 4 us.
         Bitrate::from_kbps(self.data_bits_per_symbol() as u64 * 250)
     }
 
     /// Modulation and code rate (table 17-4).
+    #[inline]
     pub const fn modulation(self) -> (Modulation, CodeRate) {
         match self {
             Self::Mbps6 => (Modulation::Bpsk, CodeRate::Half),
@@ -285,6 +291,7 @@ impl OfdmRate {
     }
 
     /// Data bits per OFDM symbol (N_DBPS): 24 to 216.
+    #[inline]
     pub const fn data_bits_per_symbol(self) -> u32 {
         let (modulation, code) = self.modulation();
         let (numerator, denominator) = code.ratio();
@@ -330,6 +337,7 @@ impl Rate {
     pub const STREAMS_MAX: u8 = 8;
 
     /// Returns an HT rate, or `None` if `mcs` is above [`Rate::MCS_MAX`] or `width` above 40 MHz.
+    #[inline]
     pub const fn ht(mcs: u8, width: ChannelWidth, guard_interval: GuardInterval) -> Option<Self> {
         if mcs > Self::MCS_MAX || !matches!(width, ChannelWidth::Mhz20 | ChannelWidth::Mhz40) {
             return None;
@@ -341,6 +349,7 @@ impl Rate {
     /// `streams` not 1 to 8, or a combination that the tables of 21.5 lack. The tables lack MCS 9
     /// at 20 MHz (except for 3 and 6 streams), MCS 6 at 80 MHz with 3 and 7 streams, MCS 9 at 80
     /// MHz with 6 streams and MCS 9 at 160 MHz with 3.
+    #[inline]
     pub const fn vht(
         mcs: u8,
         streams: u8,
@@ -357,6 +366,7 @@ impl Rate {
     /// Returns an HE SU rate, or `None` if it does not exist: `mcs` above [`Rate::HE_MCS_MAX`],
     /// `streams` not 1 to 8, a guard interval of trigger-based PPDUs, or `dcm` with another MCS
     /// than 0, 1, 3 and 4 or with more than two streams.
+    #[inline]
     pub const fn he(
         mcs: u8,
         streams: u8,
@@ -373,6 +383,7 @@ impl Rate {
 
     /// Returns an HE extended range SU rate, or `None` if it does not exist: `tones` neither 242
     /// (MCS 0 to 2) nor 106 (MCS 0), a guard interval of trigger-based PPDUs, or `dcm` with MCS 2.
+    #[inline]
     pub const fn he_extended_range(
         mcs: u8,
         tones: RuSize,
@@ -457,6 +468,7 @@ impl Rate {
     /// Data rate, rounded down to a whole bit/s (HT MCS 0 at 20 MHz with the short guard interval:
     /// 65/9 Mb/s). An HE rate counts all its coded bits, as in the tables of 27.5: 600.5 Mb/s for
     /// MCS 11 at 80 MHz, where a symbol has 8 166 data bits of 8 166 2/3.
+    #[inline]
     pub fn bitrate(self) -> Bitrate {
         let symbol_ns = match self {
             Self::Dsss { rate, .. } => return rate.bitrate(),
@@ -477,11 +489,13 @@ impl Rate {
     }
 
     /// Data rate in whole kb/s, as drivers compute it.
+    #[inline]
     pub fn kbps(self) -> u32 {
         (self.bitrate().as_bps() / 1_000) as u32
     }
 
     /// Number of spatial streams: 1 to 4 of HT, 1 to 8 of VHT and HE, 1 of the others.
+    #[inline]
     pub const fn streams(self) -> u8 {
         match self {
             Self::Ht { mcs, .. } => mcs / 8 + 1,
@@ -491,6 +505,7 @@ impl Rate {
     }
 
     /// MCS index: 0 to 31 of HT, 0 to 9 of VHT, 0 to 11 of HE; `None` for the others.
+    #[inline]
     pub const fn mcs(self) -> Option<u8> {
         match self {
             Self::Ht { mcs, .. }
@@ -503,6 +518,7 @@ impl Rate {
 
     /// Width of the channel: 20 MHz for all rates before HT (the 22 MHz of DSSS count as 20), and
     /// for HE extended range.
+    #[inline]
     pub const fn width(self) -> ChannelWidth {
         match self {
             Self::Ht { width, .. } | Self::Vht { width, .. } | Self::He { width, .. } => width,
@@ -513,6 +529,7 @@ impl Rate {
     /// Returns the same rate on a channel no wider than `most`: MCS, streams and guard interval
     /// stay. If VHT does not have that MCS, the next lower existing one is used.
     #[must_use]
+    #[inline]
     pub fn narrowed(self, most: ChannelWidth) -> Self {
         if self.width() <= most {
             return self;
@@ -535,6 +552,7 @@ impl Rate {
     /// Returns the same rate on a channel no wider and with no more streams than these, like
     /// [`narrowed`](Self::narrowed). Only rates of 802.11ac and ax change.
     #[must_use]
+    #[inline]
     pub fn within(self, (width, streams_max): (ChannelWidth, u8)) -> Self {
         match self.narrowed(width) {
             Self::Vht { mcs, streams, width, guard_interval } => {
@@ -565,6 +583,7 @@ impl Rate {
     }
 
     /// Modulation and code rate; `None` for DSSS and CCK.
+    #[inline]
     pub const fn modulation(self) -> Option<(Modulation, CodeRate)> {
         match self {
             Self::Dsss { .. } => None,
@@ -582,6 +601,7 @@ impl Rate {
     /// # Panics
     ///
     /// Panics for DSSS and CCK, which have no OFDM symbols.
+    #[inline]
     pub const fn data_bits_per_symbol(self) -> u32 {
         match self {
             Self::Dsss { .. } => panic!("DSSS has no OFDM symbols"),
@@ -629,6 +649,7 @@ impl Rate {
     }
 
     /// Whether the PPDU is of extended range.
+    #[inline]
     pub const fn is_extended_range(self) -> bool {
         matches!(self, Self::HeExtendedRange { .. })
     }
@@ -641,6 +662,7 @@ impl Rate {
     ///
     /// DCM does not change the result; the amendment of the table for DCM in IEEE 802.11ax-2021 was
     /// not seen.
+    #[inline]
     pub const fn non_ht_reference(self) -> Self {
         let modulation = match self {
             Self::Dsss { .. } | Self::Ofdm(_) | Self::ErpOfdm(_) => return self,
@@ -662,31 +684,37 @@ impl Rate {
     }
 
     /// Whether the PPDU is HT-mixed (802.11n).
+    #[inline]
     pub const fn is_ht(self) -> bool {
         matches!(self, Self::Ht { .. })
     }
 
     /// Whether the PPDU is VHT (802.11ac).
+    #[inline]
     pub const fn is_vht(self) -> bool {
         matches!(self, Self::Vht { .. })
     }
 
     /// Whether the PPDU is HE (802.11ax).
+    #[inline]
     pub const fn is_he(self) -> bool {
         matches!(self, Self::He { .. } | Self::HeExtendedRange { .. })
     }
 
     /// Whether the PSDU may be an A-MPDU: HT, VHT and HE.
+    #[inline]
     pub const fn may_aggregate(self) -> bool {
         self.is_ht() || self.always_aggregates()
     }
 
     /// Whether the PSDU is always an A-MPDU, even with one MPDU: VHT (21.3.3) and HE.
+    #[inline]
     pub const fn always_aggregates(self) -> bool {
         self.is_vht() || self.is_he()
     }
 
     /// Whether the PPDU is DSSS or CCK.
+    #[inline]
     pub const fn is_dsss(self) -> bool {
         matches!(self, Self::Dsss { .. })
     }

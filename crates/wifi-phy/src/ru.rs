@@ -50,6 +50,7 @@ impl RuSize {
     }
 
     /// Number of tones, pilots included: 26 to 1992.
+    #[inline]
     pub const fn tones(self) -> u16 {
         match self {
             Self::Tones26 => 26,
@@ -64,6 +65,7 @@ impl RuSize {
 
     /// Data subcarriers of a symbol (N_SD, 27.5): 24 to 1960, half as many with dual carrier
     /// modulation.
+    #[inline]
     pub const fn data_subcarriers(self, dcm: bool) -> u32 {
         let all = match self {
             Self::Tones26 => 24,
@@ -101,6 +103,7 @@ impl RuSize {
     /// Number of RUs of this size that fit in a channel (27.3.2.2): 9, 18, 37 and 74 of 26 tones in
     /// 20, 40, 80 and 160 MHz, 4 to 32 of 52, 2 to 16 of 106, 1 to 8 of 242, none to 4 of 484, none
     /// to 2 of 996, one of twice 996 in 160 MHz.
+    #[inline]
     pub const fn count_in(self, width: ChannelWidth) -> u8 {
         let wide = match width {
             ChannelWidth::Mhz20 => 1,
@@ -155,27 +158,32 @@ impl Ru {
     }
 
     /// Size of the RU.
+    #[inline]
     pub const fn size(self) -> RuSize {
         self.size
     }
 
     /// Index among the RUs of its size, from 1.
+    #[inline]
     pub const fn index(self) -> u8 {
         self.index
     }
 
     /// Whether a channel of this width has it.
+    #[inline]
     pub const fn fits(self, width: ChannelWidth) -> bool {
         self.index <= self.size.count_in(width)
     }
 
     /// Whether two RUs have tones in common.
+    #[inline]
     pub const fn overlaps(self, other: Self) -> bool {
         let (a, b) = (self.units(), other.units());
         a.start < b.end && b.start < a.end
     }
 
     /// The 26-tone units that it covers, of 0 to 73.
+    #[inline]
     pub const fn units(self) -> Range<u8> {
         let i = self.index - 1;
         let (start, count) = match self.size {
@@ -192,6 +200,7 @@ impl Ru {
 
     /// The first and last channel of 20 MHz that the RU is in, from 0 at the lowest frequency. The
     /// 26-tone RU in the middle of 80 MHz is in two.
+    #[inline]
     pub const fn subchannels(self) -> (u8, u8) {
         const fn place(unit: u8, middle: u8) -> u8 {
             let in_80_mhz = match unit % 37 {
@@ -210,6 +219,7 @@ impl Ru {
     /// The RU Allocation subfield of a Trigger frame's User Info (IEEE 802.11ax-2021, 9.3.1.22,
     /// table 9-30h). Bit 0 marks the upper 80 MHz of 160 MHz. The others count all RUs of 80 MHz by
     /// size, from 0 for the first of 26 tones to 67 for 996 tones; 68 is twice 996 tones.
+    #[inline]
     pub const fn trigger_allocation(self) -> u8 {
         let (before, of_80_mhz) = match self.size {
             RuSize::Tones26 => (0, 37),
@@ -225,6 +235,7 @@ impl Ru {
     }
 
     /// Whether this is the 26-tone RU in the middle of 80 MHz.
+    #[inline]
     pub const fn is_middle(self) -> bool {
         matches!(self.size, RuSize::Tones26) && (self.index - 1) % 37 == 18
     }

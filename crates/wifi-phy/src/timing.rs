@@ -30,6 +30,7 @@ pub enum Standard {
 
 impl Standard {
     /// Whether the standard exists in `band`.
+    #[inline]
     pub const fn works_in(self, band: Band) -> bool {
         match self {
             Self::Dot11b | Self::Dot11g => matches!(band, Band::Ghz2_4),
@@ -41,11 +42,13 @@ impl Standard {
     }
 
     /// Whether its stations have Block Ack and A-MPDUs: 802.11n and later.
+    #[inline]
     pub const fn has_block_ack(self) -> bool {
         matches!(self, Self::Dot11n | Self::Dot11ac | Self::Dot11ax)
     }
 
     /// The widest channel of the generation.
+    #[inline]
     pub const fn width_max(self) -> ChannelWidth {
         match self {
             Self::Dot11b | Self::Dot11g | Self::Dot11a => ChannelWidth::Mhz20,
@@ -55,6 +58,7 @@ impl Standard {
     }
 
     /// Highest number of spatial streams: 1 before 802.11n, 4 in it, then 8.
+    #[inline]
     pub const fn streams_max(self) -> u8 {
         match self {
             Self::Dot11b | Self::Dot11g | Self::Dot11a => 1,
@@ -115,33 +119,39 @@ impl Timing {
 
     /// Returns the same timing with the long slot of 20 us, for 2.4 GHz cells with 802.11b stations
     /// (18.5.4).
+    #[inline]
     pub const fn with_long_slot(self) -> Self {
         Self { slot: Duration::from_micros(20), ..self }
     }
 
     /// PIFS = SIFS + one slot.
+    #[inline]
     pub fn pifs(&self) -> Duration {
         self.sifs + self.slot
     }
 
     /// DIFS = SIFS + two slots.
+    #[inline]
     pub fn difs(&self) -> Duration {
         self.aifs(2)
     }
 
     /// AIFS = SIFS + `aifsn` slots (10.3.2.3.6).
+    #[inline]
     pub fn aifs(&self, aifsn: u8) -> Duration {
         self.sifs + self.slot * u64::from(aifsn)
     }
 
     /// EIFS = SIFS + DIFS + duration of an Ack at the lowest mandatory rate (10.3.2.3.7). With
     /// EDCA, AIFS replaces the DIFS, so the value is `eifs - difs + aifs`.
+    #[inline]
     pub fn eifs(&self, lowest: Rate, band: Band) -> Duration {
         self.sifs + self.difs() + lowest.ppdu_duration(ACK_BYTES, band)
     }
 
     /// Time from the end of its PPDU for which a sender waits for the first sign of a response sent
     /// at `response` (10.3.2.11): SIFS + slot + aRxPHYStartDelay.
+    #[inline]
     pub fn response_timeout(&self, response: Rate) -> Duration {
         self.sifs + self.slot + Self::rx_phy_start_delay(response)
     }
@@ -152,6 +162,7 @@ impl Timing {
     /// VHT-LTFs that there are (table 21-28); HE SU: 32 us, the end of HE-SIG-A, and extended range
     /// 40 us (IEEE 802.11ax-2021, table 27-54). The sources for VHT and HE are quotations of the
     /// tables; for extended range there was none.
+    #[inline]
     pub fn rx_phy_start_delay(rate: Rate) -> Duration {
         Duration::from_micros(match rate {
             Rate::Dsss { preamble: Preamble::Short, rate } if rate != super::DsssRate::Mbps1 => 96,
