@@ -17,6 +17,15 @@ const MANDATORY_OFDM: [OfdmRate; 3] = [OfdmRate::Mbps6, OfdmRate::Mbps12, OfdmRa
 const MANDATORY_DSSS: [DsssRate; 2] = [DsssRate::Mbps1, DsssRate::Mbps2];
 
 /// The basic rate set of a cell.
+///
+/// ```
+/// use lasthop_wifi_phy::{Band, ControlRates, OfdmRate, Rate, Standard};
+///
+/// // The highest basic rate that is not above that of the frame.
+/// let rates = ControlRates::of(Standard::Dot11a, Band::Ghz5);
+/// let response = rates.response(Rate::Ofdm(OfdmRate::Mbps54));
+/// assert_eq!(response, Rate::Ofdm(OfdmRate::Mbps24));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlRates {
     /// BSSBasicRateSet in any order; at least one rate, none of them HT. A DSSS response has the

@@ -42,6 +42,16 @@ const HE_SIGNAL_BYTES: f64 = 6.5;
 const DSSS_HEADER_BYTES: f64 = 6.0;
 
 /// Probability of decoding, for every rate, SNR and length.
+///
+/// ```
+/// use lasthop_units::Db;
+/// use lasthop_wifi_phy::{ErrorModel, OfdmRate, Rate};
+///
+/// let (errors, rate) = (ErrorModel::nist(), Rate::Ofdm(OfdmRate::Mbps54));
+/// let snr = errors.sensitivity_snr(rate, 0.1, 1500);
+/// assert!(errors.success(rate, snr, 1500).as_f64() >= 0.9);
+/// assert!(errors.success(rate, snr - Db(3.0), 1500).as_f64() < 0.5);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorModel {
     modes: Vec<Curves>,

@@ -93,6 +93,16 @@ pub enum OfdmRate {
 }
 
 /// Mode of a PPDU: modulation and code, width, streams, and further properties of its format.
+///
+/// ```
+/// use lasthop_units::Duration;
+/// use lasthop_wifi_phy::{Band, ChannelWidth, GuardInterval, Rate};
+///
+/// let rate = Rate::ht(7, ChannelWidth::Mhz20, GuardInterval::Long).expect("MCS 0 to 31");
+/// assert_eq!(rate.bitrate().as_mbps_f64(), 65.0);
+/// // 36 us of preamble; 16 + 8 * 1500 + 6 bits are 47 symbols of 260 bits.
+/// assert_eq!(rate.ppdu_duration(1500, Band::Ghz5), Duration::from_micros(36 + 47 * 4));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rate {
     /// DSSS or CCK (clauses 15 and 16).

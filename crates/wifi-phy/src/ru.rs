@@ -135,6 +135,14 @@ impl fmt::Display for RuSize {
 }
 
 /// A resource unit: a size at a position in the channel.
+///
+/// ```
+/// use lasthop_wifi_phy::{ChannelWidth, Ru, RuSize};
+///
+/// let first = Ru::new(RuSize::Tones106, 1).expect("the first of 80 MHz");
+/// assert!(first.fits(ChannelWidth::Mhz20));
+/// assert_eq!(RuSize::Tones106.count_in(ChannelWidth::Mhz80), 8);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ru {
     size: RuSize,

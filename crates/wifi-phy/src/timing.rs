@@ -82,6 +82,15 @@ impl fmt::Display for Standard {
 }
 
 /// Timing of a cell.
+///
+/// ```
+/// use lasthop_units::Duration;
+/// use lasthop_wifi_phy::{Band, Standard, Timing};
+///
+/// let timing = Timing::of(Standard::Dot11n, Band::Ghz5);
+/// assert_eq!(timing.aifs(3), timing.sifs + timing.slot * 3);
+/// assert_eq!(timing.aifs(3), Duration::from_micros(43));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// aSlotTime: 9 or 20 us.

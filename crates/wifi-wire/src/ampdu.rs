@@ -133,6 +133,18 @@ impl<'a> Iterator for Subframes<'a> {
 }
 
 /// Builder of an A-MPDU.
+///
+/// ```
+/// use lasthop_wifi_wire::ampdu::{Subframes, Writer};
+///
+/// let mut writer = Writer::new();
+/// writer.push(&[1, 2, 3, 4])?;
+/// writer.push(&[5, 6, 7])?;
+/// let psdu = writer.finish();
+/// let mpdus: Result<Vec<_>, _> = Subframes::new(&psdu).map(|it| it.map(|it| it.mpdu)).collect();
+/// assert_eq!(mpdus?, [&[1, 2, 3, 4][..], &[5, 6, 7][..]]);
+/// # Ok::<(), lasthop_wifi_wire::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Writer {
     psdu: Vec<u8>,

@@ -18,6 +18,14 @@ use super::{Error, Reason};
 use alloc::vec::Vec;
 
 /// A sequence of elements as bytes.
+///
+/// ```
+/// use lasthop_wifi_wire::elements::Elements;
+///
+/// let elements = Elements::parse(&[0, 4, b'h', b'o', b'm', b'e'])?;
+/// assert_eq!(elements.ssid(), Some(b"home".as_slice()));
+/// # Ok::<(), lasthop_wifi_wire::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Elements<'a> {
     bytes: &'a [u8],

@@ -12,6 +12,15 @@ pub const LEN: usize = 8;
 const SNAP: [u8; 3] = [0xaa, 0xaa, 0x03];
 
 /// An LLC/SNAP header.
+///
+/// ```
+/// use lasthop_wifi_wire::llc::Repr;
+///
+/// let bytes = Repr::new(0x0800).to_bytes();
+/// let (header, rest) = Repr::parse(&bytes)?;
+/// assert_eq!((header.ethertype, rest.len()), (0x0800, 0));
+/// # Ok::<(), lasthop_wifi_wire::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
     /// OUI of the organisation that assigned the type.

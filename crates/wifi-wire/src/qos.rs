@@ -2,6 +2,14 @@
 //! limit, queue size, mesh bits) depends on the sender and is kept as it is.
 
 /// The QoS Control field.
+///
+/// ```
+/// use lasthop_wifi_wire::{AckPolicy, QosControl};
+///
+/// let field = QosControl::from_bits(0x0065);
+/// assert_eq!((field.tid, field.ack_policy), (5, AckPolicy::BlockAck));
+/// assert_eq!(field.bits(), 0x0065);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct QosControl {
     /// Traffic identifier, 0 to 15.
