@@ -28,7 +28,7 @@ const PPDU_MAX: Duration = Duration::from_millis(10);
 
 /// The nodes that have an interface.
 #[derive(Clone, Debug, Default)]
-pub struct Doors {
+pub struct NodePorts {
     /// The node of each port.
     pub nodes: Vec<NodeId>,
     /// The port of each node; relays have none.
@@ -71,7 +71,7 @@ pub struct Hop<'a, S: Sink> {
     /// The latest `now` of the machines.
     last: Instant,
     ports: Ports,
-    doors: Doors,
+    doors: NodePorts,
     /// The ends of each flow of the scenario; `None` for those of the model.
     flows: Vec<Option<Ends>>,
     frames: Frames,
@@ -114,7 +114,7 @@ impl<'a, S: Sink> Hop<'a, S> {
     pub fn new(
         hosts: Hosts,
         ports: Ports,
-        doors: Doors,
+        doors: NodePorts,
         flows: Vec<Option<Ends>>,
         frame_bytes_max: usize,
         clock: Clock,

@@ -5,7 +5,7 @@
 //! no interface, nor have neighbours on the channel. Inside, `NAME` is the IPv4 address and
 //! `ip6-NAME` the IPv6 one.
 
-use crate::hop::Doors;
+use crate::hop::NodePorts;
 use crate::outside::Ways;
 use lasthop_linux::device::Interface;
 use lasthop_linux::supervisor::Node as SupervisorNode;
@@ -23,7 +23,7 @@ use std::os::unix::ffi::OsStringExt;
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// The ports: the nodes that have an interface.
-    pub doors: Doors,
+    pub doors: NodePorts,
     /// The nodes with an interface, by port.
     pub nodes: Vec<SupervisorNode>,
 }
@@ -32,7 +32,7 @@ impl Layout {
     /// Returns the layout of a scenario's nodes. `configs` has the MTUs of their interfaces, in
     /// bytes, which are limited to `mtu_max`.
     pub fn new(nodes: &[Node], configs: &[NodeConfig], mtu_max: u16) -> Self {
-        let mut layout = Self { doors: Doors::default(), nodes: Vec::new() };
+        let mut layout = Self { doors: NodePorts::default(), nodes: Vec::new() };
         for (index, (node, config)) in nodes.iter().zip(configs).enumerate() {
             let id = NodeId(index as u16);
             if node.role == Role::Relay || node.is_neighbours {

@@ -5,6 +5,9 @@
 //! Over UDP, consecutive datagrams of equal length to one address, of which the last may be
 //! shorter, are one message that the kernel or the interface cuts (`UDP_SEGMENT`, udp(7));
 //! the kernel merges received ones in the same way (`UDP_GRO`).
+//!
+//! The crate quinn-udp is not used: it has UDP sockets only, and sends one such message a call.
+//! Links over Ethernet and monitor interfaces use packet sockets.
 
 use nix::errno::Errno;
 use std::mem::{size_of, zeroed};

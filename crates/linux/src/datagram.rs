@@ -5,6 +5,7 @@
 //!
 //! Leaves out pacing, which is the caller's: `SO_TXTIME` needs the queueing discipline
 //! `fq` or `etf` on the interface, which a measurement must not install.
+//! The crate quinn-udp reports neither the instant of reception nor the drops of the socket.
 
 #![expect(clippy::disallowed_types, reason = "this crate has the sockets")]
 
@@ -138,7 +139,7 @@ impl AsFd for DatagramSocket {
 }
 
 /// The buffers for the datagrams of one system call.
-pub struct Inbox {
+pub struct StampedInbox {
     /// Bytes that are kept of each datagram.
     kept: usize,
     bytes: Vec<u8>,
@@ -163,7 +164,7 @@ pub struct Incoming<'a> {
     pub age: Duration,
 }
 
-impl Inbox {
+impl StampedInbox {
     /// Returns buffers for the first `kept` bytes of each datagram.
     #[expect(unsafe_code, reason = "addresses of zeros")]
     pub fn new(kept: usize) -> Self {
@@ -253,9 +254,12 @@ impl Inbox {
     }
 }
 
-impl std::fmt::Debug for Inbox {
+impl std::fmt::Debug for StampedInbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Inbox").field("kept", &self.kept).field("count", &self.count).finish()
+        f.debug_struct("StampedInbox")
+            .field("kept", &self.kept)
+            .field("count", &self.count)
+            .finish()
     }
 }
 
@@ -439,7 +443,7 @@ mod tests {
             let long = Outgoing { to: None, head: b"a long one", length: 1_472 };
             let short = Outgoing { to: None, head: b"short", length: 5 };
             send(&client, &[long, short], &mut no_refusal);
-            let mut inbox = Inbox::new(8);
+            let mut inbox = StampedInbox::new(8);
             let mut heads = Vec::new();
             while heads.len() < 2 {
                 wait(&server);
@@ -468,7 +472,7 @@ mod tests {
         let client = DatagramSocket::connect(address).unwrap();
         send(&client, &[Outgoing { to: None, head: b"x", length: 1 }], &mut no_refusal);
         wait(&client);
-        assert_eq!(Inbox::new(8).receive(&client), Err(Errno::ECONNREFUSED));
+        assert_eq!(StampedInbox::new(8).receive(&client), Err(Errno::ECONNREFUSED));
     }
 
     #[test]
@@ -483,7 +487,7 @@ mod tests {
         send(&client, &[short, long, short], &mut |index, error| refusals.push((index, error)));
         assert_eq!(refusals, [(1, Errno::EMSGSIZE)]);
         wait(&server);
-        assert_eq!(Inbox::new(8).receive(&server), Ok(2));
+        assert_eq!(StampedInbox::new(8).receive(&server), Ok(2));
     }
 
     #[test]
@@ -495,7 +499,7 @@ mod tests {
         let long = Outgoing { to: None, head: b"x", length: 1_472 };
         send(&client, &[long; BATCH], &mut no_refusal);
         wait(&server);
-        let mut inbox = Inbox::new(8);
+        let mut inbox = StampedInbox::new(8);
         let taken = inbox.receive(&server).unwrap();
         assert!((1..BATCH).contains(&taken), "{taken}");
         // The count comes with the next one that finds room.

@@ -5,7 +5,7 @@
 use lasthop_apq::{HEAD_BYTES_MAX, HostClock, StreamKind, Transmit, TransmitKind};
 use lasthop_linux::OsError;
 use lasthop_linux::clock::Clock;
-use lasthop_linux::datagram::{self, BATCH, DatagramSocket, Inbox, Incoming, Outgoing};
+use lasthop_linux::datagram::{self, BATCH, DatagramSocket, Incoming, Outgoing, StampedInbox};
 use lasthop_linux::event_loop::Registry;
 use lasthop_units::Instant;
 use nix::errno::Errno;
@@ -16,7 +16,7 @@ use std::os::fd::AsFd;
 pub(super) struct Io {
     pub clock: Clock,
     pub sockets: Vec<DatagramSocket>,
-    inbox: Inbox,
+    inbox: StampedInbox,
     outgoing: Vec<Transmit>,
     /// By socket: datagrams dropped because its buffer was full, since it was opened.
     overflowed: Vec<u32>,
@@ -35,7 +35,7 @@ impl Io {
             clock,
             overflowed: vec![0; sockets.len()],
             sockets,
-            inbox: Inbox::new(HEAD_BYTES_MAX),
+            inbox: StampedInbox::new(HEAD_BYTES_MAX),
             outgoing: Vec::new(),
         }
     }
