@@ -439,10 +439,8 @@ impl Sealed<'_> {
             ATTACHED => Message::Attached,
             PREPARE => {
                 let phase = reader.u32()?;
-                let direction = match reader.flag("direction")? {
-                    false => Direction::Down,
-                    true => Direction::Up,
-                };
+                let is_up = reader.flag("direction")?;
+                let direction = if is_up { Direction::Up } else { Direction::Down };
                 let streams = reader.list(reader.at, STREAMS_MAX, Reader::stream)?;
                 Message::Prepare { phase, direction, plan: PhasePlan { streams } }
             }

@@ -188,9 +188,10 @@ impl Join {
             .collect();
         let roles: Vec<_> = (plan.flows.iter().enumerate())
             .map(|(index, flow)| {
-                let path = match flow.key.protocol == lasthop_packet::ip::protocol::TCP {
-                    true => flow.path.clone(),
-                    false => Path::default(),
+                let path = if flow.key.protocol == lasthop_packet::ip::protocol::TCP {
+                    flow.path.clone()
+                } else {
+                    Path::default()
                 };
                 let paths = [path.clone(), path.reversed()];
                 let [there, back] = paths.map(|path| roles_on(&path, &plan, &times, index));

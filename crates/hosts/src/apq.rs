@@ -64,10 +64,8 @@ struct Datagram {
 impl Apq {
     /// Returns a measurement that has not started.
     pub fn new(id: FlowId, flow: &Flow, apq: &ApqFlow, hash: u32, seed: Seed) -> Self {
-        let nodes = match apq.measured_by_sender {
-            true => [flow.from, flow.to],
-            false => [flow.to, flow.from],
-        };
+        let nodes =
+            if apq.measured_by_sender { [flow.from, flow.to] } else { [flow.to, flow.from] };
         let identity = flow.identity();
         let client = ClientConfig {
             server: SocketAddr::new(address(nodes[SERVER]), SERVER_PORT),

@@ -655,9 +655,10 @@ impl Link {
 
 impl Ordered {
     fn of(packet: &Packet) -> Self {
-        match packet.fragment.is_whole() {
-            true => Self::Flow(packet.flow, packet.source, packet.flow_hash),
-            false => Self::Parts(packet.source, packet.destination),
+        if packet.fragment.is_whole() {
+            Self::Flow(packet.flow, packet.source, packet.flow_hash)
+        } else {
+            Self::Parts(packet.source, packet.destination)
         }
     }
 }

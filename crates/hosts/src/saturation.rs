@@ -70,10 +70,8 @@ impl KernelFlow {
     /// The backlog of the flow, if it is saturated.
     pub fn backlog(&self, now: Instant, all: &mut Backlogs, network: &Network) -> Option<Backlog> {
         let saturation = self.saturation?;
-        let held = match saturation.is_diverted {
-            true => network.queue_packets(self.from),
-            false => saturation.held,
-        };
+        let held =
+            if saturation.is_diverted { network.queue_packets(self.from) } else { saturation.held };
         Some(Backlog { target: all.target(now, saturation.place), held, entered: self.entered })
     }
 }

@@ -755,10 +755,11 @@ impl Network {
         // Stations discard group frames with their own source address.
         if packet.source != node {
             self.add_copies(packet, 1);
-            match self.forwards(node, from, packet) {
+            if self.forwards(node, from, packet) {
                 // The processor has had it already.
-                true => self.hand_over(node, packet),
-                false => self.arrive(node, packet),
+                self.hand_over(node, packet);
+            } else {
+                self.arrive(node, packet);
             }
             return self.flood(node, Some(from), packet);
         }

@@ -694,9 +694,10 @@ fn what_waits_in_a_server_is_bounded() {
             (address("0.0.0.0:1"), &hello),
             (address("0.0.0.0:1"), &other),
         ] {
-            let from = match from == rogue.control {
-                true => from,
-                false => SocketAddr::from(((stream.next_u64() as u32).to_be_bytes(), 1)),
+            let from = if from == rogue.control {
+                from
+            } else {
+                SocketAddr::from(((stream.next_u64() as u32).to_be_bytes(), 1))
             };
             let (socket, length) = (SocketId::Control, bytes.len() as u16);
             let received = Received { socket, from, at: now, payload: bytes, length };

@@ -161,9 +161,10 @@ pub fn name(ssid: &[u8]) -> String {
     let mut text = String::new();
     for chunk in ssid.utf8_chunks() {
         for character in chunk.valid().chars() {
-            match character.is_control() {
-                true => text.push_str(&escaped(character.encode_utf8(&mut [0; 4]).as_bytes())),
-                false => text.push(character),
+            if character.is_control() {
+                text.push_str(&escaped(character.encode_utf8(&mut [0; 4]).as_bytes()))
+            } else {
+                text.push(character)
             }
         }
         text.push_str(&escaped(chunk.invalid()));

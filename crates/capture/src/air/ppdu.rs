@@ -212,13 +212,11 @@ impl Grouper {
         let Open { mut ppdu, complete, .. } = self.open.take()?;
         ppdu.last_known = complete;
         ppdu.aggregated |= ppdu.mpdus.len() > 1;
-        ppdu.psdu_bytes = match ppdu.aggregated {
-            false => ppdu.mpdus[0].bytes,
-            true => ppdu
-                .mpdus
-                .iter()
-                .map(|mpdu| (DELIMITER_BYTES + mpdu.bytes).next_multiple_of(4))
-                .sum(),
+        ppdu.psdu_bytes = if ppdu.aggregated {
+            let subframe = |bytes: u32| (DELIMITER_BYTES + bytes).next_multiple_of(4);
+            ppdu.mpdus.iter().map(|mpdu| subframe(mpdu.bytes)).sum()
+        } else {
+            ppdu.mpdus[0].bytes
         };
         if let Some(rate) = ppdu.rate {
             ppdu.airtime = rate.airtime(ppdu.psdu_bytes, band);

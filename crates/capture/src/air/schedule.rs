@@ -169,9 +169,10 @@ impl Schedule {
             every_ns,
             cycle_ns,
             probes: absences.iter().map(|absence| u64::from(absence.probes)).sum(),
-            hidden: match all.is_counted() {
-                true => median(absences.iter().filter_map(|it| it.hidden.map(u64::from))),
-                false => None,
+            hidden: if all.is_counted() {
+                median(absences.iter().filter_map(|it| it.hidden.map(u64::from)))
+            } else {
+                None
             },
         };
         Some(Self { cause: schedule.cause(air, all, absences), ..schedule })

@@ -236,9 +236,10 @@ impl Pair {
                 return true;
             }
             // These two messages belong together: the PMK is another one.
-            let belongs = match from_access_point {
-                true => message.replay_counter.wrapping_sub(*replay_counter) <= RETRANSMISSIONS_MAX,
-                false => message.replay_counter == *replay_counter,
+            let belongs = if from_access_point {
+                message.replay_counter.wrapping_sub(*replay_counter) <= RETRANSMISSIONS_MAX
+            } else {
+                message.replay_counter == *replay_counter
             };
             if belongs {
                 let why = if all { Obstacle::WrongPassphrase } else { Obstacle::SsidUnknown };

@@ -168,9 +168,10 @@ impl Reader {
                 (OPTION_FCS_LENGTH, &[bytes]) => interface.fcs_bytes = Some(bytes),
                 (OPTION_OFFSET, content) => {
                     if let Some(&bytes) = content.first_chunk() {
-                        interface.offset_s = match self.big_endian {
-                            true => i64::from_be_bytes(bytes),
-                            false => i64::from_le_bytes(bytes),
+                        interface.offset_s = if self.big_endian {
+                            i64::from_be_bytes(bytes)
+                        } else {
+                            i64::from_le_bytes(bytes)
                         };
                     }
                 }
@@ -195,10 +196,8 @@ impl Reader {
             return Err(value(packet, "block length", start - 4, found, allowed));
         }
         let head = input.need(Fields::BYTES, packet, "packet header")?;
-        let interface = match fields.wide_interface {
-            true => self.u32(head, 0),
-            false => u32::from(self.u16(head, 0)),
-        };
+        let interface =
+            if fields.wide_interface { self.u32(head, 0) } else { u32::from(self.u16(head, 0)) };
         let units = u64::from(self.u32(head, 4)) << 32 | u64::from(self.u32(head, 8));
         let (captured, length) = (self.u32(head, 12), self.u32(head, 16));
         let Some(&known) = self.interfaces.get(interface as usize) else {

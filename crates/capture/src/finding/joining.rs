@@ -77,10 +77,7 @@ fn deauthentication(
         Some(code) => words::reason(*code),
         None => "reason encrypted".to_owned(),
     };
-    let whom = match station.is_multicast() {
-        true => "all stations".to_owned(),
-        false => station.to_string(),
-    };
+    let whom = if station.is_multicast() { "all stations".to_owned() } else { station.to_string() };
     let what = match removals.disassociations {
         0 => "deauthentications",
         all if all == seen.count => "disassociations",

@@ -45,13 +45,14 @@ impl Mark {
     pub fn of_made(bytes: &[u8]) -> Option<Self> {
         let behind_ports = bytes.get(NUMBER_AT..BYTES_MIN)?.try_into().expect("it has four bytes");
         let is_whole = bytes[6..8] == [0, 0];
-        Some(match bytes[9] == TCP && is_whole {
-            true => Self::Segment(
+        Some(if bytes[9] == TCP && is_whole {
+            Self::Segment(
                 bytes[SOURCE_AT..SOURCE_AT + 4].try_into().expect("it has four bytes"),
                 bytes[PORTS_AT..PORTS_AT + 4].try_into().expect("it has four bytes"),
                 u16::from_be_bytes([bytes[IDENTIFICATION_AT], bytes[IDENTIFICATION_AT + 1]]),
-            ),
-            false => Self::Number(u32::from_be_bytes(behind_ports)),
+            )
+        } else {
+            Self::Number(u32::from_be_bytes(behind_ports))
         })
     }
 

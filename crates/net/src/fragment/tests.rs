@@ -56,18 +56,12 @@ proptest! {
     ) {
         let payload: Vec<u8> = (0..bytes - 20).map(|n| n as u8).collect();
         let mut book = by_the_book(&payload, (0, false), first);
-        let mut parts: Vec<Packet> = match bytes > first {
-            true => cut(packet(bytes), first).collect(),
-            false => alloc::vec![packet(bytes)],
-        };
+        let mut parts: Vec<Packet> = if bytes > first { cut(packet(bytes), first).collect() } else { alloc::vec![packet(bytes)] };
         prop_assert_eq!(parts.len() as u32, count(bytes, first));
         book = book.into_iter().flat_map(|(o, more, p)| by_the_book(&p, (o, more), second)).collect();
         parts = parts
             .into_iter()
-            .flat_map(|part| match part.bytes > second {
-                true => cut(part, second).collect(),
-                false => alloc::vec![part],
-            })
+            .flat_map(|part| if part.bytes > second { cut(part, second).collect() } else { alloc::vec![part] })
             .collect();
         let theirs: Vec<_> =
             book.iter().map(|(o, more, p)| (p.len() as u16 + 20, o * 8, *more)).collect();

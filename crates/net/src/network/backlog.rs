@@ -88,10 +88,8 @@ impl Backlogs {
             };
             let SaturatedFlow { from, to, bytes, .. } = flow;
             let limit = queue.packets_max(bytes.min(config.nodes[from.index()].mtu));
-            let flow_limit = match queue.is_delay_managed() {
-                true => limit.min(MANAGED_PACKETS_MAX),
-                false => limit,
-            };
+            let flow_limit =
+                if queue.is_delay_managed() { limit.min(MANAGED_PACKETS_MAX) } else { limit };
             let parts = match network.adaptive_mtu(from, to) {
                 // The source makes its packets as long as fits.
                 Some(_) => 1,

@@ -93,9 +93,10 @@ impl Routes {
             let hop = |index: &u16| {
                 neighbours.get(usize::from(*index)).map_or(Hop::None, |(_, hop)| *hop)
             };
-            routes.hops.push(match next.is_empty() {
-                true => neighbours.iter().map(|(_, hop)| *hop).collect(),
-                false => next.iter().map(hop).collect(),
+            routes.hops.push(if next.is_empty() {
+                neighbours.iter().map(|(_, hop)| *hop).collect()
+            } else {
+                next.iter().map(hop).collect()
             });
             routes.next.push(next);
         }

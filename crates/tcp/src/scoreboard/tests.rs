@@ -177,9 +177,10 @@ fn a_timeout_believes_no_receiver_that_reneges() {
             // Some retransmissions are in flight; they are lost, too.
             board.lose_below(2, COUNT * BYTES);
             retransmit_all(&mut board);
-            match of_linux_3 {
-                true => board.lose_everything(),
-                false => board.mark_all_lost(at(1_000), None),
+            if of_linux_3 {
+                board.lose_everything()
+            } else {
+                board.mark_all_lost(at(1_000), None)
             }
             assert_eq!(lost(&board), 0xff & !left, "{sacked:08b}");
             assert_eq!(bits(&board, Sent::is_sacked), left);

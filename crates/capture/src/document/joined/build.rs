@@ -109,9 +109,10 @@ fn names(files: &[JoinedFile<'_>], join: &Join) -> Vec<String> {
     let places = join.places();
     let name = |place: &crate::join::Place| {
         let several = places.iter().filter(|other| other.file == place.file).count() > 1;
-        match several {
-            true => format!("{}#{}", files[place.file].name, place.interface),
-            false => files[place.file].name.to_owned(),
+        if several {
+            format!("{}#{}", files[place.file].name, place.interface)
+        } else {
+            files[place.file].name.to_owned()
         }
     };
     places.iter().map(name).collect()

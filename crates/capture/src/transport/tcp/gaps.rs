@@ -124,9 +124,10 @@ impl Gaps {
         }
         // A MAC retransmission whose first copy was not captured.
         let limit = least_rtt_ns.map_or(OVERTAKEN_NS, |rtt| OVERTAKEN_NS.max(rtt / 2));
-        match carrier.retry || this.at_ns.saturating_sub(after.at_ns) <= limit {
-            true => Late::Overtaken,
-            false => Late::SentAgain,
+        if carrier.retry || this.at_ns.saturating_sub(after.at_ns) <= limit {
+            Late::Overtaken
+        } else {
+            Late::SentAgain
         }
     }
 }

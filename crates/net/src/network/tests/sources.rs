@@ -273,9 +273,10 @@ fn what_is_due_is_done_before_a_packet_enters() {
         let mut network = network(&hosts(3, &[(0, 1), (1, 2)]));
         for (tag, at) in [(0, ms(0)), (1, ms(15)), (2, ms(50))] {
             let packet = Packet { created: at, ..packet(tag, 0, 2) };
-            match offers {
-                true => assert!(network.offer_packet(at, &packet)),
-                false => network.handle_packet(at, packet),
+            if offers {
+                assert!(network.offer_packet(at, &packet))
+            } else {
+                network.handle_packet(at, packet)
             }
             assert_eq!(network.now(), at);
             let arrived: Vec<_> = core::iter::from_fn(|| network.poll_output()).collect();

@@ -133,9 +133,10 @@ fn signals_under_overload(ecn: bool, by_peer: bool, signals: usize) -> Vec<f64> 
         while queue.len_packets() < 600 {
             queue.enqueue(now, peer(1), packet, Held::NONE, &mut dropped);
         }
-        let served = match by_peer {
-            true => queue.dequeue_for(now, peer(1), &mut dropped),
-            false => queue.dequeue(now, &mut dropped).map(|(_, packet)| packet),
+        let served = if by_peer {
+            queue.dequeue_for(now, peer(1), &mut dropped)
+        } else {
+            queue.dequeue(now, &mut dropped).map(|(_, packet)| packet)
         };
         let marked = usize::from(served.expect("a standing queue").ecn_marked);
         assert_eq!(if ecn { dropped.len() } else { marked }, 0);
