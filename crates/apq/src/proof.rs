@@ -93,13 +93,7 @@ impl Ledger {
     }
 
     /// Handles a `proof`, which shows that the client receives datagrams at `to`.
-    pub fn accept(
-        &mut self,
-        key: &Key,
-        to: &SocketAddr,
-        proof: Proof,
-        (now, now_ms): (Instant, u32),
-    ) {
+    pub fn accept(&mut self, key: &Key, to: &SocketAddr, proof: Proof, now: Instant, now_ms: u32) {
         let Proof { at_ms, value: shown } = proof;
         let is_newer = at_ms > self.floor_ms && at_ms <= self.offered.at_ms;
         if !is_newer || now_ms.saturating_sub(at_ms) > VALIDITY_MS {
@@ -198,18 +192,18 @@ mod tests {
         let guessed = Proof { at_ms: 10, value: good.value ^ 1 };
         let early = Proof { at_ms: 11, value: value(&KEY, &to, 11) };
         for bad in [Proof::default(), old, elsewhere, guessed, early] {
-            ledger.accept(&KEY, &to, bad, (at_ms(20), 20));
+            ledger.accept(&KEY, &to, bad, at_ms(20), 20);
             assert!(!ledger.may_send(at_ms(20), 0, at_ms(0)), "{bad:?}");
         }
         let mut late = ledger.clone();
-        late.accept(&KEY, &to, good, (at_ms(11_000), 10 + VALIDITY_MS + 1));
+        late.accept(&KEY, &to, good, at_ms(11_000), 10 + VALIDITY_MS + 1);
         assert!(!late.may_send(at_ms(11_000), 0, at_ms(0)), "too old");
-        ledger.accept(&KEY, &to, good, (at_ms(10_010), 10 + VALIDITY_MS));
+        ledger.accept(&KEY, &to, good, at_ms(10_010), 10 + VALIDITY_MS);
         assert!(ledger.may_send(at_ms(10_010), 0, at_ms(0)));
         for _ in 0..100 {
             ledger.sent(at_ms(10_010));
         }
-        ledger.accept(&KEY, &to, good, (at_ms(10_011), 10_011));
+        ledger.accept(&KEY, &to, good, at_ms(10_011), 10_011);
         assert!(ledger.stalled(at_ms(0)).is_some(), "shown twice");
     }
 

@@ -743,7 +743,7 @@ impl Session {
         let sockets = [Some(self.control), self.bulk];
         for ((ledger, to), proof) in self.ledgers.iter_mut().zip(sockets).zip(proofs) {
             if let Some(to) = to {
-                ledger.accept(&self.proof_key, &to, *proof, (now, now_ms));
+                ledger.accept(&self.proof_key, &to, *proof, now, now_ms);
             }
         }
     }

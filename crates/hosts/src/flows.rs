@@ -343,7 +343,8 @@ impl Flows {
     /// was given up for another reason, it is lost for all flows to the group.
     pub fn ended_in_group<S: Sink>(
         &self,
-        (at, node): (Instant, NodeId),
+        at: Instant,
+        node: NodeId,
         packet: &Packet,
         lost: Option<DropReason>,
         sink: &mut S,

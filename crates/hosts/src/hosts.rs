@@ -372,10 +372,10 @@ impl Hosts {
             if let Some(output) = network.poll_output() {
                 match &output {
                     &Output::Arrived { at, node, ref packet } if is_groups(packet) => {
-                        flows.ended_in_group((at, node), packet, None, sink);
+                        flows.ended_in_group(at, node, packet, None, sink);
                     }
                     &Output::Dropped { at, node, ref packet, reason } if is_groups(packet) => {
-                        flows.ended_in_group((at, node), packet, Some(reason), sink);
+                        flows.ended_in_group(at, node, packet, Some(reason), sink);
                     }
                     &Output::Arrived { at, node, ref packet } => {
                         sink.arrived(at, node, packet);
@@ -398,9 +398,10 @@ impl Hosts {
                         }
                     }
                     &Output::Diverted { at, node, packet } => {
-                        let content = match is_drivers(&packet) {
-                            true => Content::Frame(frames(packet.tag)),
-                            false => Content::of(flows.segment(&packet)),
+                        let content = if is_drivers(&packet) {
+                            Content::Frame(frames(packet.tag))
+                        } else {
+                            Content::of(flows.segment(&packet))
                         };
                         francs.diverted(at, node, packet, content, Outside { network, sink });
                     }

@@ -19,11 +19,12 @@ use super::timeline::Timeline;
 use crate::plan::StreamKind;
 use crate::report::{Discipline, Judgement};
 use alloc::vec::Vec;
+use core::ops::Range;
 
 /// Share of the packets before one of the sparse flow that it overtakes: up to the
 /// first value all flows share a queue, from the second value on they do not,
 /// except for a driver queue.
-const OVERTAKEN: (f64, f64) = (0.03, 0.15);
+const OVERTAKEN: Range<f64> = 0.03..0.15;
 
 /// Packets that arrive within this time have no order, in seconds.
 const TOGETHER_S: f64 = 200e-6;
@@ -34,7 +35,7 @@ const AGGREGATE_MAX: f64 = 0.4;
 
 /// Loss of the sparse flow relative to that of the other: up to the first value it
 /// has its own queue, from the second value on it has none.
-const LOSS_SHARED: (f64, f64) = (0.03, 0.2);
+const LOSS_SHARED: Range<f64> = 0.03..0.2;
 
 /// The sparse flow must be expected to lose this many packets before their absence
 /// is significant.
@@ -43,7 +44,7 @@ const LOSSES_MIN: f64 = 8.0;
 /// Occupancy before refusals, its lowest tenth relative to the highest: 1 for a
 /// limit, or slightly less if other hosts also have packets in the queue; up to the
 /// first value there is no limit. Queues that drop early at random are in between.
-const AT_BOUND: (f64, f64) = (0.72, 0.92);
+const AT_BOUND: Range<f64> = 0.72..0.92;
 
 /// Possible error of a count in packets, and the count from which on it is allowed
 /// for.
@@ -310,8 +311,8 @@ fn interval(drops: &[(f64, u32)]) -> Option<f64> {
 
 /// The position of a value between the bounds of a range: 0 at the first, 1 at the
 /// second.
-fn place(value: f64, range: (f64, f64)) -> f64 {
-    ((value - range.0) / (range.1 - range.0)).clamp(0.0, 1.0)
+fn place(value: f64, range: Range<f64>) -> f64 {
+    ((value - range.start) / (range.end - range.start)).clamp(0.0, 1.0)
 }
 
 /// The verdict. Its confidence is that of the less certain of the two answers, which is the

@@ -5,9 +5,18 @@ use super::discipline::{CONFIDENCE_MAX, CONFIDENCE_MIN};
 use super::statistics::{deviation, mean};
 use crate::report::{Judgement, Unit};
 
-/// The unit of the limit, from the capacities in packets of sessions with two packet lengths.
-/// `None` if one length has no capacities.
-pub fn limit_unit(first: (u16, &[f64]), second: (u16, &[f64])) -> Option<Judgement<Unit>> {
+/// Capacities that sessions with one packet length measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Capacities<'a> {
+    /// Length of the packets in bytes.
+    pub packet_bytes: u16,
+    /// Capacity in packets, of each session.
+    pub packets: &'a [f64],
+}
+
+/// The unit of the limit, from the capacities with two packet lengths. `None` if one length has no
+/// capacities.
+pub fn limit_unit(first: Capacities<'_>, second: Capacities<'_>) -> Option<Judgement<Unit>> {
     /// Error of an estimate in addition to its scatter: one packet, or a share of
     /// it.
     const ERROR_PACKETS: f64 = 1.0;
@@ -20,9 +29,9 @@ pub fn limit_unit(first: (u16, &[f64]), second: (u16, &[f64])) -> Option<Judgeme
         let error = scatter.max(ERROR_PACKETS).max(ERROR * mean) / mean;
         Some((libm::log(mean), error * error))
     };
-    let (low, low_variance) = of(first.1)?;
-    let (high, high_variance) = of(second.1)?;
-    let whole = libm::log(f64::from(first.0) / f64::from(second.0));
+    let (low, low_variance) = of(first.packets)?;
+    let (high, high_variance) = of(second.packets)?;
+    let whole = libm::log(f64::from(first.packet_bytes) / f64::from(second.packet_bytes));
     if whole == 0.0 {
         return None;
     }
@@ -48,8 +57,13 @@ fn normal_below(value: f64) -> f64 {
 mod tests {
     use super::*;
 
+    fn judged(long: &[f64], short: &[f64]) -> Option<Judgement<Unit>> {
+        let first = Capacities { packet_bytes: 1_500, packets: long };
+        limit_unit(first, Capacities { packet_bytes: 750, packets: short })
+    }
+
     fn verdict(long: &[f64], short: &[f64]) -> Unit {
-        limit_unit((1_500, long), (750, short)).unwrap().verdict
+        judged(long, short).unwrap().verdict
     }
 
     #[test]
@@ -70,6 +84,6 @@ mod tests {
         assert_eq!(verdict(&[100.0, 20.0, 260.0], &[150.0, 30.0, 300.0]), Unit::CannotTell);
         // One packet more or less is everything.
         assert_eq!(verdict(&[2.0], &[3.0]), Unit::CannotTell);
-        assert_eq!(limit_unit((1_500, &[]), (750, &[1.0])), None);
+        assert_eq!(judged(&[], &[1.0]), None);
     }
 }

@@ -180,24 +180,32 @@ fn between(distances: &[f64]) -> Option<f64> {
     (share > CLUMPS.0 && clump(distances) < CLUMPS.1 * mean).then_some(1.0 - share)
 }
 
+/// A full queue, as sessions with one packet length found it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Filled {
+    /// Number of packets of the session.
+    pub packets: f64,
+    /// Delay in the queue, in seconds.
+    pub delay_s: f64,
+}
+
 /// Packets of other hosts in a queue with a limit in packets, relative to all, from
-/// sessions with two packet lengths that found `counted` packets and `delay`
-/// seconds each. Other hosts send as many packets per second whatever our length,
+/// sessions with two packet lengths. Other hosts send as many packets per second whatever our length,
 /// so more of theirs are in the queue the longer it takes to empty. `None` if that
 /// cannot be computed.
-pub fn others_by_length(first: (f64, f64), second: (f64, f64)) -> Option<f64> {
+pub fn others_by_length(first: Filled, second: Filled) -> Option<f64> {
     /// Counts must differ by more than this, in packets and relative to the larger.
     const DIFFER: (f64, f64) = (3.0, 0.02);
     /// Delays must differ by more than this, relative to the larger.
     const DELAYS_DIFFER: f64 = 0.2;
-    let (counts, delays) = (first.0 - second.0, second.1 - first.1);
-    let differ = libm::fabs(counts) > DIFFER.0.max(DIFFER.1 * first.0.max(second.0))
-        && libm::fabs(delays) > DELAYS_DIFFER * first.1.max(second.1);
-    if !differ || first.1 <= 0.0 {
+    let (counts, delays) = (first.packets - second.packets, second.delay_s - first.delay_s);
+    let differ = libm::fabs(counts) > DIFFER.0.max(DIFFER.1 * first.packets.max(second.packets))
+        && libm::fabs(delays) > DELAYS_DIFFER * first.delay_s.max(second.delay_s);
+    if !differ || first.delay_s <= 0.0 {
         return None;
     }
-    let others = counts / delays * first.1;
-    (others > 0.0).then(|| others / (others + first.0))
+    let others = counts / delays * first.delay_s;
+    (others > 0.0).then(|| others / (others + first.packets))
 }
 
 /// Computes [`Symptoms::evenness`] of sorted gaps. In clumps the median is far from the mean,
@@ -291,14 +299,15 @@ mod tests {
     fn others_in_the_queue_show_in_two_lengths() {
         // A bound of 300; others bring 600 packets a second, ours leave at 1 000
         // and 2 000: 300 = n + 600 n / rate.
+        let filled = |packets, delay_s| Filled { packets, delay_s };
         let of = |rate: f64| {
             let packets = 300.0 / (1.0 + 600.0 / rate);
-            (packets, packets / rate)
+            filled(packets, packets / rate)
         };
         let share = others_by_length(of(1_000.0), of(2_000.0)).unwrap();
         assert!((share - 600.0 / 1_600.0).abs() < 1e-9);
-        assert_eq!(others_by_length((300.0, 0.3), (301.0, 0.15)), None);
+        assert_eq!(others_by_length(filled(300.0, 0.3), filled(301.0, 0.15)), None);
         // As many bytes: nothing to do with others.
-        assert_eq!(others_by_length((100.0, 0.15), (200.0, 0.16)), None);
+        assert_eq!(others_by_length(filled(100.0, 0.15), filled(200.0, 0.16)), None);
     }
 }

@@ -6,7 +6,9 @@ use super::fast;
 use super::known::{Direct, Load, Sized};
 use super::step::Search;
 use super::{Method, SurveyConfig};
-use crate::estimate::{Session, Symptoms, discipline, limit_unit, statistics, symptoms};
+use crate::estimate::limit_unit::{Capacities, limit_unit};
+use crate::estimate::symptoms::Filled;
+use crate::estimate::{Session, Symptoms, discipline, statistics, symptoms};
 use crate::report::{
     DirectionReport, Discipline, Doubt, Estimate, Judgement, LoadPoint, SizeReport, Unit,
 };
@@ -82,9 +84,9 @@ fn counted_unit(known: &Direct, managed: bool) -> Option<Judgement<Unit>> {
         return Some(nothing);
     }
     let of = |size: &Sized| size.counted();
-    let judgement = limit_unit::limit_unit(
-        (first.packet_bytes, &of(first)),
-        (second.packet_bytes, &of(second)),
+    let judgement = limit_unit(
+        Capacities { packet_bytes: first.packet_bytes, packets: &of(first) },
+        Capacities { packet_bytes: second.packet_bytes, packets: &of(second) },
     );
     Some(judgement.unwrap_or(nothing))
 }
@@ -216,7 +218,7 @@ fn others_by_length(known: &Direct) -> Option<f64> {
         let counted = statistics::mean(&size.counted())?;
         let delays =
             size.sessions.iter().map(|(session, _)| session.report.queueing_delay_ns / 1e9);
-        Some((counted, statistics::median(delays)?))
+        Some(Filled { packets: counted, delay_s: statistics::median(delays)? })
     };
     symptoms::others_by_length(of(first)?, of(second)?)
 }

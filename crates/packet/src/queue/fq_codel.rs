@@ -283,9 +283,9 @@ impl FqCodel {
     /// of a flow is never dropped (the MTU exception), so there is one.
     #[inline]
     fn take(&mut self, flow: u32, now: Instant, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        let before = (self.flows.packets(flow), self.flows.bytes(flow));
+        let (packets, bytes) = (self.flows.packets(flow), self.flows.bytes(flow));
         let packet = self.flows.take(flow, now, &self.config.codel, &mut self.dropped)?;
-        self.book(flow, before);
+        self.book(flow, packets, bytes);
         self.hand_over(dropped);
         Some(packet.into_packet(&mut self.parts))
     }
@@ -314,9 +314,8 @@ impl FqCodel {
         }
     }
 
-    /// Counts the packets that left `flow`, which had this many packets and bytes
-    /// before.
-    fn book(&mut self, flow: u32, (packets, bytes): (usize, u64)) {
+    /// Counts the packets that left `flow`, which had `packets` and `bytes` before.
+    fn book(&mut self, flow: u32, packets: usize, bytes: u64) {
         let taken = (packets - self.flows.packets(flow)) as u32;
         self.packets -= taken;
         self.bytes -= bytes - self.flows.bytes(flow);
