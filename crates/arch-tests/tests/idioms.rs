@@ -1,0 +1,101 @@
+//! Bounds the sites of idioms that the project avoids, for each crate. A bound only falls; a crate
+//! without a row has none of them.
+
+use lasthop_arch_tests::files;
+use lasthop_arch_tests::idioms::{Idiom, Site, sites};
+use std::fmt::Write;
+
+/// Names that types of one crate may share, because a path always names their module.
+const SHARED: &[&str] = &[
+    // Parameters of the mechanism that the module is about.
+    "Config", // Fields of the format that the module is about, as values.
+    "Repr",   // Bytes of the format that the module is about, read in place.
+    "View",
+];
+
+/// Largest number of sites in a crate.
+struct Bound {
+    package: &'static str,
+    tuple_parameters: usize,
+    matches_on_bool: usize,
+    fns_of: usize,
+    shared_names: usize,
+}
+
+const fn bound(package: &'static str, sites: [usize; 4]) -> Bound {
+    let [tuple_parameters, matches_on_bool, fns_of, shared_names] = sites;
+    Bound { package, tuple_parameters, matches_on_bool, fns_of, shared_names }
+}
+
+const BOUNDS: &[Bound] = &[
+    bound("apq", [0, 0, 2, 7]),
+    bound("capture", [14, 0, 16, 17]),
+    bound("cli", [1, 21, 2, 9]),
+    bound("config", [0, 1, 0, 0]),
+    bound("daemon", [0, 3, 0, 1]),
+    bound("doctor", [0, 7, 1, 0]),
+    bound("emulate", [0, 3, 0, 3]),
+    bound("figures", [5, 6, 1, 0]),
+    bound("franc", [11, 24, 5, 10]),
+    bound("franc-node", [0, 3, 0, 0]),
+    bound("hosts", [0, 0, 3, 2]),
+    bound("hwsim", [0, 6, 1, 0]),
+    bound("linux", [0, 1, 2, 5]),
+    bound("net", [0, 0, 2, 0]),
+    bound("packet", [4, 0, 1, 2]),
+    bound("playground", [0, 0, 3, 1]),
+    bound("py", [0, 1, 2, 0]),
+    bound("report", [5, 14, 7, 7]),
+    bound("rlnc", [0, 2, 0, 13]),
+    bound("scenario", [17, 12, 6, 1]),
+    bound("serve", [0, 4, 4, 1]),
+    bound("sim", [0, 1, 0, 0]),
+    bound("studies", [12, 23, 19, 47]),
+    bound("sweep", [0, 8, 5, 0]),
+    bound("tcp", [0, 0, 1, 4]),
+    bound("trace", [1, 9, 11, 5]),
+    bound("units", [0, 0, 2, 0]),
+    bound("wifi", [48, 35, 8, 21]),
+    bound("wifi-phy", [2, 1, 6, 0]),
+    bound("wifi-wire", [8, 0, 1, 5]),
+];
+
+/// The sites of one crate, against its bound.
+fn excess(bound: &Bound, sites: &[&Site]) -> String {
+    let mut text = String::new();
+    for (idiom, most) in [
+        (Idiom::TupleParameter, bound.tuple_parameters),
+        (Idiom::MatchOnBool, bound.matches_on_bool),
+        (Idiom::FnOf, bound.fns_of),
+        (Idiom::SharedName, bound.shared_names),
+    ] {
+        let here: Vec<_> = sites.iter().filter(|site| site.idiom == idiom).collect();
+        if here.len() > most {
+            let package = bound.package;
+            let _ = writeln!(text, "{package}: {} of {idiom:?}, at most {most}:", here.len());
+            here.iter().for_each(|site| {
+                let _ = writeln!(text, "  {}", site.text);
+            });
+        }
+    }
+    text
+}
+
+#[test]
+fn crates_avoid_tuple_parameters_matches_on_bool_and_shared_names() {
+    let sites = sites(&files::texts(), SHARED);
+    let none = bound("", [0; 4]);
+    let mut packages: Vec<_> = sites.iter().map(|site| site.package.as_str()).collect();
+    packages.dedup();
+    packages.sort_unstable();
+    packages.dedup();
+    let excess: String = packages
+        .into_iter()
+        .map(|package| {
+            let here: Vec<_> = sites.iter().filter(|site| site.package == package).collect();
+            let bound = BOUNDS.iter().find(|bound| bound.package == package).unwrap_or(&none);
+            excess(bound, &here)
+        })
+        .collect();
+    assert!(excess.is_empty(), "{excess}");
+}
