@@ -90,6 +90,7 @@ fn parts_of_the_cell_do_not_know_it() {
         "power/service/mpdus",
         "power/service/station",
         "power/waits",
+        "receiver",
         "recipient",
         "settle",
         "station",

@@ -13,10 +13,12 @@
 //! | state of a station | |
 //! |---|---|
 //! | `station` | EDCAFs, exchange, recipients, counters |
+//! | `content` | the kinds of exchanges, of which a station takes part in one at a time |
 //! | `edcaf` | queue, originators, contention window, the next frame to send |
 //! | `frames` | packets to frames |
 //! | `settle` | the outcome of MPDUs that were sent |
 //! | `recipient` | reception from one transmitter |
+//! | `receiver` | reception at one station: the MPDUs that it decodes and acknowledges |
 //!
 //! | procedures of the cell | |
 //! |---|---|
@@ -346,7 +348,7 @@ impl Cell {
             power.begin_service_periods(floor);
             floor.find_next_absence();
         });
-        cell.start_polling();
+        cell.solicitor().start_polling();
         cell.schedule();
         Ok(cell)
     }

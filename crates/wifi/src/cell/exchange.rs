@@ -108,7 +108,7 @@ impl Cell {
                 }
                 Sequel::Opportunity { edcaf, end } => match self.build(station, edcaf, end) {
                     // The rate that was chosen is too slow, or another peer's: later.
-                    Some(exchange) if !self.is_within(&exchange) => {
+                    Some(exchange) if !exchange.is_within(now, self.settings.timing.sifs) => {
                         self.edcaf(station, edcaf).keep_turn(exchange.peer());
                         self.end_opportunity(station, edcaf);
                     }
@@ -251,9 +251,10 @@ impl Cell {
         let sifs = self.settings.timing.sifs;
         self.edcaf(station, edcaf).keep_turn(exchange.peer);
         if success && edcaf != BEACON_EDCAF && now + sifs < exchange.opportunity_end {
-            let access = self.access(station, edcaf);
+            let (state, mut cx) = self.at(station);
+            let access = state.edcaf(edcaf);
             access.contends_since = now;
-            if access.has_work() && self.fits(station, exchange) {
+            if access.has_work() && state.fits(&mut cx, exchange) {
                 self.follow(station, Sequel::Opportunity { edcaf, end: exchange.opportunity_end });
                 return;
             }
@@ -279,41 +280,6 @@ impl Cell {
         }
     }
 
-    /// Estimates whether another exchange like the last one fits into the opportunity.
-    fn fits(&mut self, station: StationId, last: &Outline) -> bool {
-        let sifs = self.settings.timing.sifs;
-        let access = self.edcaf(station, last.edcaf);
-        let peer = last.peer;
-        let originator = access.originator(peer).map(|index| &access.originators[index]);
-        let padding = originator.map_or(PacketPadding::None, |one| one.shared.packet_padding);
-        let bytes = originator.and_then(|one| one.pending.front());
-        let bytes = bytes.map(|mpdu| u32::from(mpdu.bytes));
-        let bytes = bytes.or_else(|| {
-            access.queue.peek_len_for(peer.into()).map(|b| sizes::mpdu(b.into(), true))
-        });
-        let bytes = bytes.unwrap_or(sizes::ADDBA);
-        // What comes behind a Block Ack Request or a management frame is sent faster than that.
-        let rate = if last.is_data {
-            last.rate
-        } else {
-            let control = originator.and_then(|one| one.rate_control.as_ref());
-            control.map_or(last.rate, RateControl::main_rate)
-        };
-        let payload = self.rates.padded_ppdu_duration(rate, bytes, padding);
-        let response = last.response.map_or(Duration::ZERO, |r| sifs + r.duration);
-        self.now + sifs + payload + response <= last.opportunity_end
-    }
-
-    /// Whether an exchange that was built ends within its transmission opportunity, if it starts
-    /// now. PPDUs for several stations are built within that limit already.
-    fn is_within(&self, exchange: &Exchange) -> bool {
-        let Exchange::Single(single) = exchange else { return true };
-        let sifs = self.settings.timing.sifs;
-        let response = single.response.map_or(Duration::ZERO, |r| sifs + r.duration);
-        !matches!(single.content, Content::Data { .. } | Content::BlockAckRequest { .. })
-            || self.now + single.duration + response <= single.opportunity_end
-    }
-
     /// Records at the originator that its ADDBA Request was accepted.
     pub(super) fn agreement_answered(
         &mut self,
@@ -321,7 +287,7 @@ impl Cell {
         recipient: StationId,
         edcaf: usize,
     ) {
-        let window = self.agreed_window(originator, recipient);
+        let window = agreed_window(&self.stations, originator, recipient);
         let state = self.originator(originator, edcaf, recipient);
         if state.agreement != Agreement::Requested {
             return;
@@ -337,15 +303,6 @@ impl Cell {
             });
         }
         self.arm(originator, edcaf);
-    }
-
-    pub(super) fn agreed_window(&self, originator: StationId, recipient: StationId) -> u16 {
-        let [originator, recipient] =
-            [originator, recipient].map(|station| &self.stations[station.index()].config);
-        let window = |station: &StationConfig| {
-            station.block_ack.window.min(station.capabilities.block_ack_window_max)
-        };
-        window(originator).min(window(recipient))
     }
 
     fn management_given_up(
@@ -378,7 +335,7 @@ impl Cell {
         edcaf: usize,
         start: SeqNo12,
     ) {
-        let window = self.agreed_window(originator, recipient);
+        let window = agreed_window(&self.stations, originator, recipient);
         let config = &self.stations[recipient.index()].config;
         let (timeout, retry_out) = (config.block_ack.reorder_timeout, config.pseudo_retry_out);
         let state = self.stations[recipient.index()].recipient(originator, edcaf);
@@ -426,6 +383,31 @@ impl Single {
 }
 
 impl Station {
+    /// Estimates whether another exchange like the last one fits into the opportunity.
+    fn fits(&mut self, cx: &mut Context<'_>, last: &Outline) -> bool {
+        let sifs = cx.settings.timing.sifs;
+        let access = self.edcaf(last.edcaf);
+        let peer = last.peer;
+        let originator = access.originator(peer).map(|index| &access.originators[index]);
+        let padding = originator.map_or(PacketPadding::None, |one| one.shared.packet_padding);
+        let bytes = originator.and_then(|one| one.pending.front());
+        let bytes = bytes.map(|mpdu| u32::from(mpdu.bytes));
+        let bytes = bytes.or_else(|| {
+            access.queue.peek_len_for(peer.into()).map(|b| sizes::mpdu(b.into(), true))
+        });
+        let bytes = bytes.unwrap_or(sizes::ADDBA);
+        // What comes behind a Block Ack Request or a management frame is sent faster than that.
+        let rate = if last.is_data {
+            last.rate
+        } else {
+            let control = originator.and_then(|one| one.rate_control.as_ref());
+            control.map_or(last.rate, RateControl::main_rate)
+        };
+        let payload = cx.rates.padded_ppdu_duration(rate, bytes, padding);
+        let response = last.response.map_or(Duration::ZERO, |r| sifs + r.duration);
+        cx.now + sifs + payload + response <= last.opportunity_end
+    }
+
     /// The RTS that precedes the frame of the station's exchange.
     fn request_to_send(&mut self, cx: &mut Context<'_>) -> Flight {
         let (now, sifs) = (cx.now, cx.settings.timing.sifs);
@@ -485,4 +467,25 @@ impl Station {
             _ => unreachable!("a frame belongs to an exchange"),
         }
     }
+}
+
+impl Exchange {
+    /// Whether an exchange that was built ends within its transmission opportunity, if it starts
+    /// now. PPDUs for several stations are built within that limit already.
+    fn is_within(&self, now: Instant, sifs: Duration) -> bool {
+        let Self::Single(single) = self else { return true };
+        let response = single.response.map_or(Duration::ZERO, |r| sifs + r.duration);
+        !matches!(single.content, Content::Data { .. } | Content::BlockAckRequest { .. })
+            || now + single.duration + response <= single.opportunity_end
+    }
+}
+
+/// Window of a Block Ack agreement between two stations.
+fn agreed_window(stations: &[Station], originator: StationId, recipient: StationId) -> u16 {
+    let [originator, recipient] =
+        [originator, recipient].map(|station| &stations[station.index()].config);
+    let window = |station: &StationConfig| {
+        station.block_ack.window.min(station.capabilities.block_ack_window_max)
+    };
+    window(originator).min(window(recipient))
 }

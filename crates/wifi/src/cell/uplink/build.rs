@@ -10,20 +10,23 @@
 //! only stations of its width, even then. Other stations would learn from MU EDCA not to contend,
 //! and would then not be asked when the whole channel is idle.
 
-use super::super::Cell;
+use super::super::bss::Bss;
 use super::super::content::{Content, Exchange, Outline};
 use super::super::edcaf::{Gate, Work};
+use super::super::floor::Roster;
 use super::super::frames::Context;
 use super::super::multi_user::{BLOCK_ACK_MCS_MAX, Channel, OfdmaConfig};
+use super::super::power::Power;
 use super::super::station::Station;
-use super::super::timers::{Timer, UplinkWait};
+use super::super::timers::{Timer, Timers, UplinkWait};
+use super::super::{Cell, Settings};
 use super::reports::Report;
 use super::{Answer, Answered, Asked, Phase, Solicited, Uplink};
-use crate::air::Expected;
+use crate::air::{Air, Expected, Rates};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::originator::Originator;
 use crate::mac::sizes;
-use crate::phy::{ChannelWidth, MuUser, PacketPadding, Rate, Ru, RuSize};
+use crate::phy::{Band, ChannelWidth, MuUser, PacketPadding, Rate, Ru, RuSize};
 use crate::station::{Address, StationId};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -44,17 +47,24 @@ struct Candidate {
     window: u16,
 }
 
+/// Choice of the stations that an access point solicits: reads the stations, the air, and who dozes;
+/// changes what access points know of their stations' queues, their rate control, and the timer.
+pub(in super::super) struct Solicitor<'a> {
+    pub now: Instant,
+    pub settings: &'a Settings,
+    pub stations: &'a mut [Station],
+    pub bss: &'a [Bss],
+    pub air: &'a Air,
+    pub rates: &'a mut Rates,
+    pub timers: &'a mut Timers,
+    pub power: &'a Power,
+}
+
 impl Cell {
-    /// Starts the requests for buffer status of all access points, from their first interval on.
-    pub(in super::super) fn start_polling(&mut self) {
-        for index in 0..self.stations.len() {
-            let state = &self.stations[index];
-            let interval = state.config.ofdma.and_then(|of| of.uplink?.buffer_reports);
-            if let Some(interval) = interval {
-                let poll = UplinkWait { station: state.id, edcaf: POLLING, kind: Timer::Poll };
-                self.timers.set_uplink(self.now + interval, poll);
-            }
-        }
+    /// Choice of the stations that an access point solicits.
+    pub(in super::super) fn solicitor(&mut self) -> Solicitor<'_> {
+        let Self { now, settings, stations, bss, air, rates, timers, power, .. } = self;
+        Solicitor { now: *now, settings, stations, bss, air, rates, timers, power }
     }
 
     /// Builds the next transmission or solicitation of `edcaf`, if there is one.
@@ -64,13 +74,13 @@ impl Cell {
         edcaf: usize,
         opportunity_end: Instant,
     ) -> Option<Exchange> {
-        if self.is_uplink_turn(station, edcaf)
-            && let Some(exchange) = self.build_uplink(station, edcaf, opportunity_end)
+        if self.stations[station.index()].is_uplink_turn(edcaf)
+            && let Some(exchange) = self.solicitor().build_uplink(station, edcaf, opportunity_end)
         {
             return Some(exchange);
         }
         let Some(exchange) = self.build_own(station, edcaf, opportunity_end) else {
-            return self.build_uplink(station, edcaf, opportunity_end);
+            return self.solicitor().build_uplink(station, edcaf, opportunity_end);
         };
         let is_data = match &exchange {
             Exchange::Single(single) => matches!(single.content, Content::Data { .. }),
@@ -84,18 +94,19 @@ impl Cell {
         }
         Some(exchange)
     }
+}
 
-    /// Whether an uplink exchange is the next one of `edcaf`, with stations to ask.
-    fn is_uplink_turn(&mut self, station: StationId, edcaf: usize) -> bool {
-        let access = self.access(station, edcaf);
-        let Some(reports) = &access.reports else { return false };
-        let had_turn = reports.had_turn;
-        reports.wants()
-            && match access.next_work() {
-                None => true,
-                Some(Work::Data(_)) => !had_turn,
-                Some(Work::Management(_) | Work::BlockAckRequest(_)) => false,
+impl Solicitor<'_> {
+    /// Starts the requests for buffer status of all access points, from their first interval on.
+    pub(in super::super) fn start_polling(&mut self) {
+        for index in 0..self.stations.len() {
+            let state = &self.stations[index];
+            let interval = state.config.ofdma.and_then(|of| of.uplink?.buffer_reports);
+            if let Some(interval) = interval {
+                let poll = UplinkWait { station: state.id, edcaf: POLLING, kind: Timer::Poll };
+                self.timers.set_uplink(self.now + interval, poll);
             }
+        }
     }
 
     /// Builds an uplink exchange of an access point's EDCAF; `None` if there is no station to ask,
@@ -110,7 +121,7 @@ impl Cell {
         let state = &self.stations[station.index()];
         let config = state.config.ofdma?;
         state.width_of_several()?;
-        let reports = self.access(station, edcaf).reports.as_mut()?;
+        let reports = self.stations[station.index()].edcaf(edcaf).reports.as_mut()?;
         if !reports.wants() {
             return None;
         }
@@ -118,7 +129,7 @@ impl Cell {
         let start = self.now;
         let uplink = match config.uplink?.buffer_reports {
             Some(interval) => {
-                self.access(station, edcaf).reports.as_mut()?.is_poll_due = false;
+                self.stations[station.index()].edcaf(edcaf).reports.as_mut()?.is_poll_due = false;
                 if edcaf == POLLING {
                     let poll = UplinkWait { station, edcaf, kind: Timer::Poll };
                     self.timers.set_uplink(start + interval, poll);
@@ -138,10 +149,10 @@ impl Cell {
         time: (Instant, Instant),
         config: OfdmaConfig,
     ) -> Option<Uplink> {
-        let channel = self.channel(access_point, config);
-        let whole = self.whole(access_point);
+        let channel = self.stations[access_point.index()].channel(self.settings.band, config);
+        let whole = self.stations[access_point.index()].config.capabilities.width();
         let mut stations = self.reachable(access_point);
-        let last = self.access(access_point, edcaf).reports.as_ref()?.last_polled;
+        let last = self.stations[access_point.index()].edcaf(edcaf).reports.as_ref()?.last_polled;
         let rank = |station: &StationId| self.stations[station.index()].rank;
         stations.sort_unstable_by_key(rank);
         let last = last.as_ref().map(rank);
@@ -153,7 +164,7 @@ impl Cell {
         let mut users = Vec::with_capacity(count);
         for (&station, &ru) in turns.iter().zip(&units).take(count) {
             // Whoever never sent is asked as robustly as can be.
-            let known = self.uplink_originator(station, access_point, edcaf);
+            let known = self.stations[station.index()].originator_to(edcaf, access_point);
             let known = known.and_then(|one| one.rate_control.as_ref()).map(|c| c.main_rate());
             let rate = known.filter(|rate| is_of(*rate, whole));
             let rate = rate.map(|rate| rate.narrowed(channel.width));
@@ -164,7 +175,7 @@ impl Cell {
             users.push(Asked { station, user, rate, bits: 0, is_heard: false, record: None });
         }
         let last = users.last()?.station;
-        self.access(access_point, edcaf).reports.as_mut()?.last_polled = Some(last);
+        self.stations[access_point.index()].edcaf(edcaf).reports.as_mut()?.last_polled = Some(last);
         let bytes = sizes::buffer_status_report_poll(users.len() as u32);
         let uplink = self.uplink(Phase::Reports, edcaf, (channel, bytes), users, time);
         self.is_in_time(access_point, &uplink, time).then_some(uplink)
@@ -178,7 +189,7 @@ impl Cell {
         (start, opportunity_end): (Instant, Instant),
         config: OfdmaConfig,
     ) -> Option<Uplink> {
-        let channel = self.channel(access_point, config);
+        let channel = self.stations[access_point.index()].channel(self.settings.band, config);
         let candidates = self.candidates(access_point, edcaf, channel);
         // A station whose MPDU did not fit is asked with fewer others: RUs are larger then.
         let lead = candidates.first()?;
@@ -236,7 +247,7 @@ impl Cell {
         let last = uplink.users.last()?.station;
         let share = uplink.duration / count as u64;
         let stations: Vec<StationId> = uplink.users.iter().map(|user| user.station).collect();
-        let reports = self.access(access_point, edcaf).reports.as_mut()?;
+        let reports = self.stations[access_point.index()].edcaf(edcaf).reports.as_mut()?;
         reports.last_served = Some(last);
         stations.into_iter().for_each(|station| reports.charge(station, share));
         uplink.outline.response = Some(expected(uplink.rate, uplink.duration));
@@ -299,29 +310,14 @@ impl Cell {
         config.access[uplink.outline.edcaf].txop_limit.is_zero() || start + whole <= opportunity_end
     }
 
-    fn whole(&self, access_point: StationId) -> ChannelWidth {
-        self.stations[access_point.index()].config.capabilities.width()
-    }
-
-    /// The part of the access point's channel that its transmission opportunity may use.
-    pub(super) fn channel(&self, access_point: StationId, config: OfdmaConfig) -> Channel {
-        Channel {
-            band: self.settings.band,
-            width: self.whole(access_point).min(self.stations[access_point.index()].width_max),
-            guard_interval: config.guard_interval,
-            vht: None,
-            padding: PacketPadding::None,
-            own_padding: self.stations[access_point.index()].config.capabilities.packet_padding,
-        }
-    }
-
     /// The stations of the access point's set that Trigger frames can ask, ascending.
     fn reachable(&self, access_point: StationId) -> Vec<StationId> {
-        let whole = self.whole(access_point);
-        let bss = self.bss_of(access_point);
+        let whole = self.stations[access_point.index()].config.capabilities.width();
+        let bss = self.stations[access_point.index()].config.bss;
+        let roster = Roster { settings: self.settings, stations: self.stations, bss: self.bss };
         let can = |state: &&Station| {
             let capabilities = &state.config.capabilities;
-            let mode = self.roster().known_mode(state.id);
+            let mode = roster.known_mode(state.id);
             let width = mode.map_or_else(|| capabilities.width(), |mode| mode.width);
             state.id != access_point
                 && state.config.bss == bss
@@ -334,18 +330,6 @@ impl Cell {
         self.stations.iter().filter(can).map(|state| state.id).collect()
     }
 
-    /// The originator of `station` towards the access point in a category, if the station ever
-    /// sent.
-    fn uplink_originator(
-        &self,
-        station: StationId,
-        access_point: StationId,
-        edcaf: usize,
-    ) -> Option<&Originator> {
-        let access = self.stations[station.index()].edcafs[edcaf].as_ref()?;
-        Some(&access.originators[access.originator(Address::Station(access_point))?])
-    }
-
     /// The stations with a backlog in turn, under an agreement and at a rate of the whole channel.
     fn candidates(
         &mut self,
@@ -353,16 +337,16 @@ impl Cell {
         edcaf: usize,
         channel: Channel,
     ) -> Vec<Candidate> {
-        let whole = self.whole(access_point);
+        let whole = self.stations[access_point.index()].config.capabilities.width();
         let reachable = self.reachable(access_point);
-        let access = self.access(access_point, edcaf);
+        let access = self.stations[access_point.index()].edcaf(edcaf);
         let by_airtime = access.queue.schedules_airtime() && !access.driver.is_used();
         let Some(reports) = &access.reports else { return Vec::new() };
         let turns = reports.backlogged(by_airtime);
         let mut candidates = Vec::with_capacity(turns.len());
         for report in turns {
             let station = report.station;
-            let one = self.uplink_originator(station, access_point, edcaf);
+            let one = self.stations[station.index()].originator_to(edcaf, access_point);
             let window = one.and_then(|one| one.agreement.window());
             let is_reachable = reachable.contains(&station) && window.is_some();
             let rate = is_reachable.then(|| self.uplink_rate(station, access_point, edcaf));
@@ -372,7 +356,9 @@ impl Cell {
                     candidates.push(Candidate { report, rate, window });
                 }
                 _ => {
-                    if let Some(reports) = &mut self.access(access_point, edcaf).reports {
+                    if let Some(reports) =
+                        &mut self.stations[access_point.index()].edcaf(edcaf).reports
+                    {
                         reports.forget(station);
                     }
                 }
@@ -389,8 +375,10 @@ impl Cell {
         edcaf: usize,
     ) -> Option<Rate> {
         let snr = self.air.last_snr(station, access_point);
-        let now = self.now;
-        let originator = self.originator(station, edcaf, access_point);
+        let (now, peer) = (self.now, Address::Station(access_point));
+        let state = &mut self.stations[station.index()];
+        let index = state.originator(self.settings, edcaf, peer);
+        let originator = &mut state.edcaf(edcaf).originators[index];
         match originator.choose_rate(now, snr)? {
             (_, true) => originator.rate_control.as_ref().map(|control| control.main_rate()),
             (rate, false) => Some(rate),
@@ -399,6 +387,38 @@ impl Cell {
 }
 
 impl Station {
+    /// Whether an uplink exchange is the next one of `edcaf`, with stations to ask.
+    fn is_uplink_turn(&mut self, edcaf: usize) -> bool {
+        let access = self.edcaf(edcaf);
+        let Some(reports) = &access.reports else { return false };
+        let had_turn = reports.had_turn;
+        reports.wants()
+            && match access.next_work() {
+                None => true,
+                Some(Work::Data(_)) => !had_turn,
+                Some(Work::Management(_) | Work::BlockAckRequest(_)) => false,
+            }
+    }
+
+    /// The part of the access point's channel that its transmission opportunity may use.
+    pub(super) fn channel(&self, band: Band, config: OfdmaConfig) -> Channel {
+        let capabilities = &self.config.capabilities;
+        Channel {
+            band,
+            width: capabilities.width().min(self.width_max),
+            guard_interval: config.guard_interval,
+            vht: None,
+            padding: PacketPadding::None,
+            own_padding: capabilities.packet_padding,
+        }
+    }
+
+    /// The originator towards an access point in a category, if the station ever sent.
+    fn originator_to(&self, edcaf: usize, access_point: StationId) -> Option<&Originator> {
+        let access = self.edcafs[edcaf].as_ref()?;
+        Some(&access.originators[access.originator(Address::Station(access_point))?])
+    }
+
     /// Builds the answer of the station to a Trigger frame of `to` that just ended.
     pub(super) fn build_answer(
         &mut self,

@@ -194,7 +194,9 @@ impl Cell {
         let sender = flight.transmitter;
         let config = self.stations[sender.index()].config.ofdma.expect("it solicits");
         let width = self.stations[sender.index()].uplink().rate.width();
-        let channel = Channel { width, ..self.channel(sender, config) };
+        let access_point = &self.stations[sender.index()];
+        let channel = access_point.channel(self.settings.band, config);
+        let channel = Channel { width, ..channel };
         let mut is_heard = true;
         let uplink = self.stations[sender.index()].uplink();
         let ask = Solicited::new(uplink, channel);
@@ -357,7 +359,7 @@ impl Cell {
             Phase::Reports if is_heard => {
                 let config = self.stations[station.index()].config.ofdma.expect("it solicits");
                 let time = (self.now + sifs, opportunity_end);
-                match self.solicit(station, edcaf, time, config) {
+                match self.solicitor().solicit(station, edcaf, time, config) {
                     Some(next) => {
                         let next = Box::new(Uplink { outline, ..next });
                         self.stations[station.index()].exchange = Some(Exchange::Uplink(next));
