@@ -10,6 +10,10 @@
 //! The cell uses `phy`, `mac` and `air`, and reports through `event` and `stats`. Frames have
 //! lengths and no bytes, so `wire` is not used.
 //!
+//! | facts | |
+//! |---|---|
+//! | `settings` | what follows from a configuration, and configurations that no cell can have |
+//!
 //! | state of a station | |
 //! |---|---|
 //! | `station` | EDCAFs, exchange, recipients, counters |
@@ -56,6 +60,7 @@ mod receiver;
 mod reception;
 mod recipient;
 mod record;
+mod settings;
 mod settle;
 mod station;
 #[cfg(test)]
@@ -76,12 +81,9 @@ use crate::air::{Air, Rates};
 use crate::capabilities::Capabilities;
 use crate::config::{self, ranks};
 use crate::event::Event;
-use crate::mac::block_ack::Bitmap;
 use crate::mac::contention::Contention;
 use crate::mac::originator::Originator;
-use crate::mac::service_period::ServicePeriodConfig;
 use crate::mac::sizes;
-use crate::phy::{Band, ChannelWidth, ErrorModel, Rate, Timing};
 use crate::station::{Address, StationId};
 use crate::stats::{LinkStats, StationStats};
 use alloc::vec::Vec;
@@ -92,9 +94,10 @@ use edcaf::Edcaf;
 use floor::{Floor, Roster};
 use frames::Context;
 use lasthop_packet::{AccessCategory, DropReason, Packet, Released};
-use lasthop_units::{Duration, Identity, Instant, Machine, Seed};
+use lasthop_units::{Instant, Machine, Seed};
 use outbox::Outbox;
-use power::{Away, Power};
+use power::Power;
+use settings::Settings;
 use station::{BEACON_EDCAF, Station};
 use timers::{Sequel, Timers, earliest};
 
@@ -188,29 +191,6 @@ pub struct Cell {
     outbox: Outbox,
 }
 
-/// Facts that follow from the configuration and stay the same during a run.
-#[derive(Clone, Debug, PartialEq)]
-struct Settings {
-    band: Band,
-    timing: Timing,
-    group_rate: Rate,
-    beacon_interval: Option<Duration>,
-    dtim_period: u8,
-    independent: bool,
-    /// Whether an access point solicits uplink PPDUs.
-    has_uplink: bool,
-    /// Stations that also deliver packets to other stations.
-    promiscuous: Vec<StationId>,
-    /// EIFS less AIFS: SIFS + Ack at the lowest basic rate.
-    extended_space: Duration,
-    /// Facts of the sets, by [`BssId`](crate::BssId).
-    bss: Vec<BssFacts>,
-    /// Identity (the key of its random streams) and capabilities of each station.
-    peers: Vec<(Identity, Capabilities)>,
-    error_model: ErrorModel,
-    seed: Seed,
-}
-
 impl Cell {
     /// A cell at rest: all stations associated, no packet queued.
     ///
@@ -218,109 +198,23 @@ impl Cell {
     /// Returns a [`CellError`] for a configuration that no cell can have. The ranges of single
     /// values are not checked; the caller has to keep them.
     pub fn new(config: &CellConfig, seed: Seed) -> Result<Self, CellError> {
-        let is_access_point = |s: &&StationConfig| s.role == Role::AccessPoint;
         let sets = BssFacts::all(config)?;
-        if config.basic_rates.is_empty() {
-            return Err(CellError::NoBasicRate);
-        }
-        for station in config.stations.iter().filter(|s| s.ofdma.is_some()) {
-            if !is_access_point(&station) {
-                return Err(CellError::StationSendsOfdma);
-            } else if !station.capabilities.is_he() || !station.capabilities.qos {
-                return Err(CellError::OfdmaWithoutHe);
-            } else if station.aggregation.built_ahead {
-                return Err(CellError::OfdmaBuiltAhead);
-            }
-        }
-        for station in &config.stations {
-            mu_mimo::check(station)?;
-        }
-        for station in config.stations.iter().filter(|s| s.power_save.is_some()) {
-            if is_access_point(&station) {
-                return Err(CellError::AccessPointDozes);
-            } else if station.scan.is_some() {
-                return Err(CellError::ScansAndDozes);
-            } else if config.beacon_interval.is_none() {
-                return Err(CellError::DozesWithoutBeacons);
-            }
-        }
-        for (index, station) in config.stations.iter().enumerate() {
-            check_service_periods(config, station)?;
-            let is_possible = |mode: OperatingMode| {
-                config.has_operating_modes(StationId(index as u16))
-                    && station.capabilities.allow(&mode)
-            };
-            if !station.operating_mode.is_none_or(is_possible) {
-                return Err(CellError::OperatingMode);
-            }
-        }
-        for (index, station) in config.stations.iter().enumerate() {
-            let access_point = sets[station.bss.index()].access_point;
-            let ap_rates = &config.stations[access_point.index()].capabilities.rates;
-            if !station.capabilities.rates.iter().any(|rate| ap_rates.contains(rate)) {
-                return Err(CellError::NoCommonRate(access_point.0, index as u16));
-            }
-        }
-        let timing = timing_of(config);
+        settings::check(config, &sets)?;
+        let timing = settings::timing(config);
         let mut channels = Channels::new(config, &sets, timing)?;
         let ranks = ranks(&config.stations)?;
         let rates = Rates::new(config);
-        let lowest = rates.lowest();
         let mut air = Air::new(config, seed)?;
         let contention = channels.contention(timing, &air);
         let aids = bss::association_ids(config, &sets);
-        let settings = Settings {
-            band: config.band,
-            extended_space: timing.sifs + lowest.ppdu_duration(sizes::ACK, config.band),
-            timing,
-            group_rate: config.group_rate.unwrap_or(lowest),
-            beacon_interval: config.beacon_interval,
-            dtim_period: config.dtim_period,
-            independent: config.independent,
-            has_uplink: config.stations.iter().any(StationConfig::solicits),
-            promiscuous: config
-                .stations
-                .iter()
-                .enumerate()
-                .filter(|(_, station)| station.promiscuous)
-                .map(|(index, _)| StationId(index as u16))
-                .collect(),
-            bss: sets,
-            peers: config
-                .stations
-                .iter()
-                .map(|station| (station.identity, station.capabilities.clone()))
-                .collect(),
-            error_model: config.error_model.clone(),
-            seed,
-        };
+        let settings = Settings::new(config, sets, timing, rates.lowest(), seed);
         let stations = config.stations.iter().enumerate();
         let mut stations: Vec<_> = stations
             .map(|(index, station)| Station {
-                id: StationId(index as u16),
-                config: station.clone(),
-                edcafs: [const { None }; 5],
-                exchange: None,
-                soundings: None,
-                acknowledging: Bitmap::EMPTY,
-                buffered: 0,
-                recipients: Vec::new(),
                 rank: ranks[index],
                 aid: aids[index],
-                stats: StationStats::default(),
-                links: Vec::new(),
-                mtus: Vec::new(),
-                held_packets: 0,
-                held_since: Instant::ZERO,
-                driver_packets: 0,
-                driver_since: Instant::ZERO,
-                room_announced: false,
-                deaf_until: Instant::ZERO,
-                width_max: ChannelWidth::Mhz160,
                 narrows: config.channel_of(station.bss).access == BandwidthAccess::Dynamic,
-                modes: None,
-                away: Away::new(station, seed).map(alloc::boxed::Box::new),
-                last_data: Instant::ZERO,
+                ..Station::new(StationId(index as u16), station, seed)
             })
             .collect();
         operating_mode::begin_modes(&settings, &mut stations, &mut air, &mut channels);
@@ -634,13 +528,6 @@ impl Machine for Cell {
     }
 }
 
-fn timing_of(config: &CellConfig) -> Timing {
-    match (Timing::of(config.standard, config.band), config.band) {
-        (timing, Band::Ghz2_4) if config.independent => timing.with_long_slot(),
-        (timing, _) => timing,
-    }
-}
-
 /// Bytes that the elements of the newest PHY add to a beacon and to a Probe Request. At 5 GHz an HE
 /// station is also a VHT station, and a VHT station also an HT station.
 fn element_bytes(capabilities: &Capabilities) -> (u32, u32) {
@@ -654,34 +541,6 @@ fn element_bytes(capabilities: &Capabilities) -> (u32, u32) {
         ht
     } else {
         (0, 0)
-    }
-}
-
-/// Checks the service periods of a station.
-fn check_service_periods(config: &CellConfig, station: &StationConfig) -> Result<(), CellError> {
-    let Some(service_periods) = &station.service_periods else { return Ok(()) };
-    if station.role == Role::AccessPoint {
-        return Err(CellError::AccessPointDozes);
-    } else if station.scan.is_some() || station.power_save.is_some() {
-        return Err(CellError::ScansAndDozes);
-    } else if config.beacon_interval.is_none() && service_periods.needs_beacons() {
-        return Err(CellError::DozesWithoutBeacons);
-    } else if !station.capabilities.qos {
-        return Err(CellError::ServicePeriodsWithoutQos);
-    }
-    match service_periods {
-        ServicePeriodConfig::TargetWake(_) if !station.capabilities.is_he() => {
-            Err(CellError::TargetWakeWithoutHe)
-        }
-        ServicePeriodConfig::TargetWake(twt)
-            if twt.wake_duration.is_zero() || twt.wake_duration > twt.wake_interval =>
-        {
-            Err(CellError::WakeInterval)
-        }
-        ServicePeriodConfig::Unscheduled(config) if config.trigger_enabled == [false; 4] => {
-            Err(CellError::NeverTriggers)
-        }
-        _ => Ok(()),
     }
 }
 

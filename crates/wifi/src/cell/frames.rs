@@ -328,8 +328,8 @@ impl Station {
             let fill = rate.always_aggregates();
             (mpdus, psdu_bytes) = self.aggregate(cx, edcaf, index, limits, fill);
             if is_dozing && mpdus > 1 {
-                let whole = (mpdus, psdu_bytes);
-                (mpdus, psdu_bytes) = self.without_last((edcaf, index), whole, spacing_bytes);
+                (mpdus, psdu_bytes) =
+                    self.without_last(edcaf, index, mpdus, psdu_bytes, spacing_bytes);
             }
         }
         let aggregated = mpdus > 1;

@@ -22,7 +22,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_packet::AccessCategory;
 use lasthop_packet::queue::DriverLimit;
-use lasthop_units::{Duration, Instant};
+use lasthop_units::{Duration, Instant, Seed};
 
 /// Index of the EDCAF of beacons, the fifth, which precedes all categories.
 pub(super) const BEACON_EDCAF: usize = 4;
@@ -81,6 +81,36 @@ pub(super) struct Station {
 }
 
 impl Station {
+    /// A station at rest, alone in its set: with rank 0 and no association identifier.
+    pub fn new(id: StationId, config: &StationConfig, seed: Seed) -> Self {
+        Self {
+            id,
+            config: config.clone(),
+            edcafs: [const { None }; 5],
+            exchange: None,
+            soundings: None,
+            acknowledging: Bitmap::EMPTY,
+            buffered: 0,
+            recipients: Vec::new(),
+            rank: 0,
+            aid: 0,
+            stats: StationStats::default(),
+            links: Vec::new(),
+            mtus: Vec::new(),
+            held_packets: 0,
+            held_since: Instant::ZERO,
+            driver_packets: 0,
+            driver_since: Instant::ZERO,
+            room_announced: false,
+            deaf_until: Instant::ZERO,
+            width_max: ChannelWidth::Mhz160,
+            narrows: true,
+            modes: None,
+            away: Away::new(config, seed).map(Box::new),
+            last_data: Instant::ZERO,
+        }
+    }
+
     pub fn link_stats(&mut self, peer: Address) -> &mut LinkStats {
         let slot = slot_of(peer);
         if slot >= self.links.len() {

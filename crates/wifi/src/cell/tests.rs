@@ -27,10 +27,10 @@ mod waits;
 
 use super::*;
 use crate::mac::rate::RateControlConfig;
-use crate::phy::{Band, ChannelWidth, GuardInterval, Propagation, Standard};
+use crate::phy::{Band, ChannelWidth, GuardInterval, Propagation, Rate, Standard, Timing};
 use alloc::vec;
 use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
-use lasthop_units::{Db, Dbm, Identity, Meters, Probability};
+use lasthop_units::{Db, Dbm, Duration, Identity, Meters, Probability};
 
 const AP: StationId = StationId(0);
 

@@ -52,8 +52,10 @@ impl Station {
     /// period although others may be lost; it is sent alone, after their acknowledgement.
     pub(in crate::cell) fn without_last(
         &mut self,
-        (edcaf, index): (usize, usize),
-        (mpdus, psdu_bytes): (usize, u32),
+        edcaf: usize,
+        index: usize,
+        mpdus: usize,
+        psdu_bytes: u32,
         spacing_bytes: u32,
     ) -> (usize, u32) {
         let peer = self.edcaf(edcaf).originators[index].peer;
