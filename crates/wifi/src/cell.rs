@@ -12,7 +12,7 @@
 //!
 //! | facts | |
 //! |---|---|
-//! | `settings` | what follows from a configuration, and configurations that no cell can have |
+//! | `settings` | facts of a configuration, and its checks |
 //!
 //! | state of a station | |
 //! |---|---|

@@ -36,7 +36,7 @@ pub(super) struct Bss {
     /// Absences for which its access point held group frames.
     pub group_held: Absences,
     /// Whether a station of the set repeats its operating mode notification after a beacon.
-    pub has_untold: bool,
+    pub has_unannounced: bool,
 }
 
 impl BssFacts {
@@ -89,7 +89,7 @@ impl Bss {
             next_beacon: first.unwrap_or(Instant::MAX),
             tim: Tim::default(),
             group_held: Absences::default(),
-            has_untold: false,
+            has_unannounced: false,
         }
     }
 }

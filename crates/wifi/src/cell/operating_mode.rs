@@ -57,7 +57,7 @@ pub(super) struct Modes {
     /// Sequence number of the last notification.
     sequence: SeqNo12,
     /// Whether the last notification was given up.
-    is_untold: bool,
+    is_unannounced: bool,
 }
 
 impl Modes {
@@ -207,7 +207,7 @@ impl Floor<'_> {
         let state = &mut self.stations[station.index()];
         let Some(mode) = state.config.operating_mode else { return };
         let modes = state.modes.get_or_insert_default();
-        modes.is_untold = false;
+        modes.is_unannounced = false;
         modes.sequence = modes.sequence.next();
         let (action, sequence) = (Action::OperatingMode(mode), modes.sequence);
         let access = self.edcaf(power, station, NOTIFICATION);
@@ -226,21 +226,21 @@ impl Floor<'_> {
         if self.settings.beacon_interval.is_none() {
             return self.notify(power, station);
         }
-        self.stations[station.index()].modes.get_or_insert_default().is_untold = true;
+        self.stations[station.index()].modes.get_or_insert_default().is_unannounced = true;
         let bss = self.bss_of(station);
-        self.bss[bss.index()].has_untold = true;
+        self.bss[bss.index()].has_unannounced = true;
     }
 
     /// Repeats notifications that were given up, after a beacon of this access point.
     pub(super) fn notify_again(&mut self, power: &mut Power, access_point: StationId) {
         let bss = self.bss_of(access_point);
-        if !core::mem::take(&mut self.bss[bss.index()].has_untold) {
+        if !core::mem::take(&mut self.bss[bss.index()].has_unannounced) {
             return;
         }
         for index in 0..self.stations.len() {
             let state = &self.stations[index];
             let modes = state.modes.as_ref();
-            if state.config.bss == bss && modes.is_some_and(|modes| modes.is_untold) {
+            if state.config.bss == bss && modes.is_some_and(|modes| modes.is_unannounced) {
                 self.notify(power, StationId(index as u16));
             }
         }

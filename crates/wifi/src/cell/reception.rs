@@ -352,10 +352,10 @@ impl Cell {
                 }
             };
             self.power(|power, floor| {
-                power.frame_came(floor, receiver, edcaf, payload.ends_service, more)
+                power.handle_frame(floor, receiver, edcaf, payload.ends_service, more)
             });
         } else if matches!(payload.content, Content::BlockAckRequest { .. }) {
-            self.power(|power, floor| power.request_came_in_power_save(floor, receiver, edcaf));
+            self.power(|power, floor| power.handle_request(floor, receiver, edcaf));
         }
     }
 

@@ -1,5 +1,5 @@
-//! Settings of a cell: what follows from its configuration and stays the same during a run, and the
-//! checks of configurations that no cell can have. Reads the configuration, and changes nothing.
+//! Settings of a cell: facts that follow from its configuration and stay the same during a run. The
+//! checks of a configuration are here too. The module reads the configuration, and changes nothing.
 
 use super::CellError;
 use super::bss::BssFacts;

@@ -234,7 +234,7 @@ impl Cell {
         };
         if !decoded.is_empty() && self.stations[receiver.index()].away.is_some() {
             let more = self.power.more_data(self.roster(), sender, edcaf, user.peer(), user.mpdus);
-            self.power(|power, floor| power.frame_came(floor, receiver, edcaf, false, more));
+            self.power(|power, floor| power.handle_frame(floor, receiver, edcaf, false, more));
         }
         Heard { is_asked, decoded, acked }
     }

@@ -249,7 +249,7 @@ impl Power {
             if matches!(content, Content::Data { .. }) {
                 self.triggered(floor, sender, edcaf);
             }
-        } else if self.has_dozing() && !keeps_dozing(content, state.sends_in_power_save()) {
+        } else if self.has_dozing() && !may_still_doze(content, state.sends_in_power_save()) {
             self.wake_up(floor, sender);
         }
     }
@@ -277,7 +277,7 @@ impl Power {
 
     /// Handles a frame of an EDCAF that reached a station with absences. The access point still
     /// holds `more` frames, and the frame may end a service period.
-    pub(in crate::cell) fn frame_came(
+    pub(in crate::cell) fn handle_frame(
         &mut self,
         floor: &mut Floor<'_>,
         station: StationId,
@@ -286,7 +286,7 @@ impl Power {
         more: bool,
     ) {
         if floor.stations[station.index()].has_service_periods() {
-            return self.frame_came_in_power_save(floor, station, edcaf, ends_service, more);
+            return self.handle_service_frame(floor, station, edcaf, ends_service, more);
         }
         let input = if more { Input::MoreFrames } else { Input::LastFrame };
         self.doze_input(floor, station, input);
@@ -295,7 +295,7 @@ impl Power {
 
     /// Ends an exchange of a station, or its contention without a frame to send. The station dozes
     /// if no frame is left to send in power save mode; it leaves that mode if it is busy.
-    pub(in crate::cell) fn rest_in_power_save(
+    pub(in crate::cell) fn doze_after_exchange(
         &mut self,
         floor: &mut Floor<'_>,
         station: StationId,
@@ -428,7 +428,7 @@ impl Roster<'_> {
 
 /// Whether the frame does not show that its sender is awake: its Power Management bit is set or has
 /// no meaning (9.2.4.1.7). With `saves`, data and management frames have the bit set.
-fn keeps_dozing(content: &Content, saves: bool) -> bool {
+fn may_still_doze(content: &Content, saves: bool) -> bool {
     let Content::Management(frame) = content else { return saves };
     match frame.action {
         Action::Null { power_management } => power_management,

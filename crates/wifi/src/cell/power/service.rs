@@ -312,7 +312,7 @@ impl Power {
         if floor.stations[station.index()].has_service_periods() {
             self.sent_in_power_save(floor, station, content, edcaf, success, settled);
         } else {
-            self.rest_in_power_save(floor, station);
+            self.doze_after_exchange(floor, station);
             self.close_services(floor, station);
         }
     }
@@ -323,9 +323,9 @@ impl Power {
             return;
         }
         if floor.stations[station.index()].has_service_periods() {
-            self.rest(floor, station)
+            self.turn_off_if_idle(floor, station)
         } else {
-            self.rest_in_power_save(floor, station);
+            self.doze_after_exchange(floor, station);
             self.close_services(floor, station);
         }
     }

@@ -143,7 +143,7 @@ impl Power {
     }
 
     /// Turns the radio off unless the station waits for a frame or has one to send.
-    pub(in crate::cell) fn rest(&mut self, floor: &mut Floor<'_>, station: StationId) {
+    pub(in crate::cell) fn turn_off_if_idle(&mut self, floor: &mut Floor<'_>, station: StationId) {
         let Some(service) = floor.service(station) else { return };
         if !service.is_on || service.waits() {
             return;
@@ -236,7 +236,7 @@ impl Power {
             (_, true) => {}
             (_, false) => service.polls = false,
         }
-        self.rest(floor, station);
+        self.turn_off_if_idle(floor, station);
     }
 
     /// Handles the end of an exchange of the station.
@@ -274,7 +274,7 @@ impl Power {
             }
             _ => {}
         }
-        self.rest(floor, station);
+        self.turn_off_if_idle(floor, station);
     }
 
     /// Handles acknowledged data that a Trigger frame solicited, as if the station had gained the
@@ -288,7 +288,7 @@ impl Power {
 
     /// Handles a frame of the access point that may have been held; the access point still holds
     /// `more`.
-    pub(in crate::cell) fn frame_came_in_power_save(
+    pub(in crate::cell) fn handle_service_frame(
         &mut self,
         floor: &mut Floor<'_>,
         station: StationId,
@@ -314,7 +314,7 @@ impl Power {
             self.is_served_by(floor, station, edcaf);
         }
         floor.find_next_absence();
-        self.rest(floor, station);
+        self.turn_off_if_idle(floor, station);
     }
 
     /// Records that the access point sent a frame of a service period in this category: it received
@@ -336,7 +336,7 @@ impl Power {
     }
 
     /// Handles a Block Ack Request of the access point, which it sends in service periods.
-    pub(in crate::cell) fn request_came_in_power_save(
+    pub(in crate::cell) fn handle_request(
         &mut self,
         floor: &mut Floor<'_>,
         station: StationId,
@@ -347,7 +347,7 @@ impl Power {
         }
         self.is_served_by(floor, station, edcaf);
         floor.find_next_absence();
-        self.rest(floor, station);
+        self.turn_off_if_idle(floor, station);
     }
 
     /// Prepares for a beacon that is about to be sent; `is_dtim` is whether it has a DTIM.
@@ -395,7 +395,7 @@ impl Power {
                 }
             }
         }
-        self.rest(floor, station);
+        self.turn_off_if_idle(floor, station);
     }
 
     /// Handles the last group frame after a DTIM.
@@ -406,7 +406,7 @@ impl Power {
     ) {
         if let Some(service) = floor.service(station) {
             service.listens = false;
-            self.rest(floor, station);
+            self.turn_off_if_idle(floor, station);
         }
     }
 
