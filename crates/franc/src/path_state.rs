@@ -21,7 +21,7 @@ const TIMEOUTS_PATIENT: u32 = 3;
 const SILENCE: Duration = Duration::from_millis(200);
 /// Time without a new number, while old ones arrive, after which a report to the neighbour lists
 /// the numbers received. The neighbour restarted, or a holder of the hop key sent in its name.
-const STARVED: Duration = Duration::from_millis(600);
+pub(crate) const STARVED: Duration = Duration::from_millis(600);
 /// That message may be lost, and is repeated after this time.
 const STARVED_AGAIN: Duration = Duration::from_millis(150);
 /// Time for which messages that others sent in a node's name may still arrive.
@@ -46,6 +46,9 @@ const FLOWING: usize = 8;
 /// After this many round trips without idle time, the path is considered
 /// permanently busy.
 const BUSY_ROUND_TRIPS: u64 = 8;
+
+/// Lateness above which a datagram that others overtook counts as lost.
+const OVERTAKEN_MAX: Duration = Duration::from_millis(60);
 
 /// Time for which datagrams without cargo, and those taken for lost, are
 /// remembered.
@@ -243,9 +246,13 @@ impl PathState {
         }
         self.timeouts = 0;
         self.progress_at = now;
+        let held = Duration::from_micros(u64::from(report.delay_4us) * 4);
+        if now < newest.sent_at + held {
+            // It was heard before it was sent: the number was forged.
+            return;
+        }
         // A delay longer than a report can express is no measure of the path.
         if report.delay_4us < u16::MAX {
-            let held = Duration::from_micros(u64::from(report.delay_4us) * 4);
             let took = now.saturating_since(newest.sent_at).saturating_sub(held);
             self.late = match newest.is_timed_out {
                 true => (self.late * 3 + took.saturating_sub(self.round_trip.smoothed())) / 4,
@@ -400,7 +407,7 @@ impl PathState {
 
     /// Handles a number received from the neighbour.
     pub fn hear(&mut self, now: Instant, number: u32) -> Hearing {
-        let expected = self.heard.window.highest().saturating_add(1);
+        let expected = self.heard.newest.saturating_add(1);
         match self.heard.take(now, number) {
             false => Hearing::Before,
             true if number > expected => Hearing::AfterGap,
@@ -482,6 +489,11 @@ impl PathState {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ear {
     window: ReplayWindow,
+    /// The highest number of the sender's present count: a number far above it was forged.
+    newest: u32,
+    /// The first number of the latest row that was left out, if that was too long to be lost by
+    /// chance ([`LossEstimate::ROW_MAX`]).
+    row_from: u32,
     received: u32,
     highest_at: Instant,
     loss: LossEstimate,
@@ -492,6 +504,8 @@ impl Default for Ear {
     fn default() -> Self {
         Self {
             window: ReplayWindow::new(),
+            newest: 0,
+            row_from: u32::MAX,
             received: 0,
             highest_at: Instant::ZERO,
             loss: LossEstimate::default(),
@@ -503,13 +517,24 @@ impl Default for Ear {
 impl Ear {
     /// Takes a number; `false` if it was received before.
     pub fn take(&mut self, now: Instant, number: u32) -> bool {
-        let before = self.window.highest();
         if !self.window.take(number) {
             return false;
         }
-        if number > before {
+        // Numbers that still arrive within the row that a number left out were not overtaken by
+        // that number: it was forged.
+        let is_behind =
+            (self.row_from..self.newest).contains(&number) && now > self.highest_at + OVERTAKEN_MAX;
+        if is_behind {
+            self.lateness.go_back(number);
+        }
+        if number > self.newest || is_behind {
             self.received += 1;
-            self.highest_at = now;
+            let is_row = number > self.newest.saturating_add(LossEstimate::ROW_MAX);
+            if is_behind || is_row {
+                self.loss.go_on_from(number, self.received);
+                self.row_from = if is_row { self.newest + 1 } else { number };
+            }
+            (self.newest, self.highest_at) = (number, now);
             self.loss.update(number, self.received);
             self.lateness.take(now, number);
         } else if self.lateness.take_late(now, number) {
@@ -530,6 +555,7 @@ impl Ear {
             self.lateness.firsts = [(skipped, Instant::ZERO)].into();
         }
         self.window.skip_to(next);
+        self.newest = self.newest.max(skipped);
         self.loss.highest = self.loss.highest.max(skipped);
     }
 
@@ -576,15 +602,13 @@ struct Lateness {
 }
 
 impl Lateness {
-    /// Lateness above which a datagram counts as lost; also bounds the memory.
-    const MAX: Duration = Duration::from_millis(60);
     /// The largest lateness is remembered for one to two periods.
     const PERIOD: Duration = Duration::from_secs(5);
 
     /// Time to wait for an overtaken datagram.
     fn tolerance(&self) -> Duration {
         let most = self.most[0].max(self.most[1]);
-        (most + most / 4).min(Self::MAX)
+        (most + most / 4).min(OVERTAKEN_MAX)
     }
 
     fn take(&mut self, now: Instant, number: u32) {
@@ -594,11 +618,19 @@ impl Lateness {
         }
         self.firsts.push_back((number, now));
         // Of old entries only the last is needed.
-        let is_over = |&(_, at): &(u32, Instant)| at + Self::MAX <= now;
+        let is_over = |&(_, at): &(u32, Instant)| at + OVERTAKEN_MAX <= now;
         while self.firsts.len() > ReplayWindow::WIDTH as usize
             || self.firsts.get(1).is_some_and(is_over)
         {
             self.firsts.pop_front();
+        }
+    }
+
+    /// Forgets numbers from `number` on, which others sent.
+    fn go_back(&mut self, number: u32) {
+        self.firsts.retain(|&(first, _)| first < number);
+        if self.firsts.is_empty() {
+            self.firsts.push_back((number.saturating_sub(1), Instant::ZERO));
         }
     }
 
@@ -611,9 +643,9 @@ impl Lateness {
         let late = now.saturating_since(overtaken_at);
         // For numbers before the oldest entry the lateness is unknown.
         if at > 0 {
-            self.most[0] = self.most[0].max(late.min(Self::MAX));
+            self.most[0] = self.most[0].max(late.min(OVERTAKEN_MAX));
         }
-        late <= Self::MAX
+        late <= OVERTAKEN_MAX
     }
 
     /// The highest number that arrived long enough ago, and when.
@@ -641,21 +673,39 @@ impl LossEstimate {
     const PRIOR: (f64, f64) = (4.0, 0.05);
     /// Upper bound: a path that loses more is not usable.
     const MAX: f64 = 0.95;
+    /// More datagrams in a row are not lost by chance: at the upper bound of losses the probability
+    /// of that is 1e-4.
+    const ROW_MAX: u32 = 180;
 
     /// Takes the highest number received, and the count of numbers received.
     pub fn update(&mut self, highest: u32, received: u32) {
         let Some(sent) = highest.checked_sub(self.highest).filter(|&sent| sent > 0) else { return };
         let before = (self.highest, self.received);
         (self.highest, self.received) = (highest, received);
-        if received < before.1 || sent > ReplayWindow::WIDTH {
+        let is_possible = |came: u32| came <= sent.saturating_add(ReplayWindow::WIDTH);
+        if sent > ReplayWindow::WIDTH || !received.checked_sub(before.1).is_some_and(is_possible) {
             // The counting node restarted, or somebody sent in its name; that many in a row
             // are not lost by chance.
             return;
         }
-        let came = (received - before.1).min(sent.saturating_add(ReplayWindow::WIDTH));
+        let came = received - before.1;
         let decay = libm::exp2(-f64::from(sent) / Self::HALF_LIFE);
         self.sent = self.sent * decay + f64::from(sent);
         self.came = self.came * decay + f64::from(came);
+    }
+
+    /// The same for counts that others may have forged: after a lower number, the count goes on
+    /// from there.
+    pub fn follow(&mut self, highest: u32, received: u32) {
+        if highest < self.highest {
+            self.go_on_from(highest, received);
+        }
+        self.update(highest, received);
+    }
+
+    /// Sets the numbers that later counts are compared with.
+    pub fn go_on_from(&mut self, highest: u32, received: u32) {
+        (self.highest, self.received) = (highest, received);
     }
 
     /// The share, if anything is known.

@@ -18,7 +18,7 @@
 //! it received. Leaves out pacing (`hop`, `pace`).
 
 use crate::coded::{Coded, CodedVector};
-use crate::path_state::Cargo;
+use crate::path_state::{Cargo, STARVED};
 use crate::wire::{Ack, Enc};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -43,8 +43,9 @@ pub(crate) struct Sender {
     recodes: bool,
     /// The receiver's `state`: changes when it lost its memory.
     state: Option<u16>,
-    /// Number of the newest acknowledgement: older ones say nothing new.
-    acknowledged: u32,
+    /// Number of the newest acknowledgement, and the time at which it arrived: those that it
+    /// overtook have nothing new.
+    acknowledged: (u32, Instant),
     /// Cargo of datagrams that a report covers, until an acknowledgement covers its
     /// block: until then it is not known whether it was lost.
     reported: Vec<Cargo>,
@@ -136,6 +137,8 @@ struct Block {
     has_gone: bool,
     /// Number of its symbols in `fresh`.
     fresh: u16,
+    /// Whether a recoder began it anew.
+    is_anew: bool,
     /// Time at which its last symbol was sent; helpers start late in a block.
     filled: Option<Instant>,
 }
@@ -183,7 +186,7 @@ impl Sender {
             spare: Vec::new(),
             recodes,
             state: None,
-            acknowledged: 0,
+            acknowledged: (0, Instant::ZERO),
             reported: Vec::new(),
             restarted: Vec::new(),
             frontier: (0, 0),
@@ -253,6 +256,7 @@ impl Sender {
             sent: 0,
             has_gone: false,
             fresh: 0,
+            is_anew: false,
             filled: None,
         });
         self.counts.blocks_begun += 1;
@@ -296,7 +300,13 @@ impl Sender {
             return;
         }
         current.fresh += 1;
-        self.fresh.push_back((block, index));
+        // Many symbols may wait, and a block that began anew holds up the packets of all later ones.
+        let at = if current.is_anew {
+            self.fresh.partition_point(|&(other, _)| other <= block)
+        } else {
+            self.fresh.len()
+        };
+        self.fresh.insert(at, (block, index));
     }
 
     /// Number of the oldest stored block.
@@ -340,7 +350,7 @@ impl Sender {
             *symbol = Symbol { is_known: symbol.is_known, ..Symbol::default() };
         }
         (current.coded_under_way, current.fresh, current.sent) = (0, 0, 0);
-        (current.has_gone, current.filled) = (false, None);
+        (current.has_gone, current.is_anew, current.filled) = (false, true, None);
         self.fresh.retain(|&(other, _)| other != block);
         self.copies.retain(|&(other, ..)| other != block);
     }
@@ -361,11 +371,14 @@ impl Sender {
         let begun = self.first + self.blocks.len() as u32;
         let is_told_first = self.state.is_none();
         self.forget_below(if is_told_first { ack.done } else { ack.done.min(begun) });
-        // A receiver that lost its memory may have begun with lower numbers.
-        if number <= self.acknowledged && self.state == Some(ack.state) {
+        // A receiver that lost its memory may have begun with lower numbers, and a forged number may
+        // be far above the receiver's: what it says later was not overtaken.
+        let (newest, newest_at) = self.acknowledged;
+        let is_overtaken = number <= newest && now <= newest_at + STARVED;
+        if is_overtaken && self.state == Some(ack.state) {
             return;
         }
-        self.acknowledged = number;
+        self.acknowledged = (number, now);
         let is_new_memory = self.state.replace(ack.state).is_some_and(|state| state != ack.state);
         let covered = if is_new_memory { u32::MAX } else { ack.covers_below() };
         let full = self.code.symbols() as u16;

@@ -189,11 +189,13 @@ impl Helper {
             } else {
                 continue;
             };
-            direction.losses_there[at].update(report.highest, report.received);
-            if at == 0 {
-                // If this node restarted: continue after its numbers.
-                direction.next_number = direction.next_number.max(report.highest.saturating_add(1));
+            let loss = &mut direction.losses_there[at];
+            if at == 0 && report.highest >= direction.next_number {
+                // This node restarted, or others sent in its name: continue after these numbers.
+                direction.next_number = report.highest.saturating_add(1);
+                loss.go_on_from(report.highest, report.received);
             }
+            loss.follow(report.highest, report.received);
         }
         if let Some(machine) = &mut direction.machine {
             machine.handle_ack(now, ack);

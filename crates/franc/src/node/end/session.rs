@@ -498,7 +498,7 @@ impl Session {
         if !is_peer {
             let helper = self.helpers.iter_mut().find(|helper| helper.id == header.sender);
             if let (Some(helper), Some(report)) = (helper, of_us) {
-                helper.loss.update(report.highest, report.received);
+                helper.loss.follow(report.highest, report.received);
             }
             return;
         }
@@ -508,7 +508,7 @@ impl Session {
         }
         for helper in &mut self.helpers {
             if let Some(report) = ack.links.iter().find(|report| report.node == helper.id) {
-                helper.loss_there.update(report.highest, report.received);
+                helper.loss_there.follow(report.highest, report.received);
             }
         }
         match outgoing {

@@ -298,6 +298,76 @@ fn symbols_of_later_blocks_cost_nothing_when_these_come() {
     }
 }
 
+/// Goodput after an attack on the stage `name`, and before it.
+fn after_on(name: &str, attack: &[Forged]) -> (Vec<f64>, f64) {
+    let (_, mut stage) = Stage::all().into_iter().find(|(of, _)| *of == name).expect("it");
+    stage.quiet(Duration::from_secs(2));
+    let before = stage.quiet(Duration::from_secs(2));
+    (after(&stage, attack, 12), before)
+}
+
+/// Forged acknowledgements with numbers that their sender reaches seconds later: its own ones count
+/// before that.
+#[test]
+fn acknowledgements_of_later_numbers_are_over_two_seconds_after_them() {
+    let forged = |time: i64| Forged {
+        what: What::Ack {
+            blocks: 23,
+            rank: 64,
+            bits: 39,
+            is_cut: true,
+            reports: [1_041, 0],
+            is_state: true,
+        },
+        way: 1,
+        block: 2,
+        number: 746 + time,
+        after_ms: 30,
+    };
+    let (after, before) = after_on("ends", &[forged(0), forged(1)]);
+    assert!(is_over(&after, before), "{after:?} of {before}");
+}
+
+/// Forged combinations, from the recoder to an end, of blocks that come seconds later: these begin
+/// anew, and do not wait behind others at the recoder.
+#[test]
+fn combinations_of_later_blocks_cost_little_when_these_come() {
+    let packed: Vec<u8> = (1..=64).map(|at: u8| at.wrapping_mul(37)).collect();
+    for (times, number, step, after_ms) in [(8, 310, 0, 264), (7, 54, 1, 206)] {
+        let forged = |time: usize| Forged {
+            what: What::Enc {
+                vector: CodedVector::Full { first: 0, count: 64, packed: packed.clone() },
+                oldest: 255,
+            },
+            way: 3 + step * time,
+            block: 58 + time as i32 / 2,
+            number: number + time as i64,
+            after_ms,
+        };
+        let attack: Vec<Forged> = (0..times).map(forged).collect();
+        let (after, before) = after_on("recoder", &attack);
+        assert!(is_over(&after, before), "{times} {number}: {after:?} of {before}");
+    }
+}
+
+/// Forged symbols with numbers of a helper: these are not losses of the helper, which would end
+/// its help.
+#[test]
+fn numbers_of_a_helper_are_over_two_seconds_after_them() {
+    for way in [4, 5] {
+        let forged = |time: i64| Forged {
+            what: What::Enc { vector: CodedVector::Source(7), oldest: 255 },
+            way,
+            block: -1 + time as i32 / 2,
+            number: 201 + time,
+            after_ms: 0,
+        };
+        let attack: Vec<Forged> = (0..4).map(forged).collect();
+        let (after, before) = after_on("helper", &attack);
+        assert!(is_over(&after, before), "{way}: {after:?} of {before}");
+    }
+}
+
 #[test]
 fn what_is_forged_about_the_newest_blocks_is_over_two_seconds_after_it() {
     forgeries_are_over(&["recoder"], 6);
