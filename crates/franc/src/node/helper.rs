@@ -54,6 +54,9 @@ struct Direction {
     /// Losses from here to the destination, and from the source to it.
     losses_there: [LossEstimate; 2],
     next_number: u32,
+    /// The first number after others made this node leave some out: reports of lower ones have
+    /// nothing of its losses since.
+    counted_from: u32,
     /// Time at which the next report to the source is due.
     ack_at: Option<Instant>,
 }
@@ -66,6 +69,7 @@ impl Direction {
             ear: Ear::default(),
             losses_there: [LossEstimate::default(); 2],
             next_number: 1,
+            counted_from: 0,
             ack_at: None,
         }
     }
@@ -152,10 +156,7 @@ impl Helper {
         }
         if shared.config.losses.is_none() {
             let estimate = self.estimate(direction);
-            let losses = match is_paper || is_worth(self.code, estimate, self.helpers) {
-                true => estimate,
-                false => SILENT,
-            };
+            let losses = if is_paper || is_worth(self.code, estimate, self.helpers) { estimate } else { SILENT };
             if let Some(machine) = &mut self.directions[direction].machine {
                 machine.set_losses(losses);
             }
@@ -193,7 +194,11 @@ impl Helper {
             if at == 0 && report.highest >= direction.next_number {
                 // This node restarted, or others sent in its name: continue after these numbers.
                 direction.next_number = report.highest.saturating_add(1);
+                direction.counted_from = direction.next_number;
                 loss.go_on_from(report.highest, report.received);
+            }
+            if at == 0 && report.highest < direction.counted_from {
+                continue;
             }
             loss.follow(report.highest, report.received);
         }
