@@ -131,20 +131,22 @@ impl RawCoding {
     /// ([`RawCoding::symbol_bytes`]). `pace` is the default.
     pub fn configure(&self, config: &mut Config, pace: Option<Duration>, problems: &mut Problems) {
         let is_paper = self.mode.value == CodingMode::Paper;
-        let usual = match is_paper {
-            true => (Field::Gf2, PAPER_BLOCK_SYMBOLS),
-            false => (Field::Gf256, config.block_symbols),
+        let usual = if is_paper {
+            (Field::Gf2, PAPER_BLOCK_SYMBOLS)
+        } else {
+            (Field::Gf256, config.block_symbols)
         };
         config.field = value(&self.field).unwrap_or(usual.0);
         config.block_symbols = value(&self.block_symbols).map_or(usual.1, Whole::get);
-        config.mode = match is_paper {
-            true => self.paper(),
-            false => Mode::Stream {
+        config.mode = if is_paper {
+            self.paper()
+        } else {
+            Mode::Stream {
                 blocks_max: value(&self.blocks_max).map_or(STREAM_BLOCKS, Whole::get),
                 pace: value(&self.pace).map_or(pace, |pace| pace.0).map(|queue_target| {
                     PaceConfig { queue_target, rate_max: self.rate_max.value.0 }
                 }),
-            },
+            }
         };
         config.encoder_timeout = self.encoder_timeout.value;
         config.small = self.small.value;

@@ -537,9 +537,10 @@ impl Build<'_> {
         } else if all.iter().enumerate().any(is_twice) {
             self.problems.push(&at.place, "a helper is named twice");
         } else if all.contains(&own) != is_helper {
-            let message = match is_helper {
-                true => "a helper is one of the helpers",
-                false => "an end cannot be its own helper",
+            let message = if is_helper {
+                "a helper is one of the helpers"
+            } else {
+                "an end cannot be its own helper"
             };
             self.problems.push(&at.place, message);
         }

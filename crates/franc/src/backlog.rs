@@ -323,10 +323,13 @@ impl Order {
     ) -> Option<Waiting> {
         let fits = |waiting: &Waiting| waiting.packet.len() <= bytes_max;
         match self {
-            Self::Arrival(queue) => match queue.front().is_some_and(fits) {
-                true => queue.pop_front(),
-                false => None,
-            },
+            Self::Arrival(queue) => {
+                if queue.front().is_some_and(fits) {
+                    queue.pop_front()
+                } else {
+                    None
+                }
+            }
             Self::Turns { parameters, flows, turns, .. } => {
                 let flow = flows.turn(QUANTUM_BYTES, turns, |_| true)?;
                 if !flows.front(flow).is_some_and(fits) {

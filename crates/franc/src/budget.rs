@@ -173,9 +173,10 @@ impl PlayNCool {
     pub fn new(symbols: f64, losses: Losses) -> Self {
         let (e1, e2, e3) = (bounded(losses.e1), bounded(losses.e2), bounded(losses.e3));
         let news = (1.0 - e1) * e3;
-        let alone = match 1.0 - e2 < news {
-            true => (1.0 / news).min(symbols / (1.0 - e3)),
-            false => symbols * (1.0 - e2 - e3 + e1 * e3) / ((1.0 - e2) * (1.0 - e1 * e3)),
+        let alone = if 1.0 - e2 < news {
+            (1.0 / news).min(symbols / (1.0 - e3))
+        } else {
+            symbols * (1.0 - e2 - e3 + e1 * e3) / ((1.0 - e2) * (1.0 - e1 * e3))
         };
         let both = 2.0 - e2 - e3;
         Self {
@@ -241,10 +242,8 @@ mod tests {
     #[test]
     fn savings_are_those_of_the_published_budgets() {
         for Row { losses, values, .. } in rows() {
-            let saved = match losses.e2 < losses.e3 {
-                true => (1.0 - values[4] / values[7]).max(0.0),
-                false => 0.0,
-            };
+            let saved =
+                if losses.e2 < losses.e3 { (1.0 - values[4] / values[7]).max(0.0) } else { 0.0 };
             assert!((saving(150, losses, 1) - saved).abs() < 1e-3, "{losses:?}: {saved}");
             assert_eq!(saving(150, losses, 0), 0.0);
         }

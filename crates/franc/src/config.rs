@@ -406,9 +406,8 @@ impl Config {
         if matches!(self.role, Role::End { .. }) && matches!(self.keys, Keys::Hop(_)) {
             return Err(ConfigError::HopKeyAtEnd);
         }
-        let range = |ok: bool, what, allowed| match ok {
-            true => Ok(()),
-            false => Err(ConfigError::Range { what, allowed }),
+        let range = |ok: bool, what, allowed| {
+            if ok { Ok(()) } else { Err(ConfigError::Range { what, allowed }) }
         };
         range(self.rekey_blocks >= 16, "blocks between keys", "at least 16")?;
         range(!self.encoder_timeout.is_zero(), "the encoder timeout", "above zero")?;

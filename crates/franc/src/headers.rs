@@ -375,9 +375,10 @@ impl Layout {
             return None;
         }
         let is_ipv4 = packet[0] == 0x45;
-        let is_plain = match is_ipv4 {
-            true => packet[9] == TCP && word(packet, 6)? & !DONT_FRAGMENT == 0,
-            false => packet[0] >> 4 == 6 && packet[6] == TCP,
+        let is_plain = if is_ipv4 {
+            packet[9] == TCP && word(packet, 6)? & !DONT_FRAGMENT == 0
+        } else {
+            packet[0] >> 4 == 6 && packet[6] == TCP
         };
         let tcp = packet.get(if is_ipv4 { IPV4_BYTES } else { IPV6_BYTES }..)?;
         let view = View::new(tcp)?;
@@ -439,9 +440,10 @@ impl Layout {
     /// The correct checksums (RFC 1071).
     fn right(self, headers: &[u8], data: &[u8]) -> [u16; 2] {
         let tcp = self.tcp();
-        let ip = match self.is_ipv4 {
-            true => checksum(sum(&headers[..10]) + sum(&headers[12..IPV4_BYTES])),
-            false => 0,
+        let ip = if self.is_ipv4 {
+            checksum(sum(&headers[..10]) + sum(&headers[12..IPV4_BYTES]))
+        } else {
+            0
         };
         let length = headers.len() - tcp + data.len();
         let pseudo = sum(&headers[self.addresses()]) + u64::from(TCP) + length as u64;

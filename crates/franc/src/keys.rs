@@ -107,9 +107,10 @@ pub(crate) struct Pair {
 impl Pair {
     /// The pair of two ends with their keys.
     pub fn new((a, key_a): (NodeId, PublicKey), (b, key_b): (NodeId, PublicKey)) -> Self {
-        match a < b {
-            true => Self { ends: [a, b], keys: [key_a, key_b] },
-            false => Self { ends: [b, a], keys: [key_b, key_a] },
+        if a < b {
+            Self { ends: [a, b], keys: [key_a, key_b] }
+        } else {
+            Self { ends: [b, a], keys: [key_b, key_a] }
         }
     }
 

@@ -375,9 +375,10 @@ impl Node {
             Part::Recoder(recoder) => recoder.sessions().is_of_neighbour(header, me),
             Part::Forwarder(forwarder) => forwarder.is_neighbour(header),
         };
-        let proof = match is_neighbour {
-            true => shared.addresses.prove(now, header.sender, from, hop),
-            false => Proof::Nothing,
+        let proof = if is_neighbour {
+            shared.addresses.prove(now, header.sender, from, hop)
+        } else {
+            Proof::Nothing
         };
         let is_new = shared.addresses.is_new(hop.life, hop.count);
         // While the session works, a neighbour is where it proved to be: a sender of

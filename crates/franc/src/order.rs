@@ -227,11 +227,10 @@ mod tests {
             for &end in &ends {
                 let mut record = Vec::new();
                 let (is_first, is_last) = (start == 0, end == packet.len());
-                match is_first && is_last {
-                    true => record.extend(packet),
-                    false => {
-                        Piece { is_first, is_last, bytes: &packet[start..end] }.emit(&mut record)
-                    }
+                if is_first && is_last {
+                    record.extend(packet)
+                } else {
+                    Piece { is_first, is_last, bytes: &packet[start..end] }.emit(&mut record)
                 }
                 records.push((number, record));
                 (number, start) = (number + 1, end);

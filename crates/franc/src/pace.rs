@@ -300,9 +300,10 @@ impl Pace {
         }
         window.take(&heard, delay, queue_us);
         let is_starting = matches!(self.phase, Phase::Startup { .. });
-        let least = match is_starting {
-            true => (heard.round_trip_min / 4).max(WINDOW_MIN_STARTUP),
-            false => (heard.round_trip / 2).max(WINDOW_MIN),
+        let least = if is_starting {
+            (heard.round_trip_min / 4).max(WINDOW_MIN_STARTUP)
+        } else {
+            (heard.round_trip / 2).max(WINDOW_MIN)
         };
         if !window.is_complete(least) {
             return;
@@ -431,9 +432,10 @@ impl Pace {
             // Few datagrams arrive evenly enough; where delays vary, the least ones are
             // reliable.
             let is_even = self.delays.spread_us() * 1e-6 < window.seconds() * EVEN;
-            let measured = match is_even {
-                true => window.arrival_rate(),
-                false => rate / (1.0 + grew_us * 1e-6 / window.seconds()).max(0.25),
+            let measured = if is_even {
+                window.arrival_rate()
+            } else {
+                rate / (1.0 + grew_us * 1e-6 / window.seconds()).max(0.25)
             };
             let measured = if excess > 0.0 { measured.min(took) } else { measured };
             self.capacity += CAPACITY_WEIGHT * (measured - self.capacity);

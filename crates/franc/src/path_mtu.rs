@@ -171,9 +171,10 @@ impl PathMtu {
         probing.sent += 1;
         let answer = answers.round_trip + ANSWER_BEYOND;
         // The last probe gets the time of a full answer, whatever their number.
-        probing.next_at = match probing.sent < count {
-            true => now + answer * ANSWERS / count as u64,
-            false => now + answer * 2,
+        probing.next_at = if probing.sent < count {
+            now + answer * ANSWERS / count as u64
+        } else {
+            now + answer * 2
         };
         Some(probing.bytes)
     }

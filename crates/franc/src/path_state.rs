@@ -203,10 +203,7 @@ impl PathState {
         if self.laden_bytes > window {
             return Err(None);
         }
-        match pace.next_at() > now {
-            true => Err(Some(pace.next_at())),
-            false => Ok(()),
-        }
+        if pace.next_at() > now { Err(Some(pace.next_at())) } else { Ok(()) }
     }
 
     /// Returns the time at which the rate allows the next datagram, if that is after the last one
@@ -254,9 +251,10 @@ impl PathState {
         // A delay longer than a report can express is no measure of the path.
         if report.delay_4us < u16::MAX {
             let took = now.saturating_since(newest.sent_at).saturating_sub(held);
-            self.late = match newest.is_timed_out {
-                true => (self.late * 3 + took.saturating_sub(self.round_trip.smoothed())) / 4,
-                false => self.late - self.late / LATE_KEPT,
+            self.late = if newest.is_timed_out {
+                (self.late * 3 + took.saturating_sub(self.round_trip.smoothed())) / 4
+            } else {
+                self.late - self.late / LATE_KEPT
             };
             self.round_trip.measure(now, took, held);
         }

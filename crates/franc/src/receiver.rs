@@ -47,9 +47,10 @@ struct Slot {
 
 impl Slot {
     fn known(&self, code: Code) -> usize {
-        match self.is_complete {
-            true => code.symbols(),
-            false => self.decoder.as_ref().map_or(0, Decoder::known),
+        if self.is_complete {
+            code.symbols()
+        } else {
+            self.decoder.as_ref().map_or(0, Decoder::known)
         }
     }
 

@@ -784,9 +784,10 @@ impl Block {
         }
         // Combinations that a recoder received are not counted by symbol.
         let beyond = (self.sent() - usize::from(self.known)) as f64 - f64::from(unknown);
-        match is_due(deficit(mean + beyond, variance, self.coded_under_way, mended)) {
-            true => Some(now),
-            false => due,
+        if is_due(deficit(mean + beyond, variance, self.coded_under_way, mended)) {
+            Some(now)
+        } else {
+            due
         }
     }
 }

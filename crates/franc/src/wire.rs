@@ -238,9 +238,10 @@ impl Ack {
 
     /// The first block that it says nothing about.
     pub(crate) fn covers_below(&self) -> u32 {
-        match self.is_cut {
-            true => self.blocks.last().map_or(self.done, |last| last.block + 1).max(self.done),
-            false => u32::MAX,
+        if self.is_cut {
+            self.blocks.last().map_or(self.done, |last| last.block + 1).max(self.done)
+        } else {
+            u32::MAX
         }
     }
 
@@ -445,10 +446,7 @@ impl<'a> Reader<'a> {
 
     /// Checks the value of `bytes` bytes that was just read.
     fn check(&self, ok: bool, bytes: usize, field: &'static str) -> Result<(), WireError> {
-        match ok {
-            true => Ok(()),
-            false => Err(WireError::Range { field, offset: self.at - bytes }),
-        }
+        if ok { Ok(()) } else { Err(WireError::Range { field, offset: self.at - bytes }) }
     }
 }
 
@@ -473,9 +471,10 @@ impl Header {
             session: reader.u16("session")?,
             number: reader.u32("number")?,
         };
-        match datagram.len() < HEADER_BYTES + TAG_BYTES {
-            true => Err(WireError::Short { field: "tag", offset: HEADER_BYTES }),
-            false => Ok(header),
+        if datagram.len() < HEADER_BYTES + TAG_BYTES {
+            Err(WireError::Short { field: "tag", offset: HEADER_BYTES })
+        } else {
+            Ok(header)
         }
     }
 

@@ -302,10 +302,7 @@ proptest! {
         other in any::<u32>(),
         is_answer in any::<bool>(),
     ) {
-        let first = match is_answer {
-            true => Segment { data_bytes: 0, ..first },
-            false => first,
-        };
+        let first = if is_answer { Segment { data_bytes: 0, ..first } } else { first };
         let mut flow = vec![first];
         for at in 0..6 {
             let next = flow[at].next();

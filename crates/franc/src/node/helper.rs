@@ -156,7 +156,11 @@ impl Helper {
         }
         if shared.config.losses.is_none() {
             let estimate = self.estimate(direction);
-            let losses = if is_paper || is_worth(self.code, estimate, self.helpers) { estimate } else { SILENT };
+            let losses = if is_paper || is_worth(self.code, estimate, self.helpers) {
+                estimate
+            } else {
+                SILENT
+            };
             if let Some(machine) = &mut self.directions[direction].machine {
                 machine.set_losses(losses);
             }

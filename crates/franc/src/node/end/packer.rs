@@ -77,9 +77,10 @@ impl Packer {
                 }
                 continue;
             }
-            let longest = match cuts && left + 20 >= symbol::PIECE_BYTES + CUT_BYTES {
-                true => usize::MAX,
-                false => left + 20,
+            let longest = if cuts && left + 20 >= symbol::PIECE_BYTES + CUT_BYTES {
+                usize::MAX
+            } else {
+                left + 20
             };
             let Some(waiting) = backlog.pop(now, longest) else { break };
             if waiting.packet.len() > left + 20 {

@@ -196,9 +196,10 @@ impl Net {
                     let at = self.stream.up_to(datagram.len() as u32 - 1) as usize;
                     datagram[at] ^= 1 << self.stream.up_to(7);
                 }
-                let extra = match self.chance(link.reorder) {
-                    true => Duration::from_micros(u64::from(self.stream.up_to(8_000))),
-                    false => Duration::ZERO,
+                let extra = if self.chance(link.reorder) {
+                    Duration::from_micros(u64::from(self.stream.up_to(8_000)))
+                } else {
+                    Duration::ZERO
                 };
                 let mut at = sent + link.delay + extra;
                 if link.jitter > Duration::ZERO {
