@@ -8,7 +8,7 @@
 use lasthop_packet::ip::protocol::{ICMP, TCP, UDP};
 use lasthop_packet::ip::{self, Version, View};
 use lasthop_packet::{AccessCategory, Transport};
-use lasthop_units::MacAddr;
+use lasthop_units::{MacAddr, fnv_1a};
 use std::net::IpAddr;
 
 /// Length of the Ethernet header: destination, source and type (IEEE 802.3, 3.1.1).
@@ -119,10 +119,7 @@ pub fn mark_congestion(frame: &mut [u8]) {
 
 /// FNV-1a, its upper bits folded down.
 fn hash(pieces: &[&[u8]]) -> u32 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for byte in pieces.iter().copied().flatten() {
-        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    }
+    let hash = fnv_1a(pieces.iter().copied().flatten().copied());
     (hash ^ (hash >> 32)) as u32
 }
 

@@ -9,6 +9,7 @@
 //! locks, and in unreadable folders, nothing is locked.
 
 use crate::error::OutputError;
+use lasthop_units::fnv_1a;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use std::fs::{self, File, TryLockError};
@@ -89,14 +90,8 @@ impl Above {
         absolute.file_name()?;
         let above = absolute.ancestors().skip(1).find(|folder| folder.is_dir())?;
         let rest = absolute.strip_prefix(above).ok()?;
-        // FNV-1a: the same in every process.
-        let hash = rest
-            .as_os_str()
-            .as_encoded_bytes()
-            .iter()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-                (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-            });
+        // The same in every process.
+        let hash = fnv_1a(rest.as_os_str().as_encoded_bytes().iter().copied());
         Some(Self { folder: File::open(above).ok()?, byte: (hash >> 2).cast_signed() })
     }
 

@@ -24,7 +24,7 @@ pub use machine::Machine;
 pub use pace::Pace;
 pub use power::{Db, Dbm, Meters};
 pub use quantity::{Bitrate, Bytes, Probability};
-pub use random::{Identity, Seed, Stream};
+pub use random::{Identity, Seed, Stream, fnv_1a};
 pub use sequence::SeqNo12;
 pub use time::{Duration, Instant};
 pub use token_bucket::TokenBucket;

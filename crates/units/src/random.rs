@@ -93,8 +93,9 @@ impl Seed {
     }
 }
 
-/// The 64-bit FNV-1a hash.
-fn fnv_1a(bytes: impl Iterator<Item = u8>) -> u64 {
+/// The 64-bit FNV-1a hash: the same on every machine and in every version, for streams, flow
+/// hashes and marks. It detects accidents, not forgeries.
+pub fn fnv_1a(bytes: impl Iterator<Item = u8>) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
@@ -188,6 +189,7 @@ mod tests {
             ("foobar", 0x8594_4171_f739_67e8),
         ];
         for (text, hash) in published {
+            assert_eq!(fnv_1a(text.bytes()), hash, "{text:?}");
             assert_eq!(Identity::of(text), Identity::numbered(hash), "{text:?}");
         }
         assert_eq!(Identity::of("foobar").hash(), 0x72ad_2699);

@@ -11,7 +11,7 @@ use lasthop_packet::ip::{self, Ecn, IPV4_BYTES, Ipv4, View, checksum};
 use lasthop_packet::{NodeId, Packet, Transport};
 use lasthop_tcp::Segment;
 use lasthop_tcp::wire::{self, Announced, Header};
-use lasthop_units::Identity;
+use lasthop_units::{Identity, fnv_1a};
 
 /// Length of the IPv4 header, the ports and the number.
 const BYTES_MIN: usize = 28;
@@ -62,11 +62,7 @@ impl Mark {
         let is_ipv4 = bytes.first().is_some_and(|byte| byte >> 4 == 4);
         let changes = |at: usize| at == 1 || (is_ipv4 && CHECKSUM_AT.contains(&at));
         let kept = bytes.iter().enumerate().filter(|(at, _)| !changes(*at));
-        // FNV-1a.
-        let hash = kept.fold(0xcbf2_9ce4_8422_2325_u64, |hash, (_, &byte)| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        Self::Frame(hash)
+        Self::Frame(fnv_1a(kept.map(|(_, byte)| *byte)))
     }
 }
 

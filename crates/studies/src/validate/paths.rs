@@ -11,7 +11,7 @@ pub mod grid;
 pub mod outcome;
 pub mod real;
 
-use lasthop_units::{Bitrate, Duration};
+use lasthop_units::{Bitrate, Duration, fnv_1a};
 use outcome::Outcome;
 use std::fmt::Write as _;
 
@@ -467,10 +467,7 @@ impl Case {
     /// The half of the grid of the case, which depends on the name only, so other
     /// cases do not change it.
     pub fn half(&self) -> Half {
-        // FNV-1a, 64 bits.
-        let hash = self.name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+        let hash = fnv_1a(self.name.bytes());
         // The low bit is the parity of the sum of all bytes; higher bits mix better.
         if self.family == Family::Reported || (hash >> 32) & 1 == 0 {
             Half::Tuned
