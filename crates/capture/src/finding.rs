@@ -152,7 +152,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
-/// Formats milliseconds with two or three digits.
+/// Formats milliseconds with two or three digits. Captures draw nothing, so this needs no `figures`.
 fn ms(ns: u64) -> String {
     let ms = ns as f64 / 1e6;
     if ms < 10.0 { format!("{ms:.1} ms") } else { format!("{ms:.0} ms") }

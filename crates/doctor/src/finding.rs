@@ -33,7 +33,8 @@ fn finding(
     }
 }
 
-/// Formats milliseconds for readers with three digits.
+/// Formats milliseconds for readers with three digits, long ones as seconds: a unit that changes is
+/// not `figures::text::number`.
 fn milliseconds(ms: f64) -> String {
     match ms {
         ms if ms >= 1_000.0 => format!("{:.1} s", ms / 1e3),

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`plot`] | panels, drawn as SVG and PNG |
 //! | [`page`] | the frame of HTML pages, and tables |
+//! | [`text`] | numbers and escaped texts, without the feature `plots` too |
 //!
 //! The crate knows neither scenarios nor runs, reads no clock and writes no file.
 //!
@@ -11,5 +12,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "plots")]
 pub mod page;
+#[cfg(feature = "plots")]
 pub mod plot;
+pub mod text;

@@ -1,7 +1,8 @@
 //! HTML pages that need no other file and no network: plots and style sheet are inside. A page is
 //! light or dark, as the reader's browser prefers, and fits a narrow screen.
 
-use crate::plot::{escaped, style};
+use crate::plot::style;
+use crate::text::escaped;
 use std::fmt::Write;
 
 const STYLE: &str = include_str!("page.css");

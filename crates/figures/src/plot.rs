@@ -26,7 +26,7 @@ mod ticks;
 pub use check::faults;
 pub use layout::{Ends, ends};
 pub use png::png;
-pub use svg::{escaped, inline_svg, svg};
+pub use svg::{inline_svg, svg};
 
 /// The x and y of a point, in the units of the axes.
 pub type Point = (f64, f64);

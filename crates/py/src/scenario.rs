@@ -3,6 +3,7 @@
 //! the command, with line and key.
 
 use crate::toml;
+use lasthop_figures::text::escaped;
 use lasthop_scenario::file::{self, Accepts};
 use lasthop_scenario::{Problem, ScenarioError, TEXT_BYTES_MAX};
 use pyo3::exceptions::PyTypeError;
@@ -277,11 +278,6 @@ type PyState = (String, String, Vec<String>, bool);
 
 fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
-/// Escapes a text for HTML.
-pub fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// Makes the exception `lasthop.ScenarioError` with every problem.

@@ -3,7 +3,6 @@
 //! batch. No library that reads Arrow is required: a table can be read as lists, too.
 //! Leaves out conversion to a requested schema, which the interface makes optional.
 
-use crate::scenario::escaped;
 use arrow_array::array::{
     Array, ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, StringViewArray,
 };
@@ -14,6 +13,7 @@ use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchOptions};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
+use lasthop_figures::text::escaped;
 use lasthop_trace::{Column, ColumnValues, Columns};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;

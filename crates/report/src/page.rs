@@ -14,7 +14,8 @@ use crate::remedy::Remedies;
 use crate::trial::Trials;
 use crate::ways;
 use lasthop_figures::page::{document, preformatted, table};
-use lasthop_figures::plot::{Panel, escaped, inline_svg};
+use lasthop_figures::plot::{Panel, inline_svg};
+use lasthop_figures::text::{escaped, number};
 use lasthop_scenario::{WrittenChange, written_changes};
 use lasthop_trace::{Delays, LossReason, RunDocument, SeriesReading, TrialQuantity, TrialSummary};
 use std::fmt::Write;
@@ -152,13 +153,7 @@ fn seconds(time_s: f64) -> f64 {
 
 /// A number with about four digits.
 fn short(value: f64) -> String {
-    let decimals = match value.abs() {
-        size if size >= 999.95 => 0,
-        size if size >= 99.995 => 1,
-        size if size >= 9.9995 => 2,
-        _ => 3,
-    };
-    format!("{value:.decimals$}")
+    number(value, &[999.95, 99.995, 9.9995])
 }
 
 /// Style, title and a line below it.

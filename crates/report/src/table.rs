@@ -147,14 +147,8 @@ pub fn wrapped(head: &str, text: &str, width: usize) -> String {
 
 /// Formats a number with about four digits.
 pub fn value(number: f64) -> String {
-    let decimals = match number.abs() {
-        0.0 => 0,
-        x if x >= 999.5 => 0,
-        x if x >= 99.95 => 1,
-        x if x >= 0.9995 => 2,
-        _ => 3,
-    };
-    format!("{number:.decimals$}")
+    let bounds: &[f64] = if number == 0.0 { &[] } else { &[999.5, 99.95, 0.9995] };
+    lasthop_figures::text::number(number, bounds)
 }
 
 /// Formats a number with about four digits, without decimals if it is whole.

@@ -6,7 +6,7 @@
 use crate::store::Asked;
 use crate::tables;
 use crate::value::{Value, ValueColumn};
-use lasthop_figures::{page, plot::escaped};
+use lasthop_figures::{page, text::escaped};
 use lasthop_trace::{Cell, ColumnKind, DocumentColumn, Estimate};
 use serde::Serialize;
 use serde_json::Value as Json;

@@ -194,17 +194,9 @@ impl Judged {
 
 /// Escapes a text for XML. Leaves out characters that XML 1.0 forbids.
 fn escaped(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' | '\t' => out.push(c),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {}
-            c => out.push(c),
-        }
-    }
-    out
+    let is_allowed = |c: &char| match c {
+        '\n' | '\t' => true,
+        c => !c.is_control() && !matches!(c, '\u{fffe}' | '\u{ffff}'),
+    };
+    lasthop_figures::text::escaped(&text.chars().filter(is_allowed).collect::<String>())
 }

@@ -4,6 +4,7 @@
 
 use super::layout::Frame;
 use super::{Axis, Mark, Panel, Series};
+use crate::text::number;
 use std::fmt::Write;
 
 /// Largest number of columns of a panel.
@@ -139,20 +140,13 @@ fn told(axis: &Axis, [least, greatest]: [f64; 2]) -> String {
     }
 }
 
-/// A number with about four digits.
+/// A number with about four digits, without zeros behind its last decimal.
 fn short(value: f64) -> String {
-    let size = value.abs();
-    let decimals = match size {
-        _ if size >= 1_000.0 || size == 0.0 => 0,
-        _ if size >= 100.0 => 1,
-        _ if size >= 10.0 => 2,
-        _ if size >= 1.0 => 3,
-        _ => 4,
-    };
-    let text = format!("{value:.decimals$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
+    let text = number(value, &[1_000.0, 100.0, 10.0, 1.0]);
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
     }
 }
 

@@ -5,6 +5,7 @@
 use super::layout::{Anchor, Drawing, Shape, layout, layout_with_frames};
 use super::style::Marker;
 use super::{Panel, font, hover, style};
+use crate::text::escaped;
 use std::fmt::Write;
 
 /// Returns an SVG file with `panels`, one below the other.
@@ -52,11 +53,6 @@ fn values(out: &mut String, panels: &[Panel], frames: &[super::layout::Frame]) {
         }
     }
     out.push_str("</g>");
-}
-
-/// Escapes text for SVG and HTML, also for attributes in double quotes.
-pub fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 fn open(drawing: &Drawing, attributes: &str) -> String {

@@ -12,7 +12,8 @@ use lasthop_capture::document::{
 };
 use lasthop_capture::finding::Finding;
 use lasthop_figures::page::{document as html, table};
-use lasthop_figures::plot::{escaped, inline_svg};
+use lasthop_figures::plot::inline_svg;
+use lasthop_figures::text::escaped;
 use std::fmt::Write;
 
 /// Returns the page.

@@ -3,7 +3,7 @@
 
 use super::short;
 use lasthop_figures::page::table;
-use lasthop_figures::plot::escaped;
+use lasthop_figures::text::escaped;
 use lasthop_trace::{CodedLinkSummary, CodedRole, RunDocument};
 use std::fmt::Write;
 

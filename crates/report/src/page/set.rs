@@ -6,7 +6,8 @@ use crate::finding::{Often, often};
 use crate::plots::{Figure, Own, mean_series, over_time};
 use crate::trial::{OF_SEVERAL, Trials};
 use lasthop_figures::page::{document, table};
-use lasthop_figures::plot::{Axis, Look, Panel, Series, escaped};
+use lasthop_figures::plot::{Axis, Look, Panel, Series};
+use lasthop_figures::text::escaped;
 use lasthop_trace::{Estimate, FlowEstimates, RunDocument, RunSet, SeriesReading};
 use std::fmt::Write;
 

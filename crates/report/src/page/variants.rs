@@ -6,7 +6,7 @@ use super::{head, scenario_text, seconds, section, short};
 use crate::finding::often;
 use crate::plots::{beside, causes};
 use lasthop_figures::page::{document, table};
-use lasthop_figures::plot::escaped;
+use lasthop_figures::text::escaped;
 use lasthop_trace::{RunDocument, RunSet, SeriesReading};
 use std::collections::BTreeSet;
 use std::fmt::Write;

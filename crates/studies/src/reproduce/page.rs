@@ -9,6 +9,7 @@ use crate::reproduce::run::Outcome;
 use crate::reproduce::words::{figure_name, is_of_paper};
 use lasthop_figures::page::{document, preformatted, scroll};
 use lasthop_figures::plot::inline_svg;
+use lasthop_figures::text::escaped;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -210,10 +211,6 @@ fn tally(outcomes: &[&Outcome]) -> String {
 fn badge(verdict: Verdict) -> String {
     let word = verdict.as_str();
     format!("<span class=\"badge {word}\">{word}</span>")
-}
-
-fn escaped(text: &str) -> String {
-    lasthop_figures::plot::escaped(text)
 }
 
 #[cfg(test)]

@@ -85,14 +85,8 @@ pub fn number(value: f64) -> String {
     if !value.is_finite() {
         return "\u{2013}".to_owned();
     }
-    let decimals = match value.abs() {
-        _ if value.fract() == 0.0 => 0,
-        x if x >= 99.95 => 0,
-        x if x >= 9.995 => 1,
-        x if x >= 0.9995 => 2,
-        _ => 3,
-    };
-    format!("{value:.decimals$}").replacen('-', "\u{2212}", 1)
+    let bounds: &[f64] = if value.fract() == 0.0 { &[] } else { &[99.95, 9.995, 0.9995] };
+    lasthop_figures::text::number(value, bounds).replacen('-', "\u{2212}", 1)
 }
 
 fn signed(value: f64) -> String {
