@@ -94,7 +94,7 @@ impl Seed {
 }
 
 /// The 64-bit FNV-1a hash: the same on every machine and in every version, for streams, flow
-/// hashes and marks. It detects accidents, not forgeries.
+/// hashes and marks. The hash detects accidents, not forgeries.
 pub fn fnv_1a(bytes: impl Iterator<Item = u8>) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
