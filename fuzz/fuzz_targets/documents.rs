@@ -4,11 +4,11 @@
 //! it. The list of a folder's files removes nothing outside the folder.
 #![no_main]
 
+use lasthop_franc_node::document::FrancDocument;
 use lasthop_fuzz::Folder;
 use lasthop_report::page::{self, measured, set, variants};
 use lasthop_report::trial::Trials;
 use lasthop_sweep::{Asked, Blueprint};
-use lasthop_franc_node::document::FrancDocument;
 use lasthop_trace::{
     ApqDocument, Comparison, MediumDocument, RunDocument, RunSet, replace_earlier,
 };
@@ -34,7 +34,7 @@ fuzz_target!(|bytes: &[u8]| {
         pages(set);
     }
     if let Some(document) = again::<ApqDocument>(bytes) {
-        measured::html(&measured::Content { document: &document, words: "", samples: None });
+        measured::html(&measured::Content { document: &document, samples: None });
     }
     if let Some(document) = again::<FrancDocument>(bytes) {
         document.to_prometheus();
