@@ -2,13 +2,13 @@
 //!
 //! | module | purpose |
 //! |---|---|
-//! | [`file`] | files, read with a limit |
+//! | [`file`](mod@file) | files, read with a limit |
 //! | [`tree`] | TOML as a tree; keys and values know their origin |
 //! | [`table`] | tables of keys, declared by [`tables!`] |
 //! | [`scalar`] | single values; closed sets of words, declared by [`choices!`] |
 //! | [`quantity`] | numbers with units |
 //! | [`edit`] | changes of a tree and of its text |
-//! | [`reference`] | the declared keys, for documentation |
+//! | [`reference`](mod@reference) | the declared keys, for documentation |
 //! | [`error`] | problems, with file, line and key |
 //!
 //! The crate knows no key and no machine. Elements of an array of tables are called by one

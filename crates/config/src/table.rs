@@ -1,4 +1,4 @@
-//! Tables of a file. Each key is declared once, in the style of [`tables!`], with its
+//! Tables of a file. Each key is declared once, in the style of [`tables!`](crate::tables!), with its
 //! documentation, type and default, for the reader, the check for unknown keys, the JSON Schema and
 //! the reference page.
 //!
