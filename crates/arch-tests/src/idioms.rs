@@ -1,5 +1,5 @@
-//! Finds idioms of Rust that the project avoids, in the text of sources: no compiler is needed. It
-//! reads code outside of comments, literals and tests.
+//! Finds idioms of Rust that the project avoids, in the text of sources: no compiler is needed. The
+//! search reads code outside of comments, literals and tests.
 
 use crate::files::Text;
 use std::collections::{BTreeMap, BTreeSet};

@@ -20,7 +20,7 @@ const LAYERS: [&[&str]; 7] = [
     &["medium"],
 ];
 
-/// Bounds of the circles of all crates. They must fall: the aim is 10 circles, none above 8 files.
+/// Bounds of the circles of all crates. These bounds must fall: the aim is 10 circles, none above 8 files.
 const CIRCLES_MAX: usize = 25;
 const FILES_MAX: usize = 16;
 

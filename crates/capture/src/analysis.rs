@@ -53,7 +53,7 @@ pub struct Analysis {
 /// An eviction of idle links and flows.
 #[derive(Clone, Copy, Debug, Default)]
 struct Eviction {
-    /// Its time, in ns since 1970.
+    /// Time of the eviction, in ns since 1970.
     at_ns: u64,
     /// Number of packets before it.
     packets: u64,

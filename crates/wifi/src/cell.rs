@@ -36,7 +36,7 @@
 //! | `channel` | two NAVs, colours, OBSS-PD, sets on different channels and the width of a PPDU |
 //! | `power` | stations that leave the channel or doze, frames held for them, service periods |
 //! | `floor` | the parts of the cell that power save borrows |
-//! | `timers` | what is due next, and the work that is due |
+//! | `timers` | the next due instant, and due work |
 //! | `record` | events of PPDUs |
 //! | `adjust` | changes during the run |
 
@@ -176,7 +176,7 @@ pub struct Cell {
     settings: Settings,
     /// The last instant handled.
     now: Instant,
-    /// What is due next, and the work that is due.
+    /// The next due instant, and due work.
     timers: Timers,
     stations: Vec<Station>,
     contention: Contention,
@@ -432,7 +432,7 @@ impl Cell {
         }
     }
 
-    /// Adds the MPDUs that arrive on the air to what is due next.
+    /// Adds the MPDUs that arrive on the air to the due instants.
     fn merge_arrivals(&mut self) {
         let prompt = self.arrivals.iter().filter(|arrival| arrival.is_prompt);
         self.timers.merge(earliest(prompt.map(|arrival| arrival.due)));

@@ -55,8 +55,8 @@ pub struct Counts {
     pub eht: u64,
     /// Trigger frames (802.11ax).
     pub trigger: u64,
-    /// Frames with a wrong check sequence, by the receiver's flag or by their own bytes. They are
-    /// in the counts above and in no analysis.
+    /// Frames with a wrong check sequence, by the receiver's flag or by their own bytes. These
+    /// frames are in the counts above and in no analysis.
     pub bad_fcs: u64,
     /// Frames that should end with a check sequence and end with other bytes, like all frames of
     /// their interface. Such frames are part of the analysis.

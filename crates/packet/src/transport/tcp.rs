@@ -5,7 +5,7 @@ use super::{array, word};
 
 /// Bytes of a header without options.
 pub const HEADER_BYTES: usize = 20;
-/// Bytes of a header up to its window, the last field that tells of sequence numbers.
+/// Bytes of a header up to its window, the last field that sequence numbers need.
 pub const CUT_BYTES: usize = 16;
 
 /// Offsets of fields in the header, in bytes, for programs that write them.

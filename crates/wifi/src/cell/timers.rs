@@ -1,10 +1,10 @@
-//! What is due next in a cell, and the work that is due. Touches nothing but its own lists: the end
+//! Timers of a cell: the next due instant, and due work. The file touches only its own lists: the end
 //! of PPDUs and the instants of channel access come from the air and from contention.
 //!
 //! Work that is due at one instant is handed out in this order: ends of PPDUs, response timeouts,
 //! gaps of reorder buffers, beacons, ends of HE-SIG-A, timers of uplink OFDMA, actions SIFS after a
-//! PPDU, channel access, absences. Within a list, what was added first comes first; the list of gaps
-//! has no order.
+//! PPDU, channel access, absences. Within a list, work added first comes first; the list of gaps has no
+//! order.
 
 use super::Reason;
 use super::station::BEACON_EDCAF;
@@ -126,7 +126,7 @@ impl Timers {
         self.next
     }
 
-    /// Determines what is due next; a PPDU ends at `ppdu_end`. Of several reasons at one instant it
+    /// Determines the next due instant; a PPDU ends at `ppdu_end`. Of several reasons at one instant it
     /// is the first in the order of this function.
     pub fn schedule(&mut self, ppdu_end: Instant, contention: &mut Contention) {
         let sequel = earliest(self.sequels.iter().map(|pending| pending.at));
@@ -152,7 +152,7 @@ impl Timers {
         self.next = self.next_step;
     }
 
-    /// Determines what is due next after MPDUs have arrived since [`Self::schedule`]; the next one
+    /// Determines the next due instant after MPDUs have arrived since [`Self::schedule`]; the next one
     /// on which a driver acts arrives at `arrival`.
     pub fn merge(&mut self, arrival: Instant) {
         let mut next = self.next_step;
