@@ -160,8 +160,6 @@ pub(crate) struct Flight {
     /// End of the reservation by its Duration field.
     pub reserves_until: Instant,
     pub carried: Carried,
-    /// The PSDU of a payload with one receiver or group; none of a radio with an outside MAC.
-    pub payload: Option<Payload>,
     /// PPDUs that overlapped with it; [`Air::begin`] sets this field.
     pub overlaps: Overlaps,
     /// Reduction below the transmitter's usual power.
@@ -232,6 +230,9 @@ pub(crate) struct Air {
     capture_margin: Option<Threshold>,
     carrier_sense: Dbm,
     flights: Vec<Flight>,
+    /// PSDUs of the payloads with one receiver or group, by transmitter, which sends one PPDU at a
+    /// time. They are beside the flights, because a longer flight would cost a call at each move.
+    payloads: Vec<Option<Payload>>,
     /// Overlaps between PPDUs.
     overlapping: Overlapping,
     pairs: Pairs,
@@ -357,6 +358,7 @@ impl Air {
             capture_margin: config.capture_margin.map(Threshold::of),
             carrier_sense: config.carrier_sense,
             flights: Vec::new(),
+            payloads: Vec::new(),
             overlapping: Overlapping::default(),
             pairs,
             links,
@@ -499,6 +501,20 @@ impl Air {
     /// Takes all PPDUs off the air, until [`Air::return_flights`].
     pub fn lend_flights(&mut self) -> Vec<Flight> {
         core::mem::take(&mut self.flights)
+    }
+
+    /// Gives the payload that `transmitter` sends next its PSDU.
+    pub fn carry(&mut self, transmitter: StationId, payload: Payload) {
+        let index = transmitter.index();
+        if index >= self.payloads.len() {
+            self.payloads.resize(index + 1, None);
+        }
+        self.payloads[index] = Some(payload);
+    }
+
+    /// The PSDU of the payload that `transmitter` sends, or sent last.
+    pub fn payload(&self, transmitter: StationId) -> Option<&Payload> {
+        self.payloads.get(transmitter.index())?.as_ref()
     }
 
     /// Puts back the PPDUs that [`Air::lend_flights`] took.

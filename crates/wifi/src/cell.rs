@@ -489,9 +489,14 @@ impl Cell {
     #[inline]
     fn edcaf(&mut self, station: StationId, edcaf: usize) -> &mut Edcaf {
         if self.stations[station.index()].edcafs[edcaf].is_none() {
-            self.power(|power, floor| floor.make_edcaf(power, station, edcaf));
+            self.make_edcaf(station, edcaf);
         }
         self.access(station, edcaf)
+    }
+
+    #[cold]
+    fn make_edcaf(&mut self, station: StationId, edcaf: usize) {
+        self.power(|power, floor| floor.make_edcaf(power, station, edcaf));
     }
 
     /// The originator of `station` towards `peer` in an EDCAF, created at its first use.

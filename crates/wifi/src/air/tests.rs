@@ -54,7 +54,6 @@ fn flight(transmitter: StationId, receiver: StationId, from_us: u64, until_us: u
         psdu_bytes: 100,
         reserves_until: at(until_us),
         carried: Carried::Payload,
-        payload: None,
         overlaps: Overlaps::NONE,
         reduction: Reduction::NONE,
     }

@@ -258,7 +258,6 @@ mod tests {
                     psdu_bytes: 100,
                     reserves_until: at(now + length),
                     carried: Carried::Payload,
-                    payload: None,
                     overlaps: Overlaps::NONE,
                     reduction: Reduction::NONE,
                 });

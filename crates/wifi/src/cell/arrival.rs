@@ -72,8 +72,8 @@ impl Cell {
         let sender = flight.transmitter;
         match (flight.carried, flight.receiver) {
             (Carried::Payload, Address::Station(receiver)) if self.is_prompt(receiver) => {
-                let Some(payload) = &flight.payload else { return };
-                if let Some(subframes) = self.subframes(flight, payload) {
+                let Some(&payload) = self.air.payload(sender) else { return };
+                if let Some(subframes) = self.subframes(flight, &payload) {
                     let pair = (sender, receiver);
                     self.await_arrival(pair, payload.edcaf, subframes, flight.rate);
                 }

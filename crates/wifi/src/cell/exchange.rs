@@ -60,6 +60,11 @@ impl Cell {
             self.stations[station.index()].stamp_buffered();
         }
         self.power(|power, floor| power.mark_frame(floor, station));
+        let state = &mut self.stations[station.index()];
+        if let Some(single) = state.exchange.as_mut().and_then(Exchange::frame) {
+            let spacing = state.config.aggregation.mpdu_start_spacing;
+            self.air.carry(station, single.payload(spacing));
+        }
         let (state, cx) = self.at(station);
         let flight = match &state.exchange {
             Some(Exchange::Single(_)) => state.send_single(&cx),
@@ -95,7 +100,6 @@ impl Cell {
                         psdu_bytes,
                         reserves_until,
                         carried,
-                        payload: None,
                         overlaps: Overlaps::NONE,
                         reduction: Reduction::NONE,
                     });
@@ -362,8 +366,7 @@ impl Cell {
 
 impl Single {
     /// The PPDU of `station` with the payload, which begins now.
-    pub(super) fn flight(&self, station: StationId, spacing: Duration, cx: &Context<'_>) -> Flight {
-        let &Self { edcaf, content, response, ends_service, more_data, .. } = self;
+    pub(super) fn flight(&self, station: StationId, cx: &Context<'_>) -> Flight {
         let (now, sifs) = (cx.now, cx.settings.timing.sifs);
         let end = now + self.duration;
         Flight {
@@ -375,10 +378,15 @@ impl Single {
             psdu_bytes: self.psdu_bytes,
             reserves_until: end + self.response.map_or(Duration::ZERO, |r| sifs + r.duration),
             carried: Carried::Payload,
-            payload: Some(Payload { edcaf, content, response, spacing, ends_service, more_data }),
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
         }
+    }
+
+    /// The PSDU of the payload, with `spacing` between the starts of MPDUs.
+    fn payload(&self, spacing: Duration) -> Payload {
+        let &Self { edcaf, content, response, ends_service, more_data, .. } = self;
+        Payload { edcaf, content, response, spacing, ends_service, more_data }
     }
 }
 
@@ -430,7 +438,6 @@ impl Station {
             psdu_bytes,
             reserves_until,
             carried: Carried::Rts,
-            payload: None,
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
         }
@@ -439,11 +446,11 @@ impl Station {
     /// The frame of the station's exchange with one receiver or group, which begins now.
     fn send_single(&mut self, cx: &Context<'_>) -> Flight {
         let now = cx.now;
-        let (id, spacing) = (self.id, self.config.aggregation.mpdu_start_spacing);
+        let id = self.id;
         let single = self.single();
         single.requesting = false;
         let &mut Single { edcaf, peer, content, rate, duration, .. } = single;
-        let flight = single.flight(id, spacing, cx);
+        let flight = single.flight(id, cx);
         match content {
             Content::Data { mpdus, .. } => {
                 let retries = self.edcaf(edcaf).sent_alone(peer, mpdus, duration, now);

@@ -222,7 +222,7 @@ impl Cell {
 
     fn receive_payload(&mut self, flight: &Flight, receiver: StationId) {
         let sender = flight.transmitter;
-        let payload = flight.payload.as_ref().expect("a payload has one");
+        let payload = &self.air.payload(sender).copied().expect("a payload has one");
         let edcaf = payload.edcaf;
         let arrived = self.end_arrival(flight, receiver);
         let decoded = arrived.unwrap_or_else(|| self.decode(flight, payload, receiver));
@@ -446,7 +446,7 @@ impl Cell {
 
     fn receive_group(&mut self, flight: &Flight) {
         let sender = flight.transmitter;
-        let payload = flight.payload.as_ref().expect("a payload has one");
+        let payload = &self.air.payload(sender).copied().expect("a payload has one");
         let bss = self.bss_of(sender);
         if let Content::Data { .. } = payload.content {
             self.deliver_to_group(flight, payload);

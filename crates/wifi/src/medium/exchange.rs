@@ -110,7 +110,6 @@ impl Medium {
                 psdu_bytes: sizes::RTS,
                 reserves_until: now + duration + rest,
                 carried: Carried::Rts,
-                payload: None,
                 overlaps: Overlaps::NONE,
                 reduction: Reduction::NONE,
             });
@@ -143,7 +142,6 @@ impl Medium {
             psdu_bytes,
             reserves_until,
             carried: Carried::Payload,
-            payload: None,
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
         });
@@ -187,7 +185,6 @@ impl Medium {
                     psdu_bytes: sizes::CTS,
                     reserves_until,
                     carried: Carried::Cts,
-                    payload: None,
                     overlaps: Overlaps::NONE,
                     reduction: Reduction::NONE,
                 }),
@@ -382,7 +379,6 @@ impl Medium {
             psdu_bytes: response.psdu_bytes,
             reserves_until: end,
             carried,
-            payload: None,
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
         });

@@ -56,7 +56,6 @@ impl Station {
             psdu_bytes,
             reserves_until,
             carried: Carried::Sounding(frame),
-            payload: None,
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
         }

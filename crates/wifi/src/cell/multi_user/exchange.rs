@@ -42,7 +42,6 @@ impl Station {
     /// begins now.
     pub(in super::super) fn send_to_several(&mut self, cx: &Context<'_>) -> Flight {
         let (now, id) = (cx.now, self.id);
-        let spacing = self.config.aggregation.mpdu_start_spacing;
         let several = self.downlink();
         let bare = Flight {
             transmitter: id,
@@ -53,7 +52,6 @@ impl Station {
             psdu_bytes: several.users.iter().map(|user| user.psdu_bytes).sum(),
             reserves_until: now,
             carried: Carried::MultiUser { header: several.header },
-            payload: None,
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
         };
@@ -68,7 +66,7 @@ impl Station {
             }
             Phase::First => unreachable!("user 0 answers"),
             Phase::Request(_, request) => {
-                let flight = request.flight(id, spacing, cx);
+                let flight = request.flight(id, cx);
                 self.link_stats(flight.receiver).block_ack_requests += 1;
                 return flight;
             }

@@ -89,7 +89,6 @@ fn levels_follow_when_the_next_ppdu_begins() {
             psdu_bytes: 100,
             reserves_until: start,
             carried: Carried::Ack,
-            payload: None,
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
         };

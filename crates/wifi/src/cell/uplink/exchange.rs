@@ -47,7 +47,6 @@ impl Station {
             psdu_bytes,
             reserves_until,
             carried: Carried::Solicitation,
-            payload: None,
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
         }
@@ -78,7 +77,6 @@ impl Station {
             psdu_bytes,
             reserves_until: answer.until,
             carried: Carried::Triggered { header: answer.header },
-            payload: None,
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
         }
@@ -104,7 +102,6 @@ impl Station {
             psdu_bytes,
             reserves_until: end,
             carried: Carried::MultiStationBlockAck,
-            payload: None,
             overlaps: Overlaps::NONE,
             reduction: Reduction::NONE,
         }
