@@ -450,6 +450,14 @@ impl Cell {
         Roster { settings: &self.settings, stations: &self.stations, bss: &self.bss }
     }
 
+    /// Lets power save act on service periods, if a station has them: the one check of cells without.
+    #[inline]
+    fn services(&mut self, act: impl FnOnce(&mut Power, &mut Floor<'_>)) {
+        if self.power.has_services() {
+            self.power(act);
+        }
+    }
+
     /// Power save, and the parts of the cell that it uses.
     #[inline]
     fn power<R>(&mut self, act: impl FnOnce(&mut Power, &mut Floor<'_>) -> R) -> R {

@@ -112,6 +112,7 @@ impl Cell {
     }
 
     /// The station of a contender, and its EDCAF.
+    #[inline]
     pub(super) fn owner(&self, contender: ContenderId) -> (StationId, usize) {
         let station = self.contention.station(contender);
         (station, self.stations[station.index()].edcaf_of(contender))

@@ -33,7 +33,7 @@ impl Cell {
             None => {
                 let contender = self.edcaf(station, edcaf).contender;
                 self.contention.disarm(contender);
-                self.power(|power, floor| power.nothing_to_send(floor, station));
+                self.services(|power, floor| power.nothing_to_send(floor, station));
             }
         }
     }
@@ -59,7 +59,7 @@ impl Cell {
         if self.settings.has_uplink {
             self.stations[station.index()].stamp_buffered();
         }
-        self.power(|power, floor| power.mark_frame(floor, station));
+        self.services(|power, floor| power.mark_frame(floor, station));
         let state = &mut self.stations[station.index()];
         if let Some(single) = state.exchange.as_mut().and_then(Exchange::frame) {
             let spacing = state.config.aggregation.mpdu_start_spacing;
@@ -125,7 +125,7 @@ impl Cell {
                     }
                     None => {
                         self.end_opportunity(station, edcaf);
-                        self.power(|power, floor| power.nothing_to_send(floor, station));
+                        self.services(|power, floor| power.nothing_to_send(floor, station));
                     }
                 },
             }
@@ -164,7 +164,7 @@ impl Cell {
         let (state, mut cx) = self.at(station);
         let settled = state.answered(&mut cx, &exchange, acked);
         let Single { content, edcaf, peer, .. } = exchange;
-        self.power(|power, floor| power.served(floor, &exchange, true, settled));
+        self.services(|power, floor| power.served(floor, &exchange, true, settled));
         self.exchange_over(station, &exchange.outline(), true);
         match content {
             Content::Management(frame) => {
@@ -181,7 +181,7 @@ impl Cell {
             }
             _ => {}
         }
-        self.power(|power, floor| {
+        self.services(|power, floor| {
             power.exchange_over_in_power_save(floor, station, content, edcaf, true, settled)
         });
     }
@@ -207,7 +207,7 @@ impl Cell {
         let (state, mut cx) = self.at(station);
         let settled = state.unanswered(&mut cx, &exchange);
         let (content, edcaf) = (exchange.content, exchange.edcaf);
-        self.power(|power, floor| power.served(floor, &exchange, false, settled));
+        self.services(|power, floor| power.served(floor, &exchange, false, settled));
         let (mut about_absence, mut given_up_mode) = (None, false);
         if let Content::Management(mut frame) = exchange.content {
             frame.attempts += 1;
@@ -229,7 +229,7 @@ impl Cell {
             } else {
                 self.edcaf(station, exchange.edcaf).absent.exchanged(exchange.peer, true);
                 self.management_given_up(station, exchange.edcaf, frame.peer, frame.action);
-                self.power(|power, floor| power.given_up_in_service(floor, frame.peer));
+                self.services(|power, floor| power.given_up_in_service(floor, frame.peer));
             }
         }
         self.access(station, exchange.edcaf).backoff.widen();
@@ -243,7 +243,7 @@ impl Cell {
         if given_up_mode {
             self.power(|power, floor| floor.mode_given_up(power, station));
         }
-        self.power(|power, floor| {
+        self.services(|power, floor| {
             power.exchange_over_in_power_save(floor, station, content, edcaf, false, settled)
         });
     }

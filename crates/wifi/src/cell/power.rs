@@ -53,6 +53,11 @@ impl Power {
             || self.is_saving(floor, bss)
     }
 
+    /// Whether a station has service periods.
+    pub const fn has_services(&self) -> bool {
+        self.has_services
+    }
+
     /// Whether a station of a set stays in power save mode.
     pub fn is_saving(&self, floor: &Floor<'_>, bss: BssId) -> bool {
         self.has_services

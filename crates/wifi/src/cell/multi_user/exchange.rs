@@ -367,6 +367,6 @@ impl Cell {
         let success = state.settle_several(&mut cx, &several);
         self.exchange_over(station, &several.outline(), success);
         several.users.iter().for_each(|user| self.power.serves(user.station));
-        self.power(|power, floor| power.close_services(floor, station));
+        self.services(|power, floor| power.close_services(floor, station));
     }
 }

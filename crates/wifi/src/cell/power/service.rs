@@ -247,9 +247,6 @@ impl Power {
         success: bool,
         settled: Settled,
     ) {
-        if !self.has_services {
-            return;
-        }
         let Address::Station(station) = exchange.peer else { return };
         let Some(config) = floor.stations[station.index()].config.service_periods else { return };
         if !config.delivers(exchange.edcaf) {
@@ -279,9 +276,6 @@ impl Power {
         floor: &mut Floor<'_>,
         station: StationId,
     ) {
-        if !self.has_services {
-            return;
-        }
         let is_unscheduled = matches!(
             floor.stations[station.index()].config.service_periods,
             Some(ServicePeriodConfig::Unscheduled(_))
@@ -301,9 +295,6 @@ impl Power {
         success: bool,
         settled: Settled,
     ) {
-        if !self.has_services {
-            return;
-        }
         if let (Content::Management(frame), true) = (content, success)
             && frame.action == Action::EndOfServicePeriod
         {
@@ -319,9 +310,6 @@ impl Power {
 
     /// Handles contention of a station whose frames were dropped before it gained the channel.
     pub(in crate::cell) fn nothing_to_send(&mut self, floor: &mut Floor<'_>, station: StationId) {
-        if !self.has_services {
-            return;
-        }
         if floor.stations[station.index()].has_service_periods() {
             self.turn_off_if_idle(floor, station)
         } else {
@@ -337,9 +325,6 @@ impl Power {
         floor: &mut Floor<'_>,
         access_point: StationId,
     ) {
-        if !self.has_services {
-            return;
-        }
         for index in (0..self.services.len()).rev() {
             let station = self.services[index].station;
             if floor.access_point_of(station) == access_point {

@@ -450,7 +450,7 @@ impl Cell {
     fn uplink_over(&mut self, station: StationId, outline: &Outline, success: bool) {
         self.access(station, outline.edcaf).backoff.reset_or_widen(success);
         self.exchange_over(station, outline, success);
-        self.power(|power, floor| power.close_services(floor, station));
+        self.services(|power, floor| power.close_services(floor, station));
     }
 
     /// Records the backlog of `sender` in a category: it held `buffered` bytes when the PPDU was
