@@ -422,7 +422,9 @@ impl Cell {
         self.start_sequels();
         self.start_exchanges(&winners);
         self.timers.return_winners(winners);
-        self.power(|power, floor| power.advance_absences(floor));
+        if self.timers.absence <= at || self.power.is_flushing() {
+            self.power(|power, floor| power.advance_absences(floor));
+        }
     }
 
     fn schedule(&mut self) {

@@ -169,6 +169,7 @@ pub struct LinkStats {
 
 impl LinkStats {
     /// Counts a PPDU with `mpdus` MPDUs, of which `retries` were sent before.
+    #[inline]
     pub(crate) fn count_data(&mut self, mpdus: usize, retries: u64, rate: Rate, airtime: Duration) {
         self.ppdus += 1;
         self.mpdus += mpdus as u64;

@@ -36,6 +36,12 @@ pub(super) struct Power {
 }
 
 impl Power {
+    /// Whether the driver of a station that leaves still sends held frames.
+    #[inline]
+    pub fn is_flushing(&self) -> bool {
+        !self.flushing.is_empty()
+    }
+
     /// Whether the access point of `station` knows it to be unreachable.
     pub fn is_dozing(&self, station: StationId) -> bool {
         self.dozing.contains(&station)

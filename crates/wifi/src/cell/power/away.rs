@@ -168,9 +168,6 @@ impl Power {
 
     /// Performs the steps that are due, and checks which flushing drivers are empty.
     pub(in crate::cell) fn advance_absences(&mut self, floor: &mut Floor<'_>) {
-        if floor.timers.absence > floor.now && self.flushing.is_empty() {
-            return;
-        }
         let now = floor.now;
         while floor.timers.absence <= now {
             let due = |away: &Away| away.due().is_some_and(|at| at <= now);
