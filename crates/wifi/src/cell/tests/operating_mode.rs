@@ -58,10 +58,12 @@ struct Log {
     dropped: u64,
 }
 
-/// Longest time without the end of a packet while some are left. A station that dozes after 10 ms
-/// hears less than half of the beacons under heavy losses, and a contention window takes up to 9 ms
-/// of its time awake: some packets wait for many beacons.
-const STUCK: Duration = Duration::from_secs(60);
+/// Longest time without the end of a packet while some are left.
+const STUCK: Duration = Duration::from_secs(5);
+/// The same in a cell with a station that dozes. After 10 ms it hears less than half of the beacons
+/// under heavy losses, and a contention window takes up to 9 ms of its time awake: some packets wait
+/// for many beacons.
+const STUCK_DOZING: Duration = Duration::from_secs(60);
 
 /// Sends a packet each `interval` for each pair until `until`, and changes the modes of stations;
 /// then sends the remaining packets until none is left.
@@ -77,13 +79,15 @@ fn play(
     let mut modes = modes.iter().peekable();
     let (mut next, end) = (Instant::ZERO, Instant::ZERO + until);
     let mut progress = end;
+    let dozes = config.stations.iter().any(|station| station.power_save.is_some());
+    let stuck = if dozes { STUCK_DOZING } else { STUCK };
     loop {
         let wake = cell.poll_timeout().map_or(Instant::MAX, |(at, _)| at);
         let changes = modes.peek().map_or(Instant::MAX, |(at, ..)| Instant::ZERO + *at);
         let packet = if next < end { next } else { Instant::MAX };
         let now = wake.min(changes).min(packet);
         let is_done = ended.len() as u64 == log.sent;
-        if now > if is_done { end + ms(300) } else { progress + STUCK } {
+        if now > if is_done { end + ms(300) } else { progress + stuck } {
             break;
         }
         cell.handle_timeout(now);
