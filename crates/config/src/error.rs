@@ -3,7 +3,7 @@
 //! One [`ConfigError`] holds every [`Problem`]. The plain text has one line for each, `file:line:
 //! key: message`; `miette` shows the source with the place marked.
 
-use crate::tree::Origin;
+use crate::tree::{Origin, join};
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,15 +26,6 @@ impl Place {
     /// Returns the place of `key` in the table of this place.
     pub fn child(&self, key: &str, origin: Origin) -> Self {
         Self { key: join(&self.key, key), origin }
-    }
-}
-
-/// `parent.key`, or one of them if the other is empty.
-pub fn join(parent: &str, key: &str) -> String {
-    match (parent, key) {
-        ("", key) => key.into(),
-        (parent, "") => parent.into(),
-        (parent, key) => format!("{parent}.{key}"),
     }
 }
 

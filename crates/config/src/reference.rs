@@ -43,24 +43,6 @@ pub fn tables(all: Vec<(String, String, Keys)>, root: &str) -> Vec<TableReferenc
     order.iter().map(table).collect()
 }
 
-/// Returns `text` with the words of its Markdown links only, for manual pages, terminals and
-/// editors.
-pub fn without_links(text: &str) -> String {
-    let mut kept = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("](") {
-        let Some((words, (_, behind))) =
-            before.rsplit_once('[').map(|(_, words)| words).zip(after.split_once(')'))
-        else {
-            break;
-        };
-        kept.push_str(&before[..before.len() - words.len() - 1]);
-        kept.push_str(words);
-        rest = behind;
-    }
-    kept + rest
-}
-
 fn described(keys: &Keys) -> Vec<KeyReference> {
     let key = |key: &crate::table::Key| KeyReference {
         name: key.name,
@@ -120,17 +102,5 @@ fn without_units(allowed: &str) -> String {
             format!("{before}{after}")
         }
         None => allowed.into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn links_lose_their_targets() {
-        let text = "Scans, `[[node]]` ([all keys](a.md#b), [more](c.md)).";
-        assert_eq!(without_links(text), "Scans, `[[node]]` (all keys, more).");
-        assert_eq!(without_links("no [link] (here)"), "no [link] (here)");
     }
 }

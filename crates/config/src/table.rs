@@ -21,7 +21,6 @@
 //! that word.
 
 use crate::error::{Place, Problems};
-use crate::reference::without_links;
 use crate::scalar::{At, Scalar, did_you_mean, mismatch, shown};
 use crate::tree::{Node, OFF, Origin, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -303,6 +302,24 @@ impl Keys {
         }
         schema
     }
+}
+
+/// Returns `text` with the words of its Markdown links only, for manual pages, terminals and
+/// editors.
+pub fn without_links(text: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("](") {
+        let Some((words, (_, behind))) =
+            before.rsplit_once('[').map(|(_, words)| words).zip(after.split_once(')'))
+        else {
+            break;
+        };
+        kept.push_str(&before[..before.len() - words.len() - 1]);
+        kept.push_str(words);
+        rest = behind;
+    }
+    kept + rest
 }
 
 /// Doc comment lines as running text.
@@ -621,5 +638,12 @@ mod tests {
     #[test]
     fn every_default_is_read() {
         assert_eq!(all().len(), 3);
+    }
+
+    #[test]
+    fn links_lose_their_targets() {
+        let text = "Scans, `[[node]]` ([all keys](a.md#b), [more](c.md)).";
+        assert_eq!(without_links(text), "Scans, `[[node]]` (all keys, more).");
+        assert_eq!(without_links("no [link] (here)"), "no [link] (here)");
     }
 }

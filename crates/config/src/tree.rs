@@ -4,9 +4,17 @@
 //! The raw layer: `--set` and sweeps change values here, before anything is
 //! typed. Nesting is bounded by the TOML parser (80 levels).
 
-use crate::error::join;
 use core::ops::Range;
 use toml_edit::{Document, Item, TomlError};
+
+/// `parent.key`, or one of them if the other is empty.
+pub fn join(parent: &str, key: &str) -> String {
+    match (parent, key) {
+        ("", key) => key.into(),
+        (parent, "") => parent.into(),
+        (parent, key) => format!("{parent}.{key}"),
+    }
+}
 
 /// Origin of a key or value.
 #[derive(Clone, Debug, PartialEq, Eq)]

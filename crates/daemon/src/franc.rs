@@ -8,6 +8,8 @@
 //! | `overhear` | the monitor interface of a helper (feature `monitor`) |
 //! | `monitored` | the facts about it that the daemon reports |
 //! | `metrics` | the port for Prometheus |
+//! | `source` | the events of the loop |
+//! | `interface` | errors of an interface |
 //!
 //! The address of a neighbour changes only with a datagram that the machine has verified. A full
 //! socket stops the machine until it has space, so a slow interface limits the machine's rate. The
@@ -16,6 +18,7 @@
 //! Leaves out several threads.
 
 mod daemon;
+mod interface;
 mod metrics;
 mod monitored;
 #[cfg(feature = "monitor")]
@@ -23,6 +26,7 @@ mod overhear;
 #[cfg(not(feature = "monitor"))]
 #[path = "franc/overhear/absent.rs"]
 mod overhear;
+mod source;
 mod transport;
 
 pub use daemon::{Daemon, DaemonReport, Host, Snapshot};

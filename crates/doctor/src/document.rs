@@ -776,13 +776,6 @@ pub enum Severity {
 }
 
 impl DoctorDocument {
-    /// Derives the states of verbs and the findings from the facts.
-    pub fn new(facts: Facts) -> Self {
-        let findings = crate::finding::findings(&facts);
-        let verbs = crate::verb::verbs(&facts, &findings);
-        Self { version: env!("CARGO_PKG_VERSION").into(), facts, verbs, findings }
-    }
-
     /// Returns the document as JSON.
     pub fn to_json(&self) -> String {
         let json = serde_json::to_string_pretty(self);

@@ -8,6 +8,7 @@
 //! | [`finding`] | problems and notes, by a pure function of the facts |
 //! | [`verb`] | states of the verbs, by another one |
 //! | [`document`] | all results as JSON |
+//! | `derive` | that document from the facts |
 //!
 //! A check changes nothing on the machine: a trial's namespace ends with it, no module is loaded,
 //! no packet is sent. System calls are those of `linux`.
@@ -21,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 pub mod counter;
+mod derive;
 pub mod document;
 pub mod finding;
 pub mod gather;

@@ -6,7 +6,7 @@
 //! | `meaning` | consequences for users of the path |
 //! | [`plots`] | delays and throughput as panels |
 
-mod meaning;
+pub mod meaning;
 #[cfg(feature = "apq")]
 pub mod plots;
 pub mod words;

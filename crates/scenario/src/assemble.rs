@@ -17,7 +17,7 @@ mod tcp;
 mod topology;
 mod traffic;
 
-pub(crate) use nodes::{inherit_defaults, is_of_hosts};
+pub(crate) use nodes::inherit_defaults;
 
 use crate::raw::RawScenario;
 use crate::{Emulation, Node, Scenario};

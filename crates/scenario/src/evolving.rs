@@ -6,7 +6,7 @@ use crate::ScenarioError;
 use crate::change::{Evolved, KEYS_MAX, Settings};
 use crate::knobs::{self, Knob};
 use crate::raw::{RawChange, RawScenario};
-use crate::{Scenario, assemble, read_toml, set};
+use crate::{Scenario, assemble, read_toml, setting};
 use lasthop_config::error::{Place, Problems};
 use lasthop_config::scalar::shown;
 use lasthop_config::tree::{Node, Origin, value};
@@ -146,14 +146,14 @@ impl Evolving {
         for (index, argument) in sets.iter().enumerate() {
             let origin = Origin::Set(index);
             let Some((path, toml)) = edit::argument(argument) else {
-                problems.push(&Place::new("", origin), set::ARGUMENT);
+                problems.push(&Place::new("", origin), setting::ARGUMENT);
                 continue;
             };
             settings.push((path.to_owned(), edit::with_origin(value(&toml, &origin), &origin)));
             set.push((path.to_owned(), toml));
         }
         if sets.is_empty() {
-            problems.push(&whole, set::ARGUMENT);
+            problems.push(&whole, setting::ARGUMENT);
         }
         if !problems.is_empty() {
             return None;

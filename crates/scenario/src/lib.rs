@@ -370,7 +370,7 @@ fn parse_but(
     let Some((mut tree, mut document)) = read_toml(text, problems) else {
         return (None, Vec::new());
     };
-    let named = set::apply(sets, left_out, &mut tree, &mut document, problems);
+    let named = setting::apply(sets, left_out, &mut tree, &mut document, problems);
     profile::expand(&mut tree, &mut document, problems);
     attached::make_absolute(file, &mut tree, &mut document);
     (typed(file, &tree, document, sets, problems), named)
@@ -463,7 +463,7 @@ fn sweep_base_into(
     let mut left_out = LeftOut::default();
     let (tree, mut document, attached) = loop {
         let (mut tree, mut document) = read_toml(text, problems)?;
-        let named = set::apply(sets, &left_out, &mut tree, &mut document, problems);
+        let named = setting::apply(sets, &left_out, &mut tree, &mut document, problems);
         let attached = attached::make_absolute(file, &mut tree, &mut document);
         // What is wrong with the rest may be complete with the varied keys.
         let mut trial = Problems::default();

@@ -6,7 +6,8 @@
 //! pages.
 
 use crate::raw;
-pub use lasthop_config::reference::{KeyReference, TableReference, without_links};
+pub use lasthop_config::reference::{KeyReference, TableReference};
+pub use lasthop_config::table::without_links;
 
 /// Returns the tables of a scenario file, outer ones first.
 pub fn scenario() -> Vec<TableReference> {

@@ -7,42 +7,10 @@
 //! so that `40MHz` needs no quotes. Both the tree and the kept text are changed, at the same place
 //! ([`crate::setting`]).
 
-use crate::setting::{Edited, LeftOut, Named, Setting};
 use lasthop_config::did_you_mean;
-use lasthop_config::edit::{Step, argument, at, edit, matches, with_origin};
-use lasthop_config::error::{Place, Problems};
-use lasthop_config::tree::{Node, Origin, Value, value};
+use lasthop_config::edit::{Step, at, edit, matches};
+use lasthop_config::tree::{Node, Value};
 use toml_edit::DocumentMut;
-
-/// Applies the arguments in their order to `tree` and to `document`, its text, except at skipped
-/// elements. Returns the elements that patterns named.
-pub(crate) fn apply(
-    sets: &[String],
-    left_out: &LeftOut,
-    tree: &mut Node,
-    document: &mut DocumentMut,
-    problems: &mut Problems,
-) -> Vec<Named> {
-    let mut setting = Setting::default();
-    let mut named = Vec::new();
-    for (index, set) in sets.iter().enumerate() {
-        let origin = Origin::Set(index);
-        let Some((path, toml)) = argument(set) else {
-            problems.push(&Place::new("", origin), ARGUMENT);
-            continue;
-        };
-        let node = with_origin(value(&toml, &origin), &origin);
-        let mut edited = Edited { tree, document: Some(document) };
-        match setting.put((index, path), (&node, Some(&toml)), left_out, &mut edited) {
-            Ok(pattern) => named.extend(pattern),
-            Err(message) => problems.push(&Place::new(path, origin), message),
-        }
-    }
-    named
-}
-
-/// Message about a malformed argument.
-pub(crate) const ARGUMENT: &str = "expected path=value, like channel.width=40MHz";
 
 /// Replaces every text at `path` for which `change` returns a new one, in `tree` and in `document`.
 /// The origin stays.

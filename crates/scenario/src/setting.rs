@@ -3,11 +3,10 @@
 //! loss of a link replace each other. A key of a whole wire also sets a direction with a separate
 //! value. A pattern skips elements that cannot have the key, unless none can.
 
-use crate::assemble::is_of_hosts;
 use crate::set;
-use lasthop_config::edit::{self, Step};
-use lasthop_config::error::Problems;
-use lasthop_config::tree::{Entry, Node, Origin, Value};
+use lasthop_config::edit::{self, Step, argument, with_origin};
+use lasthop_config::error::{Place, Problems};
+use lasthop_config::tree::{Entry, Node, Origin, Value, value};
 use std::collections::{BTreeMap, BTreeSet};
 use toml_edit::DocumentMut;
 
@@ -17,6 +16,44 @@ const LINK_GIVEN: [&str; 3] = ["snr", "path_loss", "loss"];
 const LINK_WITHOUT_LOSS: [&str; 2] = ["snr_changes", "fading"];
 /// The directions of a wire.
 const DIRECTIONS: [&str; 2] = ["up", "down"];
+
+/// Settings that nodes without a radio have, too.
+const HOST_KEYS: [&str; 3] = ["mtu", "buffer_bytes", "host_cost"];
+
+/// Whether nodes without a radio have this setting, too.
+pub(crate) fn is_of_hosts(key: &str) -> bool {
+    HOST_KEYS.contains(&key)
+}
+
+/// Applies the arguments in their order to `tree` and to `document`, its text, except at skipped
+/// elements. Returns the elements that patterns named.
+pub(crate) fn apply(
+    sets: &[String],
+    left_out: &LeftOut,
+    tree: &mut Node,
+    document: &mut DocumentMut,
+    problems: &mut Problems,
+) -> Vec<Named> {
+    let mut setting = Setting::default();
+    let mut named = Vec::new();
+    for (index, set) in sets.iter().enumerate() {
+        let origin = Origin::Set(index);
+        let Some((path, toml)) = argument(set) else {
+            problems.push(&Place::new("", origin), ARGUMENT);
+            continue;
+        };
+        let node = with_origin(value(&toml, &origin), &origin);
+        let mut edited = Edited { tree, document: Some(document) };
+        match setting.put((index, path), (&node, Some(&toml)), left_out, &mut edited) {
+            Ok(pattern) => named.extend(pattern),
+            Err(message) => problems.push(&Place::new(path, origin), message),
+        }
+    }
+    named
+}
+
+/// Message about a malformed argument.
+pub(crate) const ARGUMENT: &str = "expected path=value, like channel.width=40MHz";
 
 /// A scenario in which keys are set.
 pub(crate) struct Edited<'a> {

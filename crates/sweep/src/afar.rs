@@ -2,8 +2,8 @@
 //! ([`Made`]), and the missing runs ([`Pending`]). Left out: transport of the bytes, and the
 //! detection of dead processes.
 
-use crate::engine::{Engine, Progress, Task};
-use crate::plan::{Plan, PlanError};
+use crate::engine::{Engine, Progress};
+use crate::plan::{Plan, PlanError, Task};
 use crate::record::{Outcome, Record, is_sound};
 use crate::store::{Head, Store, StoreError};
 use crate::vary::Axis;

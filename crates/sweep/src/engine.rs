@@ -1,6 +1,6 @@
 //! Makes the missing runs of a plan on threads, and passes on each result at once.
 
-use crate::plan::Plan;
+use crate::plan::{Plan, Task};
 use crate::record::{Outcome, Record};
 use lasthop_scenario::Scenario;
 use lasthop_sim::RunError;
@@ -30,15 +30,6 @@ pub struct Engine<'a> {
     pub threads: usize,
     /// Folder for the series of each run, if any.
     pub series: Option<PathBuf>,
-}
-
-/// A run of a plan: its combination and its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Task {
-    /// Index of the combination.
-    pub combination: u32,
-    /// Number of the run.
-    pub run: u32,
 }
 
 /// Progress that the engine reports.

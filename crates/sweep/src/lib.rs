@@ -33,8 +33,8 @@ pub mod value;
 pub mod vary;
 
 pub use afar::{AfarError, Blueprint, Made, Pending};
-pub use engine::{Engine, Progress, Task};
-pub use plan::{Impossible, Plan, PlanError, Request};
+pub use engine::{Engine, Progress};
+pub use plan::{Impossible, Plan, PlanError, Request, Task};
 pub use record::{Outcome, Record};
 pub use store::{Asked, FailedRuns, Merged, Shard, Store, StoreError, merge, read_tables};
 pub use tables::NamedTables;

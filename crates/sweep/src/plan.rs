@@ -1,7 +1,6 @@
 //! The plan of a sweep: a scenario, the keys that vary, and the number of runs of each combination.
 //! A plan describes every run, and makes none.
 
-use crate::engine::Task;
 use crate::value::{Value, ValueColumn};
 use crate::vary::{Axis, VaryError};
 use lasthop_scenario::{Scenario, ScenarioError, SweepBase};
@@ -13,6 +12,15 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
+
+/// A run of a plan: its combination and its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Task {
+    /// Index of the combination.
+    pub combination: u32,
+    /// Number of the run.
+    pub run: u32,
+}
 
 /// Largest number of combinations of values.
 pub const COMBINATIONS_MAX: usize = 1_000_000;

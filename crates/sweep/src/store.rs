@@ -7,9 +7,8 @@
 //! beside each other; `merge` combines them. Left out: the meaning of a run (`plan`) and of columns
 //! (`tables`).
 
-use crate::engine::Task;
 use crate::page::Page;
-use crate::plan::Plan;
+use crate::plan::{Plan, Task};
 use crate::record::{Ended, Outcome, Record, is_sound};
 use crate::tables::{self, NamedTables};
 use crate::value::{Value, ValueColumn};

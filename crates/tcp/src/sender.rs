@@ -93,7 +93,7 @@ pub(crate) struct Sender {
     /// State of F-RTO in kernels before 3.10 (RFC 4138).
     frto: frto::Frto,
     /// The loss probe whose acknowledgement is awaited.
-    probe: Option<timers::Probe>,
+    probe: Option<transmit::Probe>,
     /// SACK blocks of the last acknowledgement: every segment in them is already
     /// marked.
     known_sacks: [SackBlock; 3],

@@ -9,7 +9,7 @@
 //! The text of the clauses was not available. Lengths of fields, N_SD,SHORT, the LDPC rules and the
 //! nominal T_PE were compared with other implementations.
 
-use super::rate::MCS_MODULATION;
+use super::modulation::MCS_MODULATION;
 use super::vht::training_fields;
 use super::{CodeRate, Modulation, RuSize};
 use core::fmt;

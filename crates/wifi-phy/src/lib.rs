@@ -20,6 +20,7 @@ mod basic;
 mod channel;
 mod error;
 mod he;
+mod modulation;
 mod mu;
 mod mu_mimo;
 mod operating_mode;
@@ -36,12 +37,11 @@ pub use channel::{Fading, Link, LinkConfig, PathLoss, Propagation, SnrChange};
 pub use error::{ErrorModel, PerRow, PerTable, PerTableError};
 pub use he::UNTIL_SIGNAL_A;
 pub use he::{HeGuardInterval, PacketPadding};
+pub use modulation::{CodeRate, Modulation};
 pub use mu::{MuError, MuPpdu, MuUser, SignalB, TriggeredPpdu};
 pub use mu_mimo::{Codebook, SpatialShare, aged_error};
 pub use operating_mode::OperatingMode;
-pub use rate::{
-    Band, ChannelWidth, CodeRate, DsssRate, GuardInterval, Modulation, OfdmRate, Preamble, Rate,
-};
+pub use rate::{Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate};
 pub use ru::{Ru, RuSize};
 pub use sounding::{Feedback, Grouping, he_ndp};
 pub use subchannel::Subchannel;

@@ -10,7 +10,7 @@
 //! channels; in this model each goes to the emptier one.
 
 use super::he::{self, HE_STF, HE_STF_TRIGGER_BASED, HeCoding, UNTIL_SIGNAL_A};
-use super::rate::MCS_MODULATION;
+use super::modulation::MCS_MODULATION;
 use super::vht::training_fields;
 use super::{Band, ChannelWidth, HeGuardInterval, PacketPadding, Ru, RuSize};
 use lasthop_units::{Bitrate, Duration};

@@ -11,6 +11,7 @@
 //! several users.
 
 use super::he::HeCoding;
+use super::modulation::{CodeRate, MCS_MODULATION, Modulation};
 use super::{HeGuardInterval, RuSize};
 use core::fmt;
 use lasthop_units::{Bitrate, Db};
@@ -164,64 +165,6 @@ pub enum Rate {
     },
 }
 
-/// Modulation of a subcarrier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Modulation {
-    /// BPSK: one coded bit per subcarrier.
-    Bpsk,
-    /// QPSK: two coded bits per subcarrier.
-    Qpsk,
-    /// 16-QAM: four coded bits per subcarrier.
-    Qam16,
-    /// 64-QAM: six coded bits per subcarrier.
-    Qam64,
-    /// 256-QAM: eight coded bits per subcarrier (VHT and HE).
-    Qam256,
-    /// 1024-QAM: ten coded bits per subcarrier (HE).
-    Qam1024,
-}
-
-/// Rate of the (punctured) binary convolutional code, or of the LDPC code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CodeRate {
-    /// Code rate 1/2, without puncturing.
-    Half,
-    /// Code rate 2/3, punctured.
-    TwoThirds,
-    /// Code rate 3/4, punctured.
-    ThreeQuarters,
-    /// Code rate 5/6, punctured.
-    FiveSixths,
-}
-
-impl Modulation {
-    /// Coded bits per subcarrier (N_BPSCS): 1, 2, 4, 6, 8 or 10.
-    #[inline]
-    pub const fn bits(self) -> u32 {
-        match self {
-            Self::Bpsk => 1,
-            Self::Qpsk => 2,
-            Self::Qam16 => 4,
-            Self::Qam64 => 6,
-            Self::Qam256 => 8,
-            Self::Qam1024 => 10,
-        }
-    }
-}
-
-impl CodeRate {
-    /// Numerator and denominator of the code rate.
-    #[inline]
-    pub const fn ratio(self) -> (u32, u32) {
-        match self {
-            Self::Half => (1, 2),
-            Self::TwoThirds => (2, 3),
-            Self::ThreeQuarters => (3, 4),
-            Self::FiveSixths => (5, 6),
-        }
-    }
-}
-
 impl ChannelWidth {
     /// All widths in ascending order.
     pub const ALL: [Self; 4] = [Self::Mhz20, Self::Mhz40, Self::Mhz80, Self::Mhz160];
@@ -315,23 +258,6 @@ pub(crate) const TWICE_AS_MUCH: Db = Db(3.010_299_956_639_812);
 const IN_106_TONES: Db = Db(3.585_095_007_156_611);
 /// Data subcarriers of a clause 17 symbol (N_SD).
 const OFDM_DATA_SUBCARRIERS: u32 = 48;
-
-/// Modulation and code rate by MCS index: for HT modulo 8 (tables 19-27 to 19-34), for VHT up to 9
-/// (tables 21-30 to 21-61), for HE up to 11 (IEEE 802.11ax-2021, 27.5).
-pub(super) const MCS_MODULATION: [(Modulation, CodeRate); 12] = [
-    (Modulation::Bpsk, CodeRate::Half),
-    (Modulation::Qpsk, CodeRate::Half),
-    (Modulation::Qpsk, CodeRate::ThreeQuarters),
-    (Modulation::Qam16, CodeRate::Half),
-    (Modulation::Qam16, CodeRate::ThreeQuarters),
-    (Modulation::Qam64, CodeRate::TwoThirds),
-    (Modulation::Qam64, CodeRate::ThreeQuarters),
-    (Modulation::Qam64, CodeRate::FiveSixths),
-    (Modulation::Qam256, CodeRate::ThreeQuarters),
-    (Modulation::Qam256, CodeRate::FiveSixths),
-    (Modulation::Qam1024, CodeRate::ThreeQuarters),
-    (Modulation::Qam1024, CodeRate::FiveSixths),
-];
 
 impl Rate {
     /// Highest HT MCS index modelled.

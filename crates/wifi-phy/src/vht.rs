@@ -3,7 +3,7 @@
 //!
 //! Left out: MU PPDUs, LDPC, STBC, 80+80 MHz.
 
-use super::rate::MCS_MODULATION;
+use super::modulation::MCS_MODULATION;
 use super::{ChannelWidth, GuardInterval};
 use lasthop_units::Duration;
 

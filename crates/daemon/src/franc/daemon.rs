@@ -3,6 +3,7 @@
 
 use super::metrics::Metrics;
 use super::monitored::Deaf;
+use super::source::Source;
 use super::transport::{Flow, NodeLink, Reach};
 use super::{Counts, FrancError, Options};
 use lasthop_franc::config::INNER_MTU_MIN;
@@ -21,25 +22,6 @@ use nix::sys::signal::Signal;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
-
-/// Events that wake the loop, beside time and signals.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Source {
-    /// Packets of the TUN device.
-    Tun,
-    /// Datagrams of the link.
-    Link,
-    /// Frames of the monitor interface.
-    Monitor,
-    /// Space in the link, while it is full.
-    Room,
-    /// A question at the control socket.
-    Control,
-    /// A connection to the port for metrics.
-    Metrics,
-    /// A guest of that port, by position.
-    Guest(usize),
-}
 
 /// Largest number of bytes in one read from a TUN device.
 const READ_BYTES_MAX: usize = offload::HEADER_BYTES + offload::PACKET_BYTES_MAX;

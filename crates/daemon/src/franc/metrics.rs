@@ -2,7 +2,7 @@
 //! to [`GUESTS_MAX`] clients at a time, each for [`PATIENCE`] at most. Leaves out header fields,
 //! other methods than GET, and a second request on a connection.
 
-use super::daemon::Source;
+use super::source::Source;
 use lasthop_linux::event_loop::Registry;
 use lasthop_linux::listener::{Guest, Port};
 use lasthop_units::{Duration, Instant};

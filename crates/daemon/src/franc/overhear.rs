@@ -50,7 +50,7 @@ impl Overhearing {
     /// If there is none, it is another kind of interface or down, or the kernel refuses.
     pub fn open(name: &str, now: Instant) -> Result<Self, FrancError> {
         let socket = MonitorSocket::open(name)
-            .map_err(|error| super::transport::interface_error(name, error))?;
+            .map_err(|error| super::interface::interface_error(name, error))?;
         if socket.hardware() != hardware::RADIOTAP {
             return Err(FrancError::NotMonitor { name: name.into(), kind: socket.hardware() });
         }

@@ -2,6 +2,7 @@
 //! space in the socket. Over UDP, or over Ethernet with a separate EtherType. An address changes
 //! only by the machine's decision (`is_moved`). Leaves out several links a node.
 
+use super::interface::interface_error;
 use super::overhear::Overhearing;
 use super::{Counts, FrancError};
 use lasthop_franc::{self as franc, Heard, Node, NodeId, Transmit};
@@ -125,13 +126,6 @@ pub fn room(transport: &Transport, mtu: Option<u32>) -> Result<u16, FrancError> 
         }
     };
     Ok(u16::try_from(room).unwrap_or(u16::MAX))
-}
-
-pub(super) fn interface_error(name: &str, error: lasthop_linux::OsError) -> FrancError {
-    match Errno::from_raw(error.errno) {
-        Errno::ENODEV | Errno::ENXIO => FrancError::NoInterface { name: name.into() },
-        _ => FrancError::Os(error),
-    }
 }
 
 /// The broadcast address of Ethernet.

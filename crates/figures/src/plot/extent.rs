@@ -1,8 +1,10 @@
 //! The ends of the axes of a panel, from its data, its targets and its configured ranges.
 
-use super::layout::STEPS_Y;
 use super::ticks::Scale;
 use super::{Mark, Panel, Point, Series};
+
+/// Approximate number of steps on an axis of y.
+const STEPS_Y: usize = 5;
 
 /// The x of all bars.
 pub fn bar_xs(panel: &Panel) -> Vec<f64> {

@@ -68,8 +68,6 @@ pub enum Anchor {
     End,
 }
 
-/// Approximate number of steps on an axis of y.
-pub const STEPS_Y: usize = 5;
 /// Share of the space between two names that bars take.
 const BARS_SHARE: f64 = 0.72;
 /// Width of the widest bar.

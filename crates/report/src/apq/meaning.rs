@@ -7,7 +7,7 @@
 //! one seen from above from 1 s on (Claypool and Claypool, "Latency and Player Actions in Online
 //! Games", CACM 49(11), 2006).
 
-use super::words::rate;
+use crate::table;
 use lasthop_trace::{ApqDirection, ApqDiscipline, ApqDocument, ApqSize, ApqWay};
 use lasthop_units::Bitrate;
 use std::fmt::Write;
@@ -21,6 +21,11 @@ const SHORT_MS: f64 = 20.0;
 /// Recommended queue lengths (paper `apq`, section V), and the reason.
 const GUIDELINES: &str = "Guidelines (paper apq): 300 packets fill an 802.11g link over 200 ms, \
                           60 are enough for windows of 64 KiB, 30 where hundreds of flows share it.";
+
+/// Formats a rate in Mb/s.
+pub fn rate(rate: Bitrate) -> String {
+    format!("{} Mb/s", table::alone(rate.as_mbps_f64()))
+}
 
 /// Returns the size with the longest packets that has a delay, and that delay.
 fn measured(direction: &ApqDirection) -> Option<(&ApqSize, f64)> {

@@ -8,7 +8,7 @@ use crate::table::{self, many, number, value};
 use lasthop_trace::{
     ApqDirection, ApqDiscipline, ApqDocument, ApqEstimate, ApqSize, ApqUnit, ApqWay,
 };
-use lasthop_units::{Bitrate, Duration};
+use lasthop_units::Duration;
 use std::fmt::Write;
 
 /// Describes the whole document.
@@ -50,11 +50,6 @@ pub fn volume(packets: u64, bytes: u64) -> String {
     let (number, unit) =
         if megabytes < 1_000.0 { (megabytes, "MB") } else { (megabytes / 1e3, "GB") };
     format!("{}, {} {unit}", many(packets, "packet"), value(number))
-}
-
-/// Formats a rate in Mb/s.
-pub fn rate(rate: Bitrate) -> String {
-    format!("{} Mb/s", table::alone(rate.as_mbps_f64()))
 }
 
 /// Formats a duration in s, min and h.

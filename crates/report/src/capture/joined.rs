@@ -6,6 +6,9 @@ use crate::table::{self, Column, count, number, text, value, wrapped};
 use lasthop_capture::document::{DelaySummary, JoinedSummary, PartsSummary};
 use std::fmt::Write;
 
+/// Longest line of a sentence, in columns.
+pub(super) const WIDTH_MAX: usize = 100;
+
 /// Number of slowest segments in the report.
 const SLOWEST_SHOWN: usize = 5;
 
@@ -26,7 +29,7 @@ pub fn tables(joined: &JoinedSummary) -> [(&'static str, Table); 4] {
 pub fn report(joined: &JoinedSummary, style: Style) -> String {
     let mut out = String::new();
     let title = |text: &str| format!("\n{}\n", style.bold(text));
-    let width = style.width.min(super::text::WIDTH_MAX);
+    let width = style.width.min(WIDTH_MAX);
     if !joined.places.is_empty() {
         out.push_str(&title(&format!(
             "Together, by the clock of {}",

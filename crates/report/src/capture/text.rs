@@ -1,7 +1,7 @@
 //! A capture as text: problems, then tables of networks, stations, flows and absences. The numbers
 //! are those of the JSON document.
 
-use super::joined;
+use super::joined::{self, WIDTH_MAX};
 use crate::style::Style;
 use crate::table::{self, count, many, number, percent, text, value, wrapped};
 use lasthop_capture::document::{
@@ -11,9 +11,6 @@ use lasthop_capture::document::{
 use lasthop_capture::finding::{Certainty, Finding};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-
-/// Longest line of a sentence, in columns.
-pub(super) const WIDTH_MAX: usize = 100;
 
 /// Returns the report of a capture.
 pub fn report(document: &CaptureDocument, style: Style) -> String {

@@ -3,6 +3,7 @@
 use super::{NODES_MAX, is_written};
 use crate::Role;
 use crate::raw::{RawNode, RawNodeSettings, RawScenario};
+use crate::setting::is_of_hosts;
 use lasthop_config::error::{Place, Problems};
 use lasthop_config::scalar::one_of;
 use lasthop_config::table::{Keys, Table};
@@ -10,14 +11,6 @@ use lasthop_config::tree::{Node, Value};
 use lasthop_wifi::phy::Standard;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
-
-/// Settings that nodes without a radio have, too.
-const HOST_KEYS: [&str; 3] = ["mtu", "buffer_bytes", "host_cost"];
-
-/// Whether nodes without a radio have this setting, too.
-pub(crate) fn is_of_hosts(key: &str) -> bool {
-    HOST_KEYS.contains(&key)
-}
 
 /// One node of the network.
 pub(crate) struct Expanded<'a> {
@@ -70,7 +63,7 @@ pub(crate) fn inherit_defaults(tree: &mut Node, problems: &mut Problems) {
     let Value::Table(entries) = &mut tree.value else { return };
     let Some(nodes) = entries.iter_mut().find(|entry| entry.key == "node") else { return };
     let Value::Array(nodes) = &mut nodes.node.value else { return };
-    let is_radio = |key: &str| !HOST_KEYS.contains(&key) && NODE_KEYS.contains(key);
+    let is_radio = |key: &str| !is_of_hosts(key) && NODE_KEYS.contains(key);
     for (index, node) in nodes.iter_mut().enumerate() {
         let role = node.child("role").and_then(Node::as_str);
         if !matches!(role, Some("host" | "relay")) {
@@ -145,7 +138,7 @@ fn inherit_wires(tree: &mut Node, problems: &mut Problems) {
 /// Returns the defaults that apply to a node without a radio.
 fn host_part(defaults: &Node) -> Node {
     let entries = defaults.entries().unwrap_or_default();
-    let is_host = |key: &str| HOST_KEYS.contains(&key);
+    let is_host = |key: &str| is_of_hosts(key);
     let entries = entries.iter().filter(|entry| is_host(&entry.key)).cloned().collect();
     Node { value: Value::Table(entries), origin: defaults.origin.clone() }
 }

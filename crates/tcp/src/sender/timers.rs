@@ -33,15 +33,6 @@ pub(crate) enum Timer {
     Persist,
 }
 
-/// A loss probe in flight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Probe {
-    /// Position that its acknowledgement acknowledges at least.
-    pub high: u64,
-    /// Whether it retransmitted data, and carried nothing new.
-    pub is_retransmission: bool,
-}
-
 impl Sender {
     pub(crate) fn timeout(&self) -> Option<(Instant, Timer)> {
         self.timer

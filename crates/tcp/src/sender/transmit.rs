@@ -5,7 +5,7 @@
 
 use lasthop_units::Instant;
 
-use super::{ENDLESS, Sender, timers::Probe};
+use super::{ENDLESS, Sender};
 use crate::Recovery;
 use crate::congestion::Control;
 use crate::segment::HEADER_BYTES;
@@ -33,6 +33,15 @@ pub(super) enum Turn {
     /// New data of F-RTO, which shows whether the timeout was spurious. With `true` some was sent,
     /// and retransmissions wait for an acknowledgement.
     NewData(bool),
+}
+
+/// A loss probe in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Probe {
+    /// Position that its acknowledgement acknowledges at least.
+    pub high: u64,
+    /// Whether it retransmitted data, and carried nothing new.
+    pub is_retransmission: bool,
 }
 
 impl Sender {

@@ -14,6 +14,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_apq::survey::{ExactConfig, FastConfig, Method};
 use lasthop_apq::{Client, ClientEvent, Direction, PhaseRecord, StreamKind, Survey, SurveyConfig};
 use lasthop_daemon::apq::{ApqError, MeasureOptions, Stopped, Update, measure as run};
+use lasthop_report::apq::meaning;
 use lasthop_report::apq::words::{self, duration, volume};
 use lasthop_trace::{ApqDocument, ApqDoubt, ApqMethod, ApqWay as Way};
 use lasthop_units::Duration;
@@ -168,7 +169,7 @@ fn agree(args: &ApqMeasure, survey: &SurveyConfig, server: SocketAddr) -> Result
         }
     };
     let volume = volume(packets, bytes);
-    let (rate, time) = (words::rate(args.max_rate), duration(time));
+    let (rate, time) = (meaning::rate(args.max_rate), duration(time));
     console::error(&format!(
         "{queues} filled until packets are lost.\n\
          Between this machine and {server} will pass, at most: {volume}, {rate}, {time}.\n"

@@ -3,12 +3,15 @@
 //! out: the DCM of some constellations and streams only, 106 tones without 242, PPE thresholds.
 
 use super::Common;
-use super::station::PPDU_DURATION_MAX;
 use super::{Place, Problems};
 use crate::raw::{ExtendedRangeTones, Mtu, RawNodeSettings};
 use lasthop_config::scalar::{At, Whole};
+use lasthop_units::Duration;
 use lasthop_wifi::mac::sizes;
 use lasthop_wifi::phy::{PacketPadding, Rate, RuSize, Standard};
+
+/// aPPDUMaxTime (IEEE 802.11-2020, table 19-25).
+pub(super) const PPDU_DURATION_MAX: Duration = Duration::from_micros(5_484);
 
 /// MTU of a node without the key.
 const ETHERNET_MTU: u32 = 1_500;

@@ -25,8 +25,6 @@ use std::collections::BTreeSet;
 
 /// The longest A-MSDU of HT (IEEE 802.11-2020, 9.4.2.55.2).
 const HT_AMSDU_BYTES_MAX: u16 = 7_935;
-/// aPPDUMaxTime (IEEE 802.11-2020, table 19-25).
-pub(super) const PPDU_DURATION_MAX: Duration = Duration::from_micros(5_484);
 /// The largest minimum MPDU start spacing (9.4.2.55.3).
 const MPDU_START_SPACING_MAX: Duration = Duration::from_micros(16);
 /// Unit of a TXOP limit, and the limit of its field (9.4.2.28).
@@ -539,7 +537,7 @@ fn aggregation(
     }
     let duration = &aggregation.ampdu_duration_max;
     positive(duration, problems);
-    if duration.value > PPDU_DURATION_MAX {
+    if duration.value > modes::PPDU_DURATION_MAX {
         let message = format!(
             "expected at most 5.484ms, the longest PPDU (aPPDUMaxTime), got {}",
             duration.value
