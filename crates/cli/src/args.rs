@@ -158,9 +158,10 @@ fn unbroken(help: &str) -> String {
             (_, false) => out.push('\n'),
         }
         is_sentence = is_next;
-        match line.starts_with(' ') {
-            true => out.extend(line.chars().map(|c| if c == ' ' { UNBROKEN } else { c })),
-            false => out.push_str(line),
+        if line.starts_with(' ') {
+            out.extend(line.chars().map(|c| if c == ' ' { UNBROKEN } else { c }))
+        } else {
+            out.push_str(line)
         }
     }
     out

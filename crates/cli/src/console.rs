@@ -110,10 +110,7 @@ pub fn printable(text: &str) -> String {
     };
     let mut out = String::new();
     for c in text.chars() {
-        match is_hidden(c) {
-            true => out.extend(c.escape_default()),
-            false => out.push(c),
-        }
+        if is_hidden(c) { out.extend(c.escape_default()) } else { out.push(c) }
     }
     out
 }

@@ -93,10 +93,8 @@ fn schema(of: SchemaOf) -> Result<(), Failure> {
 
 /// Prints help or version, with status 0, or a usage error, with [`ERROR_STATUS`].
 fn tell_usage(usage: &clap::Error) -> Result<u8, Failure> {
-    let (stream, status) = match usage.use_stderr() {
-        true => (Stream::Error, ERROR_STATUS),
-        false => (Stream::Output, 0),
-    };
+    let (stream, status) =
+        if usage.use_stderr() { (Stream::Error, ERROR_STATUS) } else { (Stream::Output, 0) };
     stream.write(&args::printed(usage, stream.is_plain()))?;
     Ok(status)
 }

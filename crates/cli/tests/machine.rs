@@ -62,13 +62,10 @@ fn sysctls(folder: &Path, all: &mut BTreeMap<String, String>) {
         if COUNTERS.iter().any(|counter| name.starts_with(&format!("/proc/sys{counter}"))) {
             continue;
         }
-        match path.is_dir() {
-            true => sysctls(&path, all),
-            false => {
-                if let Ok(value) = fs::read(&path) {
-                    all.insert(name, String::from_utf8_lossy(&value).into_owned());
-                }
-            }
+        if path.is_dir() {
+            sysctls(&path, all)
+        } else if let Ok(value) = fs::read(&path) {
+            all.insert(name, String::from_utf8_lossy(&value).into_owned());
         }
     }
 }

@@ -101,10 +101,7 @@ pub fn read(path: &Path, accepts: Accepts, bytes_max: u64) -> Result<Vec<u8>, Fi
 pub fn read_from(input: impl Read, bytes_max: u64) -> Result<Vec<u8>, FileError> {
     let mut bytes = Vec::new();
     input.take(bytes_max + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > bytes_max {
-        true => Err(too_long(bytes_max, None)),
-        false => Ok(bytes),
-    }
+    if bytes.len() as u64 > bytes_max { Err(too_long(bytes_max, None)) } else { Ok(bytes) }
 }
 
 fn too_long(bytes_max: u64, bytes: Option<u64>) -> FileError {

@@ -62,9 +62,10 @@ pub fn gather() -> Facts {
             || modules.iter().any(|module| module.name == name && module.state.is_in_kernel())
     };
     let tun = tun(&files, has("tun"));
-    let packet_socket = match has("af_packet") {
-        true => attempt(trial::packet()),
-        false => skipped("to open one has the kernel load the module af_packet"),
+    let packet_socket = if has("af_packet") {
+        attempt(trial::packet())
+    } else {
+        skipped("to open one has the kernel load the module af_packet")
     };
     let (namespaces, way_out) = namespaces(&files, &tun, has("veth") && has("af_packet"));
     let scheduling = scheduling(&mut files);

@@ -453,11 +453,12 @@ fn ssid_text(ssid: &[u8]) -> String {
     let mut out = String::new();
     for chunk in ssid.utf8_chunks() {
         for character in chunk.valid().chars() {
-            match character.is_control() || character == '\\' {
-                true => character.to_string().bytes().for_each(|byte| {
+            if character.is_control() || character == '\\' {
+                character.to_string().bytes().for_each(|byte| {
                     let _ = write!(out, "\\x{byte:02x}");
-                }),
-                false => out.push(character),
+                })
+            } else {
+                out.push(character)
             }
         }
         for byte in chunk.invalid() {

@@ -21,9 +21,10 @@ fn judge<'a>(facts: &Facts, verb: Verb, has: &dyn Fn(&str) -> bool) -> (State, V
     let in_time = |also: &[&'a str]| -> (State, Vec<&'a str>) {
         let mut reasons: Vec<&'a str> = also.to_vec();
         reasons.extend(IN_TIME);
-        match reasons.iter().any(|key| has(key)) {
-            true => (State::Limited, reasons),
-            false => (State::Works, reasons),
+        if reasons.iter().any(|key| has(key)) {
+            (State::Limited, reasons)
+        } else {
+            (State::Works, reasons)
         }
     };
     let tried = |attempt: &Attempt| match attempt {
@@ -69,10 +70,13 @@ fn judge<'a>(facts: &Facts, verb: Verb, has: &dyn Fn(&str) -> bool) -> (State, V
             }
         }
         // UDP sockets of ordinary users.
-        Verb::Apq => match has("coarse-timers") || has("late-timers") {
-            true => (State::Limited, vec!["coarse-timers", "late-timers"]),
-            false => (State::Works, Vec::new()),
-        },
+        Verb::Apq => {
+            if has("coarse-timers") || has("late-timers") {
+                (State::Limited, vec!["coarse-timers", "late-timers"])
+            } else {
+                (State::Works, Vec::new())
+            }
+        }
         Verb::Medium => {
             let has_radios = facts
                 .modules

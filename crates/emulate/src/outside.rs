@@ -64,10 +64,7 @@ impl fmt::Display for Published {
         if let Some(node) = &self.node {
             write!(f, ":{node}")?;
         }
-        match self.node_port == self.port {
-            true => Ok(()),
-            false => write!(f, ":{}", self.node_port),
-        }
+        if self.node_port == self.port { Ok(()) } else { write!(f, ":{}", self.node_port) }
     }
 }
 
@@ -310,11 +307,10 @@ fn remedy(reason: &str) -> &'static str {
     if !reason.contains("/dev/net/tun") {
         return "";
     }
-    match reason.contains("Permission denied") {
-        true => "; let all users open it, as most systems do, with `sudo chmod 666 /dev/net/tun`",
-        false => {
-            "; load it with `sudo modprobe tun`, or start the container with `--device /dev/net/tun`"
-        }
+    if reason.contains("Permission denied") {
+        "; let all users open it, as most systems do, with `sudo chmod 666 /dev/net/tun`"
+    } else {
+        "; load it with `sudo modprobe tun`, or start the container with `--device /dev/net/tun`"
     }
 }
 
@@ -389,9 +385,10 @@ impl<'a> Map<'a> {
 
     fn nothing_crossed(&self, what: &str, one: NodeId, other: NodeId) -> String {
         let (one, other) = (self.name(one), self.name(other));
-        match one == other {
-            true => format!("{what}: the outside begins at {one} itself, so no Wi-Fi is crossed"),
-            false => format!("{what}: between {other} and {one} no Wi-Fi is crossed"),
+        if one == other {
+            format!("{what}: the outside begins at {one} itself, so no Wi-Fi is crossed")
+        } else {
+            format!("{what}: between {other} and {one} no Wi-Fi is crossed")
         }
     }
 }

@@ -302,9 +302,10 @@ to = "right"
 kind = "tcp"
 "#;
     let mut tally = Tally::default();
-    let options = match installed("ping") {
-        true => options(&["/bin/sh", "-c", "ping -c 15 -i 0.1 -W 2 right | grep -q ' 0% packet'"]),
-        false => options(&[]),
+    let options = if installed("ping") {
+        options(&["/bin/sh", "-c", "ping -c 15 -i 0.1 -W 2 right | grep -q ' 0% packet'"])
+    } else {
+        options(&[])
     };
     let Some(outcome) = run(&(hosts() + link), &options, &mut tally) else { return };
     assert!(matches!(outcome.exit_status, None | Some(0)), "a ping was lost");

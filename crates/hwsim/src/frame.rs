@@ -128,10 +128,8 @@ pub fn agreement_change(frame: &[u8]) -> Option<AgreementChange> {
             })
         }
         action::Repr::Delba { tid, initiator, .. } => {
-            let (originator, recipient) = match initiator {
-                true => (transmitter, receiver),
-                false => (receiver, transmitter),
-            };
+            let (originator, recipient) =
+                if initiator { (transmitter, receiver) } else { (receiver, transmitter) };
             Some(AgreementChange { originator, recipient, tid, established: false })
         }
         _ => None,

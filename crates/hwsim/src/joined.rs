@@ -190,16 +190,19 @@ impl Joined {
         let channel = Channel { band, mhz: sent.mhz };
         self.make_room(now, from);
         let is_group = facts.receiver.is_multicast();
-        let to = match is_group {
-            true => Some(Address::Group),
-            false => self.by_address.get(&facts.receiver).copied().map(Address::Station),
+        let to = if is_group {
+            Some(Address::Group)
+        } else {
+            self.by_address.get(&facts.receiver).copied().map(Address::Station)
         };
         // To itself nobody sends; an address that moved is the kernel's mistake, not the air's.
         let to = to.filter(|to| *to != Address::Station(from));
-        let response = match is_group || sent.flags & NO_ACK != 0 {
-            true => None,
-            false if facts.is_block_ack_request => Some(Response::BlockAck),
-            false => Some(Response::Ack),
+        let response = if is_group || sent.flags & NO_ACK != 0 {
+            None
+        } else if facts.is_block_ack_request {
+            Some(Response::BlockAck)
+        } else {
+            Some(Response::Ack)
         };
         let data = facts.data.filter(|_| response.is_some());
         let agreement = data.filter(|(tid, _)| match (self.aggregation, facts.transmitter) {
@@ -436,9 +439,10 @@ impl Driver for Joined {
         while self.socket.has_backlog() {
             self.receive()?;
         }
-        Ok(match self.end.is_some_and(|end| end <= now) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        Ok(if self.end.is_some_and(|end| end <= now) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         })
     }
 

@@ -58,13 +58,15 @@ fn rate(stage: &Try, band: Band) -> (Rate, bool) {
     let Try { index, flags, .. } = *stage;
     let index = index.cast_unsigned();
     let is_wider = flags & (flag::MHZ_80 | flag::MHZ_160) != 0;
-    let width = match is_wider || flags & flag::MHZ_40 != 0 {
-        true => ChannelWidth::Mhz40,
-        false => ChannelWidth::Mhz20,
+    let width = if is_wider || flags & flag::MHZ_40 != 0 {
+        ChannelWidth::Mhz40
+    } else {
+        ChannelWidth::Mhz20
     };
-    let guard_interval = match flags & flag::SHORT_GUARD_INTERVAL != 0 {
-        true => GuardInterval::Short,
-        false => GuardInterval::Long,
+    let guard_interval = if flags & flag::SHORT_GUARD_INTERVAL != 0 {
+        GuardInterval::Short
+    } else {
+        GuardInterval::Long
     };
     if flags & flag::VHT_MCS != 0 {
         let (streams, mcs) = ((index >> 4) + 1, index & 0xf);

@@ -34,10 +34,7 @@ pub fn confine(needs: Needs<'_>) -> Vec<OsError> {
     let folder = needs.removes.map(folder_of);
     let without_new = prctl::set_no_new_privs().call("prctl(PR_SET_NO_NEW_PRIVS)");
     let files = landlock::restrict(folder);
-    let mut kept = match needs.raises_priority {
-        true => capabilities::SYS_NICE,
-        false => 0,
-    };
+    let mut kept = if needs.raises_priority { capabilities::SYS_NICE } else { 0 };
     // Root without capabilities owns its own files only. To remove one from a folder of
     // another user takes a capability, which opens nothing where files are restricted.
     if let (Some(folder), Ok(())) = (folder, &files)

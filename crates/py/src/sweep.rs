@@ -240,10 +240,7 @@ impl SweepWork {
     /// Closes the sweep and keeps its results; makes tables and the page if ``tables``.
     fn close(&mut self, py: Python<'_>, tables: bool) -> PyResult<()> {
         let Some(mut store) = self.store.take() else { return Ok(()) };
-        let closed = py.detach(|| match tables {
-            true => store.finish().map(drop),
-            false => store.flush(),
-        });
+        let closed = py.detach(|| if tables { store.finish().map(drop) } else { store.flush() });
         closed.map_err(|why| not_kept(py, why))
     }
 }

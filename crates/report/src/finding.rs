@@ -113,12 +113,11 @@ pub fn findings(run: &RunDocument) -> Vec<Finding> {
     if let (Some((overload, flow)), Some((queue, _))) = (&mut overload, &mut queue) {
         let node = flow.nodes.first().copied();
         let fills = |flow: &Flow<'_>| flow.load.is_bulk() && flow.waits_at(node);
-        match flows.iter().any(fills) {
-            true => overload.weight = overload.weight.min(queue.weight / 2.0),
-            false => {
-                overload.weight = overload.weight.max(queue.weight);
-                queue.weight = queue.weight.min(overload.weight / 2.0);
-            }
+        if flows.iter().any(fills) {
+            overload.weight = overload.weight.min(queue.weight / 2.0)
+        } else {
+            overload.weight = overload.weight.max(queue.weight);
+            queue.weight = queue.weight.min(overload.weight / 2.0);
         }
     }
     // Retransmissions take the airtime that the offered packets need.

@@ -315,9 +315,10 @@ fn programs(run: &RunDocument) -> String {
         ]
     });
     let rows: Vec<_> = rows.collect();
-    let left_out = match programs.len() > ROWS_MAX {
-        true => format!("<p>The {ROWS_MAX} of {} flows with most packets.</p>", programs.len()),
-        false => String::new(),
+    let left_out = if programs.len() > ROWS_MAX {
+        format!("<p>The {ROWS_MAX} of {} flows with most packets.</p>", programs.len())
+    } else {
+        String::new()
     };
     let title = "Flows of programs";
     format!("<section><h2>{title}</h2>{}{left_out}</section>\n", table(title, &heads, 2, &rows))
@@ -344,9 +345,10 @@ fn flows(run: &RunDocument) -> String {
         ]
     });
     let rows: Vec<_> = rows.collect();
-    let left_out = match run.flows.len() > ROWS_MAX {
-        true => format!("<p>The first {ROWS_MAX} of {} flows.</p>", run.flows.len()),
-        false => String::new(),
+    let left_out = if run.flows.len() > ROWS_MAX {
+        format!("<p>The first {ROWS_MAX} of {} flows.</p>", run.flows.len())
+    } else {
+        String::new()
     };
     format!("<section><h2>Flows</h2>{}{left_out}</section>\n", table("Flows", &heads, 1, &rows))
 }
@@ -399,9 +401,10 @@ fn scenario_text(text: &str) -> String {
 /// `text` as one word of a shell.
 pub fn quoted(text: &str) -> String {
     let plain = |it: char| it.is_ascii_alphanumeric() || "-_./=:,@%+".contains(it);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', "'\\''")),
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
     }
 }
 

@@ -58,9 +58,10 @@ impl<'a> Own<'a> {
 
     /// The rule of the choice, behind "The 6 of 9".
     fn rule(&self, most: &str) -> String {
-        match self.names.is_empty() {
-            true => format!("with {most} are shown"),
-            false => format!("are shown that programs have to do with, then those with {most}"),
+        if self.names.is_empty() {
+            format!("with {most} are shown")
+        } else {
+            format!("are shown that programs have to do with, then those with {most}")
         }
     }
 }

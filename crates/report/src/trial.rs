@@ -208,10 +208,8 @@ fn affordable(run: &RunDocument, packets_max: u64) -> usize {
     let sent = sent.chain(run.programs.values().map(|program| program.packets_sent));
     let sent = sent.chain(run.links.values().map(|link| link.mpdus)).sum::<u64>();
     let longest_s = run.warmup_s + MEASURED_MAX_S;
-    let (share, once_more) = match run.duration_s > longest_s {
-        true => (longest_s / run.duration_s, 1),
-        false => (1.0, 0),
-    };
+    let (share, once_more) =
+        if run.duration_s > longest_s { (longest_s / run.duration_s, 1) } else { (1.0, 0) };
     let each = (sent as f64 * share).max(1.0);
     ((packets_max as f64 / each) as usize).saturating_sub(once_more)
 }

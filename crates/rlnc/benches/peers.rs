@@ -133,8 +133,9 @@ fn isal() -> Result<(), String> {
 fn output(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    match output.status.success() {
-        true => Ok(text(&output.stdout)),
-        false => Err(text(&output.stderr).lines().next().unwrap_or("no message").to_owned()),
+    if output.status.success() {
+        Ok(text(&output.stdout))
+    } else {
+        Err(text(&output.stderr).lines().next().unwrap_or("no message").to_owned())
     }
 }

@@ -215,9 +215,10 @@ impl Names {
     /// Returns every node whose name matches `pattern`, in the order of the file.
     fn find_all(&self, pattern: &str, place: &Place, problems: &mut Problems) -> Vec<usize> {
         let fits = |name: &str| lasthop_config::edit::matches(pattern, name);
-        let mut found: Vec<usize> = match pattern.contains('*') {
-            true => self.0.iter().filter(|(name, _)| fits(name)).map(|(_, &index)| index).collect(),
-            false => self.0.get(pattern).copied().into_iter().collect(),
+        let mut found: Vec<usize> = if pattern.contains('*') {
+            self.0.iter().filter(|(name, _)| fits(name)).map(|(_, &index)| index).collect()
+        } else {
+            self.0.get(pattern).copied().into_iter().collect()
         };
         found.sort_unstable();
         if found.is_empty() {

@@ -67,9 +67,10 @@ fn flatten(path: &str, value: &Value, origin: &Origin, to: &mut Vec<(String, Nod
         Value::Table(entries) => {
             for Entry { key, node, .. } in entries {
                 let path = join(path, key);
-                match key.contains('.') {
-                    true => to.push((path, node.clone())),
-                    false => flatten(&path, &node.value, &node.origin, to),
+                if key.contains('.') {
+                    to.push((path, node.clone()))
+                } else {
+                    flatten(&path, &node.value, &node.origin, to)
                 }
             }
         }
@@ -306,10 +307,7 @@ fn differences(now: &Scenario, then: &Scenario) -> Result<Vec<Change>, String> {
     }
     // Whatever is not among the changes must be what it was.
     let reached = Scenario { network: reached, changes: then.changes.clone(), ..now.clone() };
-    match reached == *then {
-        true => Ok(changes),
-        false => Err(ALLOWED.into()),
-    }
+    if reached == *then { Ok(changes) } else { Err(ALLOWED.into()) }
 }
 
 fn wires(

@@ -208,12 +208,11 @@ between = ["server", "ap"]
         let mut found = std::collections::BTreeSet::new();
         while let Some(written) = open.pop() {
             for Completion { text, .. } in complete("", &written) {
-                match text.ends_with('.') {
-                    true => open.push(text),
-                    false => {
-                        let path = text.trim_end_matches('=');
-                        found.insert(path.rsplit('.').next().unwrap_or(path).to_owned());
-                    }
+                if text.ends_with('.') {
+                    open.push(text)
+                } else {
+                    let path = text.trim_end_matches('=');
+                    found.insert(path.rsplit('.').next().unwrap_or(path).to_owned());
                 }
             }
         }

@@ -97,10 +97,7 @@ mod tests {
         let is_kept = |place: &&String| wider(place).is_none_or(|it| !table.places.contains(&it));
         let places: Vec<String> =
             table.places.iter().filter(is_kept).map(|place| format!("`{place}`")).collect();
-        match places.is_empty() {
-            true => "Top level".to_owned(),
-            false => places.join(", "),
-        }
+        if places.is_empty() { "Top level".to_owned() } else { places.join(", ") }
     }
 
     /// Returns the table of `all` whose keys are all in `table`, which has further keys.

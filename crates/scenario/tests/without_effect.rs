@@ -86,13 +86,12 @@ fn several_at_once_at_other_rates() {
         let fixed = format!("rate_control = {{ kind = \"fixed\", {rate} }}");
         for table in ["ofdma", "mu_mimo"] {
             let text = text("802.11ax", &format!("{table} = {{}}\n{fixed}"), "", defaults);
-            match is_usual {
-                true => assert_sound(&text),
-                false => {
-                    let words = "rates that have an MCS and fill the channel, and rate_control is \
+            if is_usual {
+                assert_sound(&text)
+            } else {
+                let words = "rates that have an MCS and fill the channel, and rate_control is \
                                  fixed at";
-                    assert_refused(&text, 5, &format!("node.ap.{table}"), words);
-                }
+                assert_refused(&text, 5, &format!("node.ap.{table}"), words);
             }
         }
     }
@@ -239,9 +238,10 @@ fn of_another_kind() {
              tcp = {{ sack = false }}"
         );
         let text = text("802.11ax", "", "", &flow);
-        match is_sound {
-            true => assert_sound(&text),
-            false => assert_refused(&text, 15, "flow.down.tcp", "for tcp flows only"),
+        if is_sound {
+            assert_sound(&text)
+        } else {
+            assert_refused(&text, 15, "flow.down.tcp", "for tcp flows only")
         }
     }
     let buffer = "power_save_buffer = 10";

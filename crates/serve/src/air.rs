@@ -519,10 +519,8 @@ fn lanes(events: &EventsReading) -> Vec<Lane> {
     hosts.retain(|node| !airtime.contains_key(node) && *node != TextId::NONE);
     let mut radios: Vec<(TextId, i64)> = airtime.into_iter().collect();
     radios.sort_by_key(|(node, time)| (std::cmp::Reverse(*time), *node));
-    let others = match radios.len() > LANES_MAX {
-        true => radios.split_off(LANES_MAX - 1),
-        false => Vec::new(),
-    };
+    let others =
+        if radios.len() > LANES_MAX { radios.split_off(LANES_MAX - 1) } else { Vec::new() };
     let by_name = |nodes: &mut Vec<TextId>| {
         nodes.sort_by_key(|node| crate::runs::natural(events.text(*node)));
     };

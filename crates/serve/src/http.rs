@@ -143,9 +143,10 @@ impl Place {
         let missing = || Refusal::Status(404, NOT_FOUND.to_owned());
         let rest = path.strip_prefix('/').ok_or_else(missing)?;
         let (given, inside) = rest.split_once('/').ok_or_else(missing)?;
-        match bool::from(given.as_bytes().ct_eq(self.secret.as_bytes())) {
-            true => Ok(inside),
-            false => Err(missing()),
+        if bool::from(given.as_bytes().ct_eq(self.secret.as_bytes())) {
+            Ok(inside)
+        } else {
+            Err(missing())
         }
     }
 }

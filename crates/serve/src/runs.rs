@@ -225,9 +225,10 @@ impl Runs {
     fn file(&self, id: usize, name: &str) -> Result<PathBuf, Failure> {
         let run = self.run(id)?;
         let path = run.folder.join(name);
-        match is_file(&path) {
-            true => Ok(path),
-            false => Err((404, format!("{}: there is no {name}", run.name))),
+        if is_file(&path) {
+            Ok(path)
+        } else {
+            Err((404, format!("{}: there is no {name}", run.name)))
         }
     }
 }
@@ -240,10 +241,8 @@ fn broken(why: String) -> Failure {
 impl Run {
     fn new(root: &Path, folder: PathBuf) -> Self {
         let below = folder.strip_prefix(root).unwrap_or(&folder);
-        let name = match below.as_os_str().is_empty() {
-            true => ".".to_owned(),
-            false => below.display().to_string(),
-        };
+        let name =
+            if below.as_os_str().is_empty() { ".".to_owned() } else { below.display().to_string() };
         let mut run = Self {
             name,
             head: Err(String::new()),

@@ -30,9 +30,10 @@ pub fn air(scenario: &Scenario) -> Option<AirInfo> {
     Some(AirInfo {
         band: cell.band,
         channel: access_point.map_or(Subchannel::default(), primary).number(cell.band),
-        channels: match channels.iter().all(|channel| *channel == channels[0]) {
-            true => Vec::new(),
-            false => channels,
+        channels: if channels.iter().all(|channel| *channel == channels[0]) {
+            Vec::new()
+        } else {
+            channels
         },
         ssid: scenario.name.clone(),
         beacon_interval: cell.beacon_interval.unwrap_or(Duration::ZERO),

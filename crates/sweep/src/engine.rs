@@ -146,9 +146,12 @@ impl Worker<'_> {
     fn run(&self, scenario: &Scenario, task: Task) -> Result<lasthop_trace::RunDocument, RunError> {
         let names = lasthop_sim::names(scenario);
         let recording = lasthop_sim::recording(scenario);
-        let mut go_on = |_| match self.stop.load(Ordering::Relaxed) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        let mut go_on = |_| {
+            if self.stop.load(Ordering::Relaxed) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         };
         let number = u64::from(task.run);
         let Some(top) = &self.engine.series else {

@@ -198,9 +198,10 @@ impl Plan {
             let said = said.join(", ");
             return Err(format!("keys that are varied together need as many values: {said}"));
         }
-        let combinations = match self.zip {
-            true => Some(self.axes[0].values.len()),
-            false => lengths.clone().try_fold(1_usize, usize::checked_mul),
+        let combinations = if self.zip {
+            Some(self.axes[0].values.len())
+        } else {
+            lengths.clone().try_fold(1_usize, usize::checked_mul)
         };
         let times = || lengths.map(|n| n.to_string()).collect::<Vec<_>>().join(" * ");
         match combinations {
@@ -260,9 +261,10 @@ impl Plan {
 
     /// Number of combinations.
     pub fn combinations(&self) -> usize {
-        match self.zip {
-            true => self.axes[0].values.len(),
-            false => self.axes.iter().map(|axis| axis.values.len()).product(),
+        if self.zip {
+            self.axes[0].values.len()
+        } else {
+            self.axes.iter().map(|axis| axis.values.len()).product()
         }
     }
 

@@ -231,9 +231,10 @@ impl<'a> Tables<'a> {
                 .filter(|column| all.iter().all(|(label, _)| *label != column.name))
                 .collect();
             all.extend(named(&columns));
-            let writer = match index < ALWAYS || found.tables.contains(name) {
-                true => Some(writer(name, &all)?),
-                false => None,
+            let writer = if index < ALWAYS || found.tables.contains(name) {
+                Some(writer(name, &all)?)
+            } else {
+                None
             };
             tidy.push(Tidy { place, columns, writer });
         }

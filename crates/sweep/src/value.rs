@@ -116,9 +116,10 @@ fn read(text: &str) -> Read {
     };
     let value = number * times / over;
     Read {
-        value: match value.fract() == 0.0 && value.abs() < 9e15 {
-            true => Value::Int(value as i64),
-            false => Value::Float(value),
+        value: if value.fract() == 0.0 && value.abs() < 9e15 {
+            Value::Int(value as i64)
+        } else {
+            Value::Float(value)
         },
         suffix,
     }

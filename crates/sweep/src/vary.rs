@@ -219,18 +219,23 @@ fn between(from: &str, to: &str, count: Option<&str>, is_log: bool) -> Result<Ve
         share => from.number + (to.number - from.number) * share,
     };
     let values: Vec<String> = (0..count)
-        .map(|step| match is_whole {
-            true => format!("{:.0}", value(step)),
-            false => format!("{}{unit}", six_digits(value(step))),
+        .map(|step| {
+            if is_whole {
+                format!("{:.0}", value(step))
+            } else {
+                format!("{}{unit}", six_digits(value(step)))
+            }
         })
         .collect();
-    match values.windows(2).any(|pair| pair[0] == pair[1]) {
-        true if is_whole => Err(format!(
+    if values.windows(2).all(|pair| pair[0] != pair[1]) {
+        Ok(values)
+    } else if is_whole {
+        Err(format!(
             "there are no {count} whole numbers at such distances; for others write {:?}..{:?}",
             from.number, to.number
-        )),
-        true => Err(format!("{count} values are more than six digits can tell apart here")),
-        false => Ok(values),
+        ))
+    } else {
+        Err(format!("{count} values are more than six digits can tell apart here"))
     }
 }
 

@@ -117,10 +117,7 @@ impl AirWriter {
         info: &AirInfo,
         cut: bool,
     ) -> Result<Self, OutputError> {
-        let snap_bytes = match info.amsdu {
-            true => AMSDU_SNAP_BYTES,
-            false => SNAP_BYTES,
-        };
+        let snap_bytes = if info.amsdu { AMSDU_SNAP_BYTES } else { SNAP_BYTES };
         let mut writer = Self::with(target.into(), info, cut.then_some(snap_bytes))?;
         if cut {
             writer.maker.bytes_made = 0;
@@ -676,9 +673,10 @@ impl Msdu {
     fn of(packet: &Packet, contents: Contents<'_>, bytes_made: usize) -> Self {
         let Contents { frames, segments, names } = contents;
         // A fragment has the tag of its packet, whose bytes are not its own.
-        let real = match packet.fragment.is_whole() {
-            true => frames(packet.tag).filter(|frame| frame.len() >= ethernet::HEADER_BYTES),
-            false => None,
+        let real = if packet.fragment.is_whole() {
+            frames(packet.tag).filter(|frame| frame.len() >= ethernet::HEADER_BYTES)
+        } else {
+            None
         };
         let (mut frame, left_out) = match real {
             Some(frame) => (frame, 0),

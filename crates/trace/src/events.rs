@@ -203,9 +203,10 @@ impl EventsWriter {
                 return ppdu.psdus.iter().try_for_each(|psdu| self.psdu(ppdu, psdu));
             }
             Event::BlockAckAgreement { at, originator, recipient, tid, established } => {
-                let kind = match established {
-                    true => self.words.block_ack_established,
-                    false => self.words.block_ack_ended,
+                let kind = if *established {
+                    self.words.block_ack_established
+                } else {
+                    self.words.block_ack_ended
                 };
                 let mut row = self.table.row()?;
                 row.int64(AT, at.as_nanos()).text(KIND, kind).int32(TID, i32::from(*tid));

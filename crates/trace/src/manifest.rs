@@ -70,9 +70,10 @@ pub fn replace_earlier(top: &Path, written: &[PathBuf]) -> Result<(), OutputErro
 fn read(path: &Path) -> Manifest {
     let text = || -> io::Result<String> {
         let metadata = fs::symlink_metadata(path)?;
-        match metadata.is_file() && metadata.len() <= BYTES_MAX {
-            true => fs::read_to_string(path),
-            false => Err(io::ErrorKind::InvalidData.into()),
+        if metadata.is_file() && metadata.len() <= BYTES_MAX {
+            fs::read_to_string(path)
+        } else {
+            Err(io::ErrorKind::InvalidData.into())
         }
     };
     text().ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()

@@ -113,10 +113,10 @@ impl OutputDir {
     /// An error if the file cannot be made.
     pub fn file(&mut self, name: &str) -> Result<PartFile, OutputError> {
         let path = self.path.join(name);
-        let made = match self.unnamed {
-            true => unnamed(&self.existing)
-                .and_then(|file| Ok((Aside::Unnamed(file.try_clone()?), file))),
-            false => File::create(part(&path)).map(|file| (Aside::Part, file)),
+        let made = if self.unnamed {
+            unnamed(&self.existing).and_then(|file| Ok((Aside::Unnamed(file.try_clone()?), file)))
+        } else {
+            File::create(part(&path)).map(|file| (Aside::Part, file))
         };
         match made {
             Ok((aside, file)) => {

@@ -565,10 +565,9 @@ impl Rate {
     pub const fn snr_gain(self) -> Option<Db> {
         match self {
             Self::He { dcm: true, .. } => Some(TWICE_AS_MUCH),
-            Self::HeExtendedRange { tones: RuSize::Tones106, dcm, .. } => Some(match dcm {
-                true => Db(TWICE_AS_MUCH.0 + IN_106_TONES.0),
-                false => IN_106_TONES,
-            }),
+            Self::HeExtendedRange { tones: RuSize::Tones106, dcm, .. } => {
+                Some(if dcm { Db(TWICE_AS_MUCH.0 + IN_106_TONES.0) } else { IN_106_TONES })
+            }
             Self::HeExtendedRange { dcm: true, .. } => Some(TWICE_AS_MUCH),
             _ => None,
         }

@@ -673,9 +673,10 @@ impl Air {
         let pair = self.pair_mut(flight.transmitter, receiver);
         pair.last_snr = pair.link.snr(flight.start) - flight.reduction.db;
         let snr = pair.last_snr;
-        match flight.rate.width() < self.width {
-            true => snr + narrower(flight.rate.width(), self.width),
-            false => snr,
+        if flight.rate.width() < self.width {
+            snr + narrower(flight.rate.width(), self.width)
+        } else {
+            snr
         }
     }
 
@@ -782,9 +783,10 @@ impl Air {
         let overlapping = others
             .filter(|other| other.start < until && other.end > from)
             .filter(|other| self.meets(flight, other, receiver));
-        match flight.rate.width() < self.width {
-            false => overlapping.map(|other| self.power_of(&other, receiver)).sum(),
-            true => overlapping.map(|other| self.disturbs_mw(flight, &other, receiver)).sum(),
+        if flight.rate.width() < self.width {
+            overlapping.map(|other| self.disturbs_mw(flight, &other, receiver)).sum()
+        } else {
+            overlapping.map(|other| self.power_of(&other, receiver)).sum()
         }
     }
 

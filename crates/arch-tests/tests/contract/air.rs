@@ -93,9 +93,10 @@ fn service_periods() -> impl Strategy<Value = ServicePeriodConfig> {
         |(frames_max, trigger_interval, listen_interval, (delivery_enabled, mut trigger))| {
             trigger[3] |= trigger == [false; 4];
             // What beacons do not announce is for the station to ask for, again and again.
-            let trigger_interval = match delivery_enabled == [true; 4] {
-                true => trigger_interval,
-                false => trigger_interval.or(Some(Duration::from_millis(80))),
+            let trigger_interval = if delivery_enabled == [true; 4] {
+                trigger_interval
+            } else {
+                trigger_interval.or(Some(Duration::from_millis(80)))
             };
             ServicePeriodConfig::Unscheduled(UnscheduledConfig {
                 delivery_enabled,
@@ -168,9 +169,10 @@ fn station() -> impl Strategy<Value = StationConfig> {
                 },
                 block_ack: BlockAck {
                     window,
-                    request: match after_drop {
-                        true => BlockAckRequestPolicy::AfterDrop,
-                        false => BlockAckRequestPolicy::AfterMissing,
+                    request: if after_drop {
+                        BlockAckRequestPolicy::AfterDrop
+                    } else {
+                        BlockAckRequestPolicy::AfterMissing
                     },
                     ..BlockAck::STANDARD
                 },

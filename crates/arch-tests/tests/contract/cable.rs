@@ -37,9 +37,10 @@ pub fn config() -> impl Strategy<Value = CableConfig> {
                 rate_changes,
                 rate_repeat: pause.map(|pause| last + Duration::from_nanos(pause)),
                 delay: Duration::from_nanos(delay),
-                jitter: match normal {
-                    true => Jitter::Normal { sd: jitter },
-                    false => Jitter::Uniform(jitter),
+                jitter: if normal {
+                    Jitter::Normal { sd: jitter }
+                } else {
+                    Jitter::Uniform(jitter)
                 },
                 reorder,
                 queue,

@@ -60,9 +60,10 @@ proptest! {
         work in prop::collection::vec(
             (pause(Duration::from_millis(400)), work(), prop::bool::weighted(0.8)), 1..150),
     ) {
-        let mode = match paper {
-            true => Mode::Paper { overshoot: 1.05, systematic: false, rules: PaperRules::TEXT },
-            false => node(1, 2, Mode::Stream { blocks_max: 4, pace: None }).config().mode,
+        let mode = if paper {
+            Mode::Paper { overshoot: 1.05, systematic: false, rules: PaperRules::TEXT }
+        } else {
+            node(1, 2, Mode::Stream { blocks_max: 4, pace: None }).config().mode
         };
         let mut other = node(2, 1, mode);
         let mut driver = Driver::new(node(1, 2, mode));

@@ -216,9 +216,10 @@ proptest! {
             take(&mut hosts, &mut inside);
             now = at;
             let (source, destination) = ends[one.ends];
-            let flow = match one.is_numbered {
-                true => FlowId((flows.len() + one.ends) as u16),
-                false => FlowId::UNNUMBERED,
+            let flow = if one.is_numbered {
+                FlowId((flows.len() + one.ends) as u16)
+            } else {
+                FlowId::UNNUMBERED
             };
             let packet = Packet {
                 source,

@@ -34,9 +34,10 @@ impl Pause {
     where
         M: Machine + Clone + PartialEq + Debug,
     {
-        match self.late {
-            true => driver.oversleep(self.length, drain),
-            false => driver.pause(self.length, drain),
+        if self.late {
+            driver.oversleep(self.length, drain)
+        } else {
+            driver.pause(self.length, drain)
         }
     }
 }

@@ -112,9 +112,10 @@ fn message(number: u16, information: u16, data: u16) -> Vec<u8> {
     body.extend([0; 90]);
     body.extend(data.to_be_bytes());
     body.resize(body.len() + usize::from(data), 0);
-    match information & 0x80 != 0 {
-        true => frame([0x08, 2], STATION, AP, number, &body),
-        false => frame([0x08, 1], AP, STATION, number, &body),
+    if information & 0x80 != 0 {
+        frame([0x08, 2], STATION, AP, number, &body)
+    } else {
+        frame([0x08, 1], AP, STATION, number, &body)
     }
 }
 

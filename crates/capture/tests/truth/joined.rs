@@ -160,10 +160,12 @@ fn segments_go_the_way_that_they_went() {
                 unknown += 1;
             } else {
                 assert!(truth.arrived_ns.is_none() && truth.dropped, "{}", place());
-                let expected = match across_air {
-                    _ if truth.ppdus.is_empty() => Fate::LostBefore,
-                    true => Fate::LostBehind,
-                    false => Fate::LostOnAir,
+                let expected = if truth.ppdus.is_empty() {
+                    Fate::LostBefore
+                } else if across_air {
+                    Fate::LostBehind
+                } else {
+                    Fate::LostOnAir
                 };
                 assert_eq!(way.fate, expected, "{}", place());
                 lost += 1;
@@ -435,12 +437,18 @@ fn losses_are_where_they_were() {
     let scene = Scene::with_nodes("losses", lossy, &[]);
     let run_ns = 6_000_000_000;
     let (join, ways) = joined(&three(&scene));
-    let fate_of = |truth: &PacketTruth| match truth.ppdus.iter().any(|(_, _, received)| *received) {
-        _ if truth.arrived_ns.is_some() => Fate::Arrived,
-        _ if !truth.dropped => Fate::Unknown,
-        _ if truth.ppdus.is_empty() => Fate::LostBefore,
-        true => Fate::LostBehind,
-        false => Fate::LostOnAir,
+    let fate_of = |truth: &PacketTruth| {
+        if truth.arrived_ns.is_some() {
+            Fate::Arrived
+        } else if !truth.dropped {
+            Fate::Unknown
+        } else if truth.ppdus.is_empty() {
+            Fate::LostBefore
+        } else if truth.ppdus.iter().any(|(_, _, received)| *received) {
+            Fate::LostBehind
+        } else {
+            Fate::LostOnAir
+        }
     };
     let mut seen: BTreeMap<Fate, u64> = BTreeMap::new();
     let mut sent_again: BTreeMap<Fate, u64> = BTreeMap::new();

@@ -128,9 +128,10 @@ struct Host {
 impl Host {
     fn takes(&mut self, at_ns: u64, late_us: u64, draws: &mut Stream) -> u64 {
         let [came, taken] = self.last_ns;
-        let wakes = match came == at_ns {
-            true => taken,
-            false => at_ns + (draws.uniform() * late_us as f64 * 1e3) as u64,
+        let wakes = if came == at_ns {
+            taken
+        } else {
+            at_ns + (draws.uniform() * late_us as f64 * 1e3) as u64
         };
         let taken = wakes.max(taken) + 1_000 + (draws.uniform() * 3e3) as u64;
         self.last_ns = [at_ns, taken];
@@ -150,9 +151,10 @@ impl Misses {
     fn new(monitor: &Monitor) -> Self {
         let goes_on = 1.0 - 1.0 / monitor.burst;
         // In the long run the share that is missed is begins / (begins + 1 - goes_on).
-        let begins = match monitor.burst > 1.0 {
-            true => (1.0 - goes_on) * monitor.missing / (1.0 - monitor.missing),
-            false => monitor.missing,
+        let begins = if monitor.burst > 1.0 {
+            (1.0 - goes_on) * monitor.missing / (1.0 - monitor.missing)
+        } else {
+            monitor.missing
         };
         Self { begins, goes_on, on: false }
     }

@@ -60,9 +60,10 @@ pub fn capture(args: &Capture) -> Result<(), Failure> {
     if let Some(out) = out {
         files::write(out, &analysis, &document, &by_second)?;
     }
-    let text = match args.json {
-        true => document.to_json(),
-        false => text::report(&document, Stream::Output.style()),
+    let text = if args.json {
+        document.to_json()
+    } else {
+        text::report(&document, Stream::Output.style())
     };
     console::print(&text)?;
     if unaligned.is_empty() { Ok(()) } else { Err(Failure::Message(unaligned.join("\n"))) }

@@ -87,9 +87,8 @@ fn simulated(interrupt: &Interrupt) -> Result<(RunDocument, RunDocument), Failur
     let one = |scenario: &Scenario| {
         let recording = emulate::recording(scenario, scenario.duration, false);
         let recorder = Recorder::new(lasthop_sim::names(scenario), recording);
-        simulate::run(Path::new(FILE), scenario, 0, recorder, &mut |_| match interrupt.came() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        simulate::run(Path::new(FILE), scenario, 0, recorder, &mut |_| {
+            if interrupt.came() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
     };
     let [before, after] = scenarios()?;

@@ -21,9 +21,10 @@ const STATIONS_SHOWN: usize = 8;
 /// Runs the command.
 pub fn doctor(args: &Doctor) -> Result<u8, Failure> {
     let document = DoctorDocument::new(lasthop_doctor::gather());
-    match args.json {
-        true => console::print(&document.to_json())?,
-        false => console::print(&report(&document, Stream::Output))?,
+    if args.json {
+        console::print(&document.to_json())?
+    } else {
+        console::print(&report(&document, Stream::Output))?
     }
     let missing: Vec<&str> = args
         .require
@@ -195,9 +196,10 @@ fn about(interface: &Interface, stream: Stream, width: usize) -> String {
             format!("{}{waits}", one.kind)
         })
         .collect();
-    match kinds.is_empty() {
-        true => parts.push("no queueing discipline".into()),
-        false => parts.push(format!("queueing discipline {}", counted(&kinds))),
+    if kinds.is_empty() {
+        parts.push("no queueing discipline".into())
+    } else {
+        parts.push(format!("queueing discipline {}", counted(&kinds)))
     }
     parts.extend(interface.queue_frames.map(|frames| format!("tx_queue_len {frames}")));
     let mut out = wrapped(&format!("{}: ", interface.name), &parts.join(", "), width);

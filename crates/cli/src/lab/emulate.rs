@@ -160,9 +160,10 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
         } else {
             let own = Own::new(&scenario, args.in_node.as_deref());
             let found = wrong::of_run(&document, "", stream);
-            let report = match args.all {
-                true => report::run(&document, &found, stream),
-                false => own.report(&document, &found, stream),
+            let report = if args.all {
+                report::run(&document, &found, stream)
+            } else {
+                own.report(&document, &found, stream)
             };
             programs(&scenario, &outcome, stream)
                 + &report

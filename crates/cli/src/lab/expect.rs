@@ -55,13 +55,14 @@ impl ExpectArgs {
             if is_there {
                 continue;
             }
-            let there = match all.is_empty() {
-                true => "there is none in this scenario".to_owned(),
-                false => match did_you_mean(name, all.iter().copied()) {
+            let there = if all.is_empty() {
+                "there is none in this scenario".to_owned()
+            } else {
+                match did_you_mean(name, all.iter().copied()) {
                     Some(near) => near,
                     None if all == &flows => format!("the flows are {}", all.join(", ")),
                     None => format!("the nodes are {}", all.join(", ")),
-                },
+                }
             };
             return Err(Failure::Message(format!(
                 "--expect '{expectation}': there is no {part} {name:?}; {there}"

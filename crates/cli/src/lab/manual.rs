@@ -55,13 +55,19 @@ fn page(command: &Command) -> Page {
         .and_then(|()| man.render_name_section(&mut text))
         .and_then(|()| man.render_synopsis_section(&mut text))
         .and_then(|()| man.render_description_section(&mut text))
-        .and_then(|()| match command.get_arguments().any(|arg| !arg.is_hide_set()) {
-            true => man.render_options_section(&mut text),
-            false => Ok(()),
+        .and_then(|()| {
+            if command.get_arguments().any(|arg| !arg.is_hide_set()) {
+                man.render_options_section(&mut text)
+            } else {
+                Ok(())
+            }
         })
-        .and_then(|()| match command.has_subcommands() {
-            true => man.render_subcommands_section(&mut text),
-            false => Ok(()),
+        .and_then(|()| {
+            if command.has_subcommands() {
+                man.render_subcommands_section(&mut text)
+            } else {
+                Ok(())
+            }
         });
     made.expect("a vector takes all that is written");
     let mut page = Roff::new();

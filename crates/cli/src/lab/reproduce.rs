@@ -97,9 +97,10 @@ fn list(stream: Stream) -> Result<String, Failure> {
         let mut rows = Vec::new();
         while let Some(((_, figure), cost)) = each.next_if(|((of, _), _)| of.key == paper.key) {
             let [runs, seconds] = cells(*cost);
-            let title = match stream.is_terminal() {
-                true => shortened(figure.title, NAME_MAX),
-                false => figure.title.to_owned(),
+            let title = if stream.is_terminal() {
+                shortened(figure.title, NAME_MAX)
+            } else {
+                figure.title.to_owned()
             };
             rows.push(vec![format!("{}/{}", paper.key, figure.id), title, runs, seconds]);
         }
@@ -223,9 +224,8 @@ fn tables(outcomes: &[Outcome], stream: Stream) -> String {
         text("verdict"),
     ];
     // A screen is narrow; what reads a pipe has all.
-    let shortened = |text: &str, letters_max| match stream.is_terminal() {
-        true => shortened(text, letters_max),
-        false => text.to_owned(),
+    let shortened = |text: &str, letters_max| {
+        if stream.is_terminal() { shortened(text, letters_max) } else { text.to_owned() }
     };
     let mut out = String::new();
     let mut notes = String::new();

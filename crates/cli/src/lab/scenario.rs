@@ -77,10 +77,7 @@ fn init(args: &ScenarioInit) -> Result<(), Failure> {
 
 /// Returns the name of the scenario `asked` in messages.
 pub fn label(asked: &Path) -> Cow<'_, str> {
-    match is_standard_input(asked) {
-        true => "stdin".into(),
-        false => asked.to_string_lossy(),
-    }
+    if is_standard_input(asked) { "stdin".into() } else { asked.to_string_lossy() }
 }
 
 /// Reads the scenario with all changes.

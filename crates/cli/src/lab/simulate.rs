@@ -274,9 +274,10 @@ impl<'a> Batch<'a> {
         let mut document = run(&asked, scenario, u64::from(number), recorder, &mut |now| {
             self.simulated_ns.fetch_add((now - reported).as_nanos(), Ordering::Relaxed);
             reported = now;
-            match self.stop.load(Ordering::Relaxed) {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
+            if self.stop.load(Ordering::Relaxed) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
             }
         })?;
         finding::note(

@@ -119,11 +119,10 @@ fn merge(folder: &Path, is_json: bool) -> Result<u8, Failure> {
         ));
     }
     let folder = folder.display();
-    console::print(&match is_json {
-        true => format!("{:#}\n", json!({ "out": folder.to_string(), "runs": runs })),
-        false => {
-            format!("{} in {folder}/runs.parquet and the tables beside it\n", counted(runs, "run"))
-        }
+    console::print(&if is_json {
+        format!("{:#}\n", json!({ "out": folder.to_string(), "runs": runs }))
+    } else {
+        format!("{} in {folder}/runs.parquet and the tables beside it\n", counted(runs, "run"))
     })?;
     Ok(0)
 }
@@ -308,10 +307,7 @@ impl<'a> Watch<'a> {
             return ControlFlow::Break(());
         }
         self.show(now_s);
-        match self.interrupt.came() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
+        if self.interrupt.came() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     fn show(&mut self, now_s: f64) {

@@ -148,9 +148,10 @@ fn a_path_that_is_narrower_than_the_interfaces_is_found() {
         let narrow = "for port in at-a at-b; do \
                       nsenter --net=/run/netns/bridge ip link set $port mtu 1300; done\n";
         let programs = ends(["", ""]);
-        let begin = match is_narrow_first {
-            true => format!("{narrow}until_passes 10.9.0.2\n"),
-            false => format!("until_passes 10.9.0.2\n{TRANSFER}{narrow}"),
+        let begin = if is_narrow_first {
+            format!("{narrow}until_passes 10.9.0.2\n")
+        } else {
+            format!("until_passes 10.9.0.2\n{TRANSFER}{narrow}")
         };
         // The daemons start a moment before the script.
         let script = format!(

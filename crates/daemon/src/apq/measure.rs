@@ -88,9 +88,12 @@ pub fn measure(
 ) -> Result<Measured, ApqError> {
     let server = options.server;
     let connect = || {
-        DatagramSocket::connect(server).map_err(|error| match error.call.starts_with("connect") {
-            true => ApqError::NoRoute { to: server, error },
-            false => ApqError::Os(error),
+        DatagramSocket::connect(server).map_err(|error| {
+            if error.call.starts_with("connect") {
+                ApqError::NoRoute { to: server, error }
+            } else {
+                ApqError::Os(error)
+            }
         })
     };
     let sockets = vec![connect()?, connect()?];

@@ -68,10 +68,8 @@ impl Transport {
     }
 
     fn listen(&self, listen: Option<SocketAddr>) -> SocketAddr {
-        let any: IpAddr = match self.is_v6() {
-            true => Ipv6Addr::UNSPECIFIED.into(),
-            false => Ipv4Addr::UNSPECIFIED.into(),
-        };
+        let any: IpAddr =
+            if self.is_v6() { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
         listen.unwrap_or((any, super::PORT).into())
     }
 
@@ -374,9 +372,10 @@ impl NodeLink {
                 self.waiting.push_back(Leaving { to, datagram });
             }
         }
-        match self.places.contains_key(&to) || self.broadcast.is_some() {
-            true => self.waiting.push_back(Leaving { to: Target::Neighbour(to), datagram }),
-            false => self.counts.unplaced += 1,
+        if self.places.contains_key(&to) || self.broadcast.is_some() {
+            self.waiting.push_back(Leaving { to: Target::Neighbour(to), datagram })
+        } else {
+            self.counts.unplaced += 1
         }
     }
 

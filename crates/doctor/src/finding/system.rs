@@ -181,26 +181,28 @@ fn net_raw(facts: &Facts) -> Option<Finding> {
 fn way_out(facts: &Facts) -> Option<Finding> {
     let Attempt::Refused { call, reason, .. } = &facts.way_out else { return None };
     let has = |name: &str| facts.programs.iter().any(|one| one.name == name && one.path.is_some());
-    let means = match has("pasta") {
-        true => "emulate --outside does not work. pasta is installed, but lasthop does not use it.",
-        false => "emulate --outside does not work.",
+    let means = if has("pasta") {
+        "emulate --outside does not work. pasta is installed, but lasthop does not use it."
+    } else {
+        "emulate --outside does not work."
     };
-    Some(match has("slirp4netns") {
-        false => finding(
-            "no-slirp4netns",
-            Note,
-            "The program slirp4netns is not installed.",
-            means,
-            Some(install(facts, "slirp4netns")),
-        ),
-        true => finding(
+    Some(if has("slirp4netns") {
+        finding(
             "no-way-out",
             Problem,
             format!("slirp4netns cannot connect an emulation to the network: {call}: {reason}."),
             means,
             call.starts_with("write(/proc/sys")
                 .then(|| "docker run --security-opt systempaths=unconfined ..".into()),
-        ),
+        )
+    } else {
+        finding(
+            "no-slirp4netns",
+            Note,
+            "The program slirp4netns is not installed.",
+            means,
+            Some(install(facts, "slirp4netns")),
+        )
     })
 }
 

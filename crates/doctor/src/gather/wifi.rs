@@ -121,11 +121,10 @@ pub fn read_debugfs(files: &Files, name: &str, wifi: &mut Wifi, unread: &mut Vec
     let radio = format!("{DEBUGFS}/{}", wifi.radio_name);
     if let Err(why) = files.can_list(&radio) {
         let mounted = files.read_if_there("/proc/self/mounts").unwrap_or_default();
-        let why = match mounted.split_whitespace().any(|word| word == "debugfs") {
-            false => {
-                "debugfs is not mounted: `sudo mount -t debugfs none /sys/kernel/debug`".into()
-            }
-            true => why,
+        let why = if mounted.split_whitespace().any(|word| word == "debugfs") {
+            why
+        } else {
+            "debugfs is not mounted: `sudo mount -t debugfs none /sys/kernel/debug`".into()
         };
         unread.push(Unread { what: radio, why });
         return;

@@ -134,9 +134,10 @@ fn told(axis: &Axis, [least, greatest]: [f64; 2]) -> String {
     }
     let unit = axis.label.rsplit_once(", ").map_or(String::new(), |(_, unit)| format!(" {unit}"));
     let (least, greatest) = (short(least), short(greatest));
-    match least == greatest {
-        true => format!("{least}{unit}"),
-        false => format!("{least} to {greatest}{unit}"),
+    if least == greatest {
+        format!("{least}{unit}")
+    } else {
+        format!("{least} to {greatest}{unit}")
     }
 }
 

@@ -685,10 +685,8 @@ fn lines(title: &str, width: f64) -> Vec<String> {
     let is_short = |text: &str| font::width(text, style::TITLE_SIZE, true) <= width_max;
     let mut lines: Vec<String> = Vec::new();
     for word in title.split_whitespace() {
-        let parts: Vec<&str> = match is_short(word) {
-            true => vec![word],
-            false => word.split_inclusive("->").collect(),
-        };
+        let parts: Vec<&str> =
+            if is_short(word) { vec![word] } else { word.split_inclusive("->").collect() };
         for (index, part) in parts.into_iter().enumerate() {
             let joined = lines.last().map(|line| match index {
                 0 => format!("{line} {part}"),
@@ -808,9 +806,10 @@ mod tests {
                         Anchor::Middle => width / 2.0,
                         Anchor::End => width,
                     };
-                    let ends = match upwards {
-                        true => [(*x, y - width + before), (*x, y + before)],
-                        false => [(x - before, *y), (x - before + width, *y)],
+                    let ends = if *upwards {
+                        [(*x, y - width + before), (*x, y + before)]
+                    } else {
+                        [(x - before, *y), (x - before + width, *y)]
                     };
                     assert!(ends.iter().all(|&(x, y)| inside(x, y)), "{text} {ends:?}");
                 }

@@ -71,9 +71,10 @@ fn shapes(out: &mut String, drawing: &Drawing, is_on_page: bool) {
         let _ = match shape {
             Shape::Line { points, ink, width, dash } => {
                 let lengths: Vec<String> = dash.iter().map(ToString::to_string).collect();
-                let dash = match lengths.is_empty() {
-                    true => String::new(),
-                    false => format!(" stroke-dasharray=\"{}\"", lengths.join(" ")),
+                let dash = if lengths.is_empty() {
+                    String::new()
+                } else {
+                    format!(" stroke-dasharray=\"{}\"", lengths.join(" "))
                 };
                 write!(
                     out,
@@ -108,9 +109,10 @@ fn shapes(out: &mut String, drawing: &Drawing, is_on_page: bool) {
                 ink.class()
             ),
             Shape::Text { x, y, text, size, bold, anchor, upwards, ink } => {
-                let turn = match upwards {
-                    true => format!(" transform=\"rotate(-90 {x:.1} {y:.1})\""),
-                    false => String::new(),
+                let turn = if *upwards {
+                    format!(" transform=\"rotate(-90 {x:.1} {y:.1})\"")
+                } else {
+                    String::new()
                 };
                 let anchor = match anchor {
                     Anchor::Start => "start",
@@ -118,12 +120,13 @@ fn shapes(out: &mut String, drawing: &Drawing, is_on_page: bool) {
                     Anchor::End => "end",
                 };
                 let is_word = text.chars().any(char::is_alphabetic);
-                let width = match is_on_page && is_word && !bold {
-                    true => format!(
+                let width = if is_on_page && is_word && !bold {
+                    format!(
                         " textLength=\"{:.1}\" lengthAdjust=\"spacingAndGlyphs\"",
                         font::width(text, *size, false)
-                    ),
-                    false => String::new(),
+                    )
+                } else {
+                    String::new()
                 };
                 let weight = if *bold { " font-weight=\"500\"" } else { "" };
                 write!(

@@ -46,9 +46,10 @@ enum Transport {
 }
 
 fn built(v6: bool, transport: Transport, ports: [u16; 2], payload: &[u8]) -> Vec<u8> {
-    let builder = match v6 {
-        false => PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 20),
-        true => PacketBuilder::ipv6([1; 16], [2; 16], 20),
+    let builder = if v6 {
+        PacketBuilder::ipv6([1; 16], [2; 16], 20)
+    } else {
+        PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 20)
     };
     let mut bytes = Vec::new();
     let written = match (transport, v6) {
@@ -150,12 +151,11 @@ proptest! {
     #[test]
     fn marks_keep_the_checksum_right(v6: bool, tos: u8, ports: [u16; 2]) {
         let mut bytes = built(v6, Transport::Udp, ports, &[1, 2, 3]);
-        match v6 {
-            false => {
-                bytes[1] = tos;
-                super::ipv4::set_checksum(&mut bytes[..IPV4_BYTES]);
-            }
-            true => (bytes[0], bytes[1]) = (0x60 | tos >> 4, tos << 4),
+        if v6 {
+            (bytes[0], bytes[1]) = (0x60 | tos >> 4, tos << 4);
+        } else {
+            bytes[1] = tos;
+            super::ipv4::set_checksum(&mut bytes[..IPV4_BYTES]);
         }
         let before = bytes.clone();
         let is_capable = tos & 0b11 != 0;

@@ -167,11 +167,10 @@ fn retries(air: &Air, link: &Link) -> Panel {
     });
     let panel = Panel::new(link_name(air, link), time(), Axis::new("retries, %"))
         .with(Series::line("retries", retries));
-    let panel = match rate.is_empty() {
-        true => panel,
-        false => {
-            panel.right(Axis::new("PHY rate, Mb/s")).with(Series::line("PHY rate", rate).on_right())
-        }
+    let panel = if rate.is_empty() {
+        panel
+    } else {
+        panel.right(Axis::new("PHY rate, Mb/s")).with(Series::line("PHY rate", rate).on_right())
     };
     shade(air, panel)
 }

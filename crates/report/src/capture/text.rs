@@ -71,9 +71,10 @@ pub fn report(document: &CaptureDocument, style: Style) -> String {
 /// Returns the text shown if there are no findings. It claims that there is no problem only if
 /// every search was possible.
 pub(super) fn nothing(document: &CaptureDocument) -> &'static str {
-    match document.unknown.is_empty() {
-        true => "nothing that lasthop looks for",
-        false => "no problems in the captured part",
+    if document.unknown.is_empty() {
+        "nothing that lasthop looks for"
+    } else {
+        "no problems in the captured part"
     }
 }
 

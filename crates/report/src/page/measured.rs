@@ -157,9 +157,10 @@ fn figures(document: &ApqDocument, sessions: &BTreeMap<(bool, u16), Session>) ->
     let panels = |of: Draw<'_>| -> Vec<Panel> {
         let panel = |(key, session): (&(bool, u16), &Session)| {
             let (is_up, bytes) = *key;
-            let queue = match is_up {
-                true => format!("The queue towards {} (up)", document.host),
-                false => "The queue towards this machine (down)".to_owned(),
+            let queue = if is_up {
+                format!("The queue towards {} (up)", document.host)
+            } else {
+                "The queue towards this machine (down)".to_owned()
             };
             of(format!("{queue}, packets of {bytes} bytes"), *key, session)
         };

@@ -88,9 +88,10 @@ pub fn html(content: &Content<'_>) -> String {
         ),
         series => {
             let mean = mean_series(series);
-            let of = match series.len() == runs.len() {
-                true => "all runs".to_owned(),
-                false => format!("the first {} runs", series.len()),
+            let of = if series.len() == runs.len() {
+                "all runs".to_owned()
+            } else {
+                format!("the first {} runs", series.len())
             };
             for mut figure in over_time(&mean, &Own::default()) {
                 figure.shows = format!("Means over {of}. {}", figure.shows);
@@ -142,9 +143,10 @@ fn estimates(set: &RunSet) -> String {
         return String::new();
     }
     let heads = ["Flow", "Quantity", "Mean", "95 % CI", "Least", "Greatest", "Runs"];
-    let left_out = match set.summary.len() > ROWS_MAX {
-        true => format!("<p>The first {ROWS_MAX} of {} flows.</p>", set.summary.len()),
-        false => String::new(),
+    let left_out = if set.summary.len() > ROWS_MAX {
+        format!("<p>The first {ROWS_MAX} of {} flows.</p>", set.summary.len())
+    } else {
+        String::new()
     };
     format!(
         "<section><h2>Over all runs</h2><p>The confidence interval is that of the mean \

@@ -92,10 +92,8 @@ pub fn html(title: &str, variants: &[Variant], command: Option<&str>) -> String 
 /// Returns a line about the origin of a run.
 fn made(run: &RunDocument) -> String {
     let how = if run.emulation.is_some() { "emulated" } else { "simulated" };
-    let set = match run.set.is_empty() {
-        true => String::new(),
-        false => format!(", with {}", run.set.join(", ")),
-    };
+    let set =
+        if run.set.is_empty() { String::new() } else { format!(", with {}", run.set.join(", ")) };
     format!("{}, {how}, {} s, seed {}{set}", run.scenario, seconds(run.duration_s), run.seed)
 }
 
@@ -139,9 +137,10 @@ fn differences(variants: &[Variant]) -> String {
     if variants.len() == 2 {
         heads.push("Change");
     }
-    let left_out = match all > ROWS_MAX {
-        true => format!("<p>The first {ROWS_MAX} of {all} rows.</p>"),
-        false => String::new(),
+    let left_out = if all > ROWS_MAX {
+        format!("<p>The first {ROWS_MAX} of {all} rows.</p>")
+    } else {
+        String::new()
     };
     format!(
         "<section><h2>What differs</h2>{}{left_out}</section>\n",
@@ -174,9 +173,10 @@ fn change(before: Option<f64>, after: Option<f64>) -> String {
     match (before, after) {
         (Some(before), Some(after)) if before != 0.0 => {
             let percent = 100.0 * (after / before - 1.0);
-            match percent.abs() < 0.05 {
-                true => "0 %".to_owned(),
-                false => format!("{percent:+.1} %").replace('-', "\u{2212}"),
+            if percent.abs() < 0.05 {
+                "0 %".to_owned()
+            } else {
+                format!("{percent:+.1} %").replace('-', "\u{2212}")
             }
         }
         _ => String::new(),

@@ -558,12 +558,11 @@ impl Draw {
         for index in 0..self.stations.len() {
             let name = self.stations[index].name;
             let prefix = if index == slow { "drain" } else { "bulk" };
-            match dice.in_ten(5) {
-                true => self.flow(prefix, [far, name], "tcp", String::new()),
-                false => {
-                    let rate = dice.within(8, 25);
-                    self.flow(prefix, [far, name], "udp", format!("rate = \"{rate}Mb/s\"\n"));
-                }
+            if dice.in_ten(5) {
+                self.flow(prefix, [far, name], "tcp", String::new())
+            } else {
+                let rate = dice.within(8, 25);
+                self.flow(prefix, [far, name], "udp", format!("rate = \"{rate}Mb/s\"\n"));
             }
         }
     }

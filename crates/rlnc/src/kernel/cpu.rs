@@ -38,17 +38,17 @@ pub(super) fn features() -> Features {
     }
     let highest = leaf(0).eax;
     let one = leaf(1).ecx;
-    let (ebx, ecx) = match highest >= 7 {
-        true => {
-            let seven = leaf(7);
-            (seven.ebx, seven.ecx)
-        }
-        false => (0, 0),
+    let (ebx, ecx) = if highest >= 7 {
+        let seven = leaf(7);
+        (seven.ebx, seven.ecx)
+    } else {
+        (0, 0)
     };
-    let saved = match one & OSXSAVE != 0 {
+    let saved = if one & OSXSAVE != 0 {
         // SAFETY: OSXSAVE says that the CPU has XGETBV.
-        true => unsafe { _xgetbv(0) },
-        false => 0,
+        unsafe { _xgetbv(0) }
+    } else {
+        0
     };
     let (ymm, zmm) = (saved & YMM_STATE == YMM_STATE, saved & ZMM_STATE == ZMM_STATE);
     let avx512 = AVX512F | AVX512BW;

@@ -278,9 +278,10 @@ fn config(
     let mut config = Config::new(number(index), role, Keys::Insecure, mtu);
     raw.coding.configure(&mut config, None, problems);
     // Where somebody codes anew, all symbols leave room for it.
-    let role = match helpers > 0 || path > 2 {
-        true => Role::Helper { between: [number(0), number(last)], helpers: 1 },
-        false => config.role.clone(),
+    let role = if helpers > 0 || path > 2 {
+        Role::Helper { between: [number(0), number(last)], helpers: 1 }
+    } else {
+        config.role.clone()
     };
     let fits = Config { role, ..config.clone() }.symbol_bytes_max();
     config.symbol_bytes = raw.coding.symbol_bytes().within(fits);
@@ -291,10 +292,14 @@ fn config(
     let is_given = raw.losses.as_ref().map_or(usual, |at| at.value) == FrancLosses::Given;
     config.losses = is_given.then(|| given(members, index, loss));
     // A datagram names its author, not who passed it on.
-    let author = |from: usize| match recodes || from >= path {
-        true => from,
-        false if from < index => 0,
-        false => last,
+    let author = |from: usize| {
+        if recodes || from >= path {
+            from
+        } else if from < index {
+            0
+        } else {
+            last
+        }
     };
     let heard = (0..members.nodes.len()).filter(|&from| loss[from][index] > Probability::ZERO);
     config.synthetic = heard

@@ -225,20 +225,22 @@ pub(crate) fn check_roles(nodes: &[Expanded<'_>], raw: &RawScenario, problems: &
         }
         let role = one_of(&["access-point"]);
         let Some(bss) = &node.raw.bss else {
-            let message = match access_points.is_empty() {
-                true => format!("a station needs an access point, and no node has role = {role}"),
-                false => format!(
+            let message = if access_points.is_empty() {
+                format!("a station needs an access point, and no node has role = {role}")
+            } else {
+                format!(
                     "a station needs an access point, and no node without bss has role = {role}; \
                      there are bss = {}",
                     names_of(&access_points)
-                ),
+                )
             };
             problems.push(&node.raw.role.place, message);
             continue;
         };
-        let known = match access_points.is_empty() {
-            true => String::new(),
-            false => format!("; the access points are in {}", names_of(&access_points)),
+        let known = if access_points.is_empty() {
+            String::new()
+        } else {
+            format!("; the access points are in {}", names_of(&access_points))
         };
         let message = format!(
             "a station needs an access point, and no node with bss = {:?} has role = {role}{known}",

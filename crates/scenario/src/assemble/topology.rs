@@ -54,10 +54,7 @@ impl Islands {
         let mut names: Vec<String> = reached.iter().take(SHOWN_MAX).map(name).collect();
         names.extend((reached.len() > SHOWN_MAX).then(|| "..".to_owned()));
         let (from, to) = (&nodes[from].name, &nodes[to].name);
-        let reaches = match names.is_empty() {
-            true => "nobody".to_owned(),
-            false => names.join(", "),
-        };
+        let reaches = if names.is_empty() { "nobody".to_owned() } else { names.join(", ") };
         format!("{from:?} does not reach {to:?}, but {reaches}; a [[wire]] would join them")
     }
 }

@@ -74,9 +74,10 @@ const OLDER: [(&str, &str, &str); 3] = [
 #[test]
 fn an_older_station_alone_does_what_it_always_did() {
     for (channel, own, keys) in OLDER {
-        let fixed = match channel.contains("802.11a\"") {
-            true => "rate_control = { kind = \"fixed\", rate = \"54Mb/s\" }",
-            false => "rate_control = { kind = \"fixed\", mcs = 7 }",
+        let fixed = if channel.contains("802.11a\"") {
+            "rate_control = { kind = \"fixed\", rate = \"54Mb/s\" }"
+        } else {
+            "rate_control = { kind = \"fixed\", mcs = 7 }"
         };
         // The channel decides what an access point can do that says nothing.
         let of = |channel: &str, keys: &str| {

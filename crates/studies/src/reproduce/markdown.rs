@@ -60,9 +60,10 @@ fn page(paper: &Paper, outcomes: &[&Outcome]) -> String {
 /// The part of the row of a statement that needs no run. The place is left out if it is that of
 /// the row before.
 fn claim_row(claim: &Claim, before: &str) -> String {
-    match claim.place == before {
-        true => format!("| {} |", cell(claim.says)),
-        false => format!("| {}: {} |", cell(claim.place), cell(claim.says)),
+    if claim.place == before {
+        format!("| {} |", cell(claim.says))
+    } else {
+        format!("| {}: {} |", cell(claim.place), cell(claim.says))
     }
 }
 
@@ -374,9 +375,12 @@ fn table(outcomes: &[&Outcome]) -> String {
 }
 
 fn csv_row(id: &str, quantity: &Quantity) -> String {
-    let field = |text: &str| match text.contains([',', '"']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
+    let field = |text: &str| {
+        if text.contains([',', '"']) {
+            format!("\"{}\"", text.replace('"', "\"\""))
+        } else {
+            text.to_owned()
+        }
     };
     let fields = [
         id,

@@ -299,9 +299,10 @@ fn record(
         why => ReproduceError::Run { path: run.file.path, why },
     };
     let mut sink = Recording::new(scenario, run.watch, target).map_err(|why| failed(why.into()))?;
-    let mut progress = |now| match stop.load(Ordering::Relaxed) {
-        true => ControlFlow::Break(()),
-        false => {
+    let mut progress = |now| {
+        if stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
             progress(now);
             ControlFlow::Continue(())
         }

@@ -38,10 +38,7 @@ impl Quantity {
             _ => return String::new(),
         };
         let off = ours - from;
-        match from == 0.0 {
-            true => signed(off),
-            false => format!("{} %", signed(100.0 * off / from.abs())),
-        }
+        if from == 0.0 { signed(off) } else { format!("{} %", signed(100.0 * off / from.abs())) }
     }
 
     /// The values that agree with the paper, without the unit; empty for

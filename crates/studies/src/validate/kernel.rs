@@ -321,12 +321,13 @@ impl Store {
     pub fn kernels(&self) -> Vec<String> {
         let words = |record: &Record| {
             let kernel = record.text("kernel");
-            match record.text("clock") == Clock::Instructions.name() {
-                true => format!(
+            if record.text("clock") == Clock::Instructions.name() {
+                format!(
                     "Linux {kernel}, in a QEMU guest whose clock counts instructions, one \
                      nanosecond each"
-                ),
-                false => format!("Linux {kernel}, in real time"),
+                )
+            } else {
+                format!("Linux {kernel}, in real time")
             }
         };
         let mut kernels: Vec<_> = self.records.iter().map(words).collect();

@@ -91,9 +91,10 @@ fn output(command: &mut Command, input: &str) -> Result<String, String> {
         stdin.write_all(input.as_bytes()).map_err(|error| error.to_string())?;
     }
     let output = child.wait_with_output().map_err(|error| error.to_string())?;
-    match output.status.success() {
-        true => String::from_utf8(output.stdout).map_err(|error| error.to_string()),
-        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    if output.status.success() {
+        String::from_utf8(output.stdout).map_err(|error| error.to_string())
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
     }
 }
 

@@ -206,9 +206,10 @@ impl Setting {
             }
             rate => format!("rate = \"{}b/s\"", rate.bitrate().as_bps()),
         };
-        let rate_control = match self.is_adaptive {
-            true => "kind = \"minstrel-ht\"".into(),
-            false => format!("kind = \"fixed\", {rate}"),
+        let rate_control = if self.is_adaptive {
+            "kind = \"minstrel-ht\"".into()
+        } else {
+            format!("kind = \"fixed\", {rate}")
         };
         let control_preamble = match self.control_preamble {
             None => "",

@@ -461,9 +461,12 @@ fn csv(table: &Table) -> String {
     for comment in comments {
         let _ = writeln!(out, "# {}", comment.replace('\n', " "));
     }
-    let field = |text: &str| match text.contains([',', '"']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
+    let field = |text: &str| {
+        if text.contains([',', '"']) {
+            format!("\"{}\"", text.replace('"', "\"\""))
+        } else {
+            text.to_owned()
+        }
     };
     let line = |cells: &[&str]| {
         cells.iter().map(|cell| field(cell.trim_matches('*'))).collect::<Vec<_>>().join(",")

@@ -190,9 +190,10 @@ impl<'a> Phy<'a> {
         let mut information = [0; 5];
         if self.width > ChannelWidth::Mhz20 {
             information[0] = HtOperation::ANY_WIDTH
-                | match self.is_secondary_above() {
-                    true => HtOperation::SECONDARY_ABOVE,
-                    false => HtOperation::SECONDARY_BELOW,
+                | if self.is_secondary_above() {
+                    HtOperation::SECONDARY_ABOVE
+                } else {
+                    HtOperation::SECONDARY_BELOW
                 };
         }
         HtOperation { primary: self.primary, information, ..HtOperation::default() }

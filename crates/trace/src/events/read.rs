@@ -60,9 +60,10 @@ impl Flow {
         let is_it = |it: &Arrived| receiver == Some(&it.node);
         let (first, rest): (Vec<_>, Vec<_>) = self.arrived.into_iter().partition(is_it);
         let all = first.into_iter().chain(rest);
-        let chosen = match is_whole {
-            true => all.into_iter().find(|it| receiver == Some(&it.node)),
-            false => all.reduce(|a, b| if b.bytes > a.bytes { b } else { a }),
+        let chosen = if is_whole {
+            all.into_iter().find(|it| receiver == Some(&it.node))
+        } else {
+            all.reduce(|a, b| if b.bytes > a.bytes { b } else { a })
         };
         chosen.map(|it| it.delays)
     }

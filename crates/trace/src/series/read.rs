@@ -74,14 +74,9 @@ fn read_group(
     let at = group.int64("at_ns")?;
     let rows = at.len();
     // Older tables have fewer columns.
-    let number = |column| match table.has(column) {
-        true => group.double(column),
-        false => Ok(vec![None; rows]),
-    };
-    let count = |column| match table.has(column) {
-        true => group.int32(column),
-        false => Ok(vec![None; rows]),
-    };
+    let number =
+        |column| if table.has(column) { group.double(column) } else { Ok(vec![None; rows]) };
+    let count = |column| if table.has(column) { group.int32(column) } else { Ok(vec![None; rows]) };
     let texts = [group.text("flow")?, group.text("node")?, group.text("link")?];
     let (throughput, delay) = (number(SIGN)?, number("one_way_delay_ms")?);
     let (rtt, smoothed) = (number("rtt_ms")?, number("srtt_ms")?);

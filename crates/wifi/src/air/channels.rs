@@ -57,8 +57,9 @@ impl Air {
 
 /// The primary channel of each station; empty if all have the same.
 pub(super) fn primaries(config: &CellConfig) -> Vec<Subchannel> {
-    match config.has_several_channels() {
-        true => config.stations.iter().map(|it| config.channel_of(it.bss).primary).collect(),
-        false => Vec::new(),
+    if config.has_several_channels() {
+        config.stations.iter().map(|it| config.channel_of(it.bss).primary).collect()
+    } else {
+        Vec::new()
     }
 }

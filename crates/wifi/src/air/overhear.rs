@@ -59,9 +59,10 @@ impl Air {
             }
             notice(
                 listener,
-                match snrs[listener.index()] >= needed.snr {
-                    true => Overheard::Decoded,
-                    false => Overheard::Failed,
+                if snrs[listener.index()] >= needed.snr {
+                    Overheard::Decoded
+                } else {
+                    Overheard::Failed
                 },
             );
         }
@@ -125,9 +126,10 @@ impl Air {
         if is_crowd {
             others.extend(self.interference(flight).map(|other| other.transmitter));
         }
-        match is_crowd {
-            true => self.find_candidates_in_crowd(flight, least * (1.0 - MARGIN)),
-            false => self.find_candidates(flight, least * (1.0 - MARGIN)),
+        if is_crowd {
+            self.find_candidates_in_crowd(flight, least * (1.0 - MARGIN))
+        } else {
+            self.find_candidates(flight, least * (1.0 - MARGIN))
         }
         // Whoever detects the preamble hears it by more than all that began with it.
         let snrs = self.links.row(flight.transmitter);
@@ -147,19 +149,21 @@ impl Air {
                     None => self.noise_mw(flight.transmitter, listener),
                 },
             };
-            let interference_mw = match is_crowd {
-                true => others.iter().map(|&other| self.power_mw(other, listener)).sum(),
-                false => self.interference_mw[listener.index()],
+            let interference_mw = if is_crowd {
+                others.iter().map(|&other| self.power_mw(other, listener)).sum()
+            } else {
+                self.interference_mw[listener.index()]
             };
             let is_decoded = level.reaches(needed, interference_mw);
             let is_detected = level.reaches(detected, interference_mw);
             if !is_decoded && !is_detected || flight.receiver == Address::Station(listener) {
                 continue;
             }
-            let locks = match is_first && is_detected {
+            let locks = if is_first && is_detected {
                 // Who is on the air itself is no candidate, but in a crowd.
-                true => !others.contains(&listener),
-                false => self.locks(flight, listener),
+                !others.contains(&listener)
+            } else {
+                self.locks(flight, listener)
             };
             if locks {
                 let is_decoded = is_decoded && self.understands(listener, flight.rate);

@@ -127,12 +127,11 @@ impl Overlapping {
     /// The PPDUs that overlapped with one, in the order in which they began.
     #[inline]
     pub fn with(&self, overlaps: &Overlaps) -> impl Iterator<Item = Interference> + use<'_> {
-        let (own, before, after) = match overlaps.is_none() {
-            true => (None, &[][..], &[][..]),
-            false => {
-                let (first, own) = (self.place(overlaps.first), self.place(overlaps.number));
-                (Some(self.begun[own]), &self.begun[first..own], &self.begun[own + 1..])
-            }
+        let (own, before, after) = if overlaps.is_none() {
+            (None, &[][..], &[][..])
+        } else {
+            let (first, own) = (self.place(overlaps.first), self.place(overlaps.number));
+            (Some(self.begun[own]), &self.begun[first..own], &self.begun[own + 1..])
         };
         before.iter().chain(after).filter_map(move |other| other.as_interference(own.as_ref()?))
     }

@@ -167,10 +167,7 @@ impl Rates {
 
 /// Length in bytes of a PSDU with this single MPDU; VHT and HE add a delimiter even then.
 pub(crate) fn alone(rate: Rate, mpdu_bytes: u32) -> u32 {
-    match rate.always_aggregates() {
-        true => sizes::AMPDU_DELIMITER + mpdu_bytes,
-        false => mpdu_bytes,
-    }
+    if rate.always_aggregates() { sizes::AMPDU_DELIMITER + mpdu_bytes } else { mpdu_bytes }
 }
 
 #[cfg(test)]

@@ -36,10 +36,7 @@ impl Reduction {
 
     /// A reduction by `db`, which is at least 0 dB.
     pub fn of(db: Db) -> Self {
-        match db.0 > 0.0 {
-            true => Self { db, factor: (-db).as_linear() },
-            false => Self::NONE,
-        }
+        if db.0 > 0.0 { Self { db, factor: (-db).as_linear() } } else { Self::NONE }
     }
 
     /// Returns the greater of two reductions.

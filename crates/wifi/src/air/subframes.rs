@@ -92,9 +92,10 @@ impl Subframes {
 
     /// The instant at which the next subframe ends, if its MPDU has `mpdu_bytes`.
     pub fn end_of(&self, mpdu_bytes: u32) -> Instant {
-        match self.index + 1 < self.count {
-            true => self.at(self.offset + sizes::AMPDU_DELIMITER + mpdu_bytes),
-            false => self.end,
+        if self.index + 1 < self.count {
+            self.at(self.offset + sizes::AMPDU_DELIMITER + mpdu_bytes)
+        } else {
+            self.end
         }
     }
 

@@ -286,14 +286,13 @@ impl AdaptiveMtu {
     /// Packets a second that the air can carry at a rate.
     fn packets_per_s(&self, bytes: u16, fit: &RateFit) -> f64 {
         let mpdu = sizes::mpdu(u32::from(bytes), self.limits.qos);
-        let (frames, psdu_bytes) = match self.joins(bytes) {
-            true => {
-                let subframe = sizes::ampdu_subframe(mpdu, 0);
-                let most = u32::from(self.limits.ampdu_frames_max);
-                let frames = (fit.psdu_bytes_max / subframe).clamp(1, most);
-                (frames, frames * subframe)
-            }
-            false => (1, mpdu),
+        let (frames, psdu_bytes) = if self.joins(bytes) {
+            let subframe = sizes::ampdu_subframe(mpdu, 0);
+            let most = u32::from(self.limits.ampdu_frames_max);
+            let frames = (fit.psdu_bytes_max / subframe).clamp(1, most);
+            (frames, frames * subframe)
+        } else {
+            (1, mpdu)
         };
         let success = fit.loss.success(mpdu);
         let mut air_s = fit.rate.ppdu_duration(psdu_bytes, self.limits.band).as_secs_f64();

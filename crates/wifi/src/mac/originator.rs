@@ -291,9 +291,10 @@ impl Originator {
             _ => control.chain(now, snr, bytes),
         };
         self.chain = Some(chain);
-        let attempt = match control.is_firmware() {
-            true => self.failures.max(self.last_tries(&chain)),
-            false => self.failures,
+        let attempt = if control.is_firmware() {
+            self.failures.max(self.last_tries(&chain))
+        } else {
+            self.failures
         };
         Some((chain.rate_for_attempt(attempt), chain.is_probe()))
     }
@@ -487,10 +488,8 @@ impl Originator {
     pub fn request_answered(&mut self, acknowledged: bool) {
         let asked_in_vain = u32::from(self.block_ack_request_attempts);
         let goes_on = self.rate_control.as_ref().is_some_and(RateControl::is_firmware);
-        self.failures = match goes_on && !acknowledged {
-            true => self.failures.saturating_sub(asked_in_vain),
-            false => 0,
-        };
+        self.failures =
+            if goes_on && !acknowledged { self.failures.saturating_sub(asked_in_vain) } else { 0 };
         self.block_ack_request_due = false;
         self.block_ack_request_attempts = 0;
     }

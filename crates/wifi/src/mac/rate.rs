@@ -102,9 +102,10 @@ impl RateSet {
     /// Returns HT rates with 1 to 4 equal streams: 20 MHz, with `width` also 40 MHz, with the long
     /// guard interval and optionally the short one.
     pub fn ht(streams: u8, width: ChannelWidth, short_guard_interval: bool) -> Self {
-        let guard_intervals: &[GuardInterval] = match short_guard_interval {
-            true => &[GuardInterval::Long, GuardInterval::Short],
-            false => &[GuardInterval::Long],
+        let guard_intervals: &[GuardInterval] = if short_guard_interval {
+            &[GuardInterval::Long, GuardInterval::Short]
+        } else {
+            &[GuardInterval::Long]
         };
         let widths = [ChannelWidth::Mhz20, ChannelWidth::Mhz40];
         let mut rates = Vec::new();
@@ -119,9 +120,10 @@ impl RateSet {
     /// Returns the VHT rates that exist with 1 to 8 equal streams: 20 MHz and every width up to
     /// `width`, with the long guard interval and optionally the short one.
     pub fn vht(streams: u8, width: ChannelWidth, short_guard_interval: bool) -> Self {
-        let guard_intervals: &[GuardInterval] = match short_guard_interval {
-            true => &[GuardInterval::Long, GuardInterval::Short],
-            false => &[GuardInterval::Long],
+        let guard_intervals: &[GuardInterval] = if short_guard_interval {
+            &[GuardInterval::Long, GuardInterval::Short]
+        } else {
+            &[GuardInterval::Long]
         };
         let mut rates = Vec::new();
         for used in ChannelWidth::ALL.into_iter().filter(|&used| used <= width) {

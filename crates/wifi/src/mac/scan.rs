@@ -199,9 +199,10 @@ impl Scan {
     pub fn change(&mut self, now: Instant, config: Option<ScanConfig>) {
         let was_scanning = !core::mem::replace(&mut self.has_stopped, config.is_none());
         if let Some(config) = config {
-            self.next_scan = match was_scanning {
-                true => self.next_scan.min(now + config.period),
-                false => now.max(Instant::ZERO + config.start),
+            self.next_scan = if was_scanning {
+                self.next_scan.min(now + config.period)
+            } else {
+                now.max(Instant::ZERO + config.start)
             };
             self.config = config;
         }

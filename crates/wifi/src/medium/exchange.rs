@@ -362,12 +362,11 @@ impl Medium {
                 acked.insert(n);
             }
         }
-        let carried = match response.block_ack {
-            true => {
-                self.radios[receiver.index()].acknowledging = acked;
-                Carried::BlockAck
-            }
-            false => Carried::Ack,
+        let carried = if response.block_ack {
+            self.radios[receiver.index()].acknowledging = acked;
+            Carried::BlockAck
+        } else {
+            Carried::Ack
         };
         let end = now + response.duration;
         self.transmit(Flight {
@@ -437,9 +436,10 @@ impl Medium {
         }
         let access = state.access(exchange.access);
         access.put_back(&again);
-        match is_answered {
-            true => access.backoff.reset(),
-            false => access.backoff.widen(),
+        if is_answered {
+            access.backoff.reset()
+        } else {
+            access.backoff.widen()
         }
         let (index, end, rate) = (exchange.access, exchange.opportunity_end, exchange.rate);
         if is_answered && self.fits(radio, index, rate, end) {

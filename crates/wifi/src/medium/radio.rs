@@ -132,9 +132,10 @@ impl Radio {
         let (_, stage) = first.stage()?;
         let mut psdu_bytes = first.frame.bytes;
         let mut frames = alloc::vec![first];
-        let single_bytes = match stage.rate.always_aggregates() {
-            true => sizes::AMPDU_DELIMITER + psdu_bytes,
-            false => psdu_bytes,
+        let single_bytes = if stage.rate.always_aggregates() {
+            sizes::AMPDU_DELIMITER + psdu_bytes
+        } else {
+            psdu_bytes
         };
         let is_short = psdu_bytes <= mpdu_bytes_max && first.frame.response.is_some();
         let Some(agreement) = first.frame.agreement.filter(|_| is_short) else {

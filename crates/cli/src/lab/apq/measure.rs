@@ -205,9 +205,10 @@ struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     fn new(args: &'a ApqMeasure, files: Option<&'a mut Files>) -> Self {
-        let target = match console::is_progress_wanted() {
-            true => ProgressDrawTarget::stderr(),
-            false => ProgressDrawTarget::hidden(),
+        let target = if console::is_progress_wanted() {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(Some(1), target);
         let style = ProgressStyle::with_template("  {bar:40} {percent:>3} %  {msg}")

@@ -172,10 +172,7 @@ pub fn unaligned(joined: &JoinedSummary) -> Vec<String> {
     let is_aligned = |file: &str| joined.places.iter().filter(is_known).any(|it| it.file == file);
     let names = joined.places.iter().map(|place| place.file.as_str());
     let mut all = names.chain(joined.files.iter().map(|file| file.file.as_str()));
-    match all.all(is_aligned) {
-        true => Vec::new(),
-        false => joined.problems.clone(),
-    }
+    if all.all(is_aligned) { Vec::new() } else { joined.problems.clone() }
 }
 
 fn is_standard_input(path: &Path) -> bool {

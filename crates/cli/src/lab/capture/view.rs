@@ -204,9 +204,10 @@ impl Screen {
             Constraint::Length(below as u16),
         ])
         .areas(body);
-        match self.reading.flows.is_empty() {
-            true => self.draw_stations(frame, table),
-            false => self.draw_flows(frame, table),
+        if self.reading.flows.is_empty() {
+            self.draw_stations(frame, table)
+        } else {
+            self.draw_flows(frame, table)
         }
         frame.render_widget(Paragraph::new(findings), list);
         let direction = if self.is_received { "received" } else { "sent" };

@@ -72,9 +72,10 @@ impl Kind {
         }
         let found = KINDS.iter().find(|(name, _)| folder.join(name).exists());
         let Some((name, kind)) = found else {
-            let other = match folder.join("reproduce.json").exists() {
-                true => " (reproduce.json: the pages of papers start at index.html)",
-                false => "",
+            let other = if folder.join("reproduce.json").exists() {
+                " (reproduce.json: the pages of papers start at index.html)"
+            } else {
+                ""
             };
             return Err(Failure::Message(format!("{shown}: {EXPECTED}{other}")));
         };

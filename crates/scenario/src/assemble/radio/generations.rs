@@ -24,19 +24,18 @@ fn of_node((_, node): &WifiNode<'_>, common: &Common, problems: &mut Problems) -
     let mut standard = common.standard;
     if let Some(at) = &raw.standard {
         let exist = standards(common);
-        match exist.contains(&at.value) {
-            true => standard = at.value,
-            false => {
-                let names: Vec<String> = exist.iter().map(|it| format!("\"{it}\"")).collect();
-                let message = format!(
-                    "a node of a channel of {} at {} has {}, not {}",
-                    common.standard,
-                    common.band,
-                    names.join(" or "),
-                    at.value
-                );
-                problems.push(&at.place, message);
-            }
+        if exist.contains(&at.value) {
+            standard = at.value
+        } else {
+            let names: Vec<String> = exist.iter().map(|it| format!("\"{it}\"")).collect();
+            let message = format!(
+                "a node of a channel of {} at {} has {}, not {}",
+                common.standard,
+                common.band,
+                names.join(" or "),
+                at.value
+            );
+            problems.push(&at.place, message);
         }
     }
     let most = common.width.min(standard.width_max());

@@ -64,9 +64,10 @@ pub(super) fn config(
     }
     let acknowledgement = acknowledgement(raw, is_he, problems);
     let grouping: u8 = raw.grouping.value.get();
-    let (standards, exists) = match is_he {
-        true => ("4 or 16 with 802.11ax", [4, 16].contains(&grouping)),
-        false => ("1, 2 or 4 with 802.11ac", [1, 2, 4].contains(&grouping)),
+    let (standards, exists) = if is_he {
+        ("4 or 16 with 802.11ax", [4, 16].contains(&grouping))
+    } else {
+        ("1, 2 or 4 with 802.11ac", [1, 2, 4].contains(&grouping))
     };
     if !exists {
         problems.push(&raw.grouping.place, format!("expected {standards}, got {grouping}"));
@@ -100,9 +101,10 @@ pub(super) fn config(
 /// Returns the acknowledgement procedure of stations.
 fn acknowledgement(raw: &RawMuMimo, is_he: bool, problems: &mut Problems) -> OfdmaAcknowledgement {
     let Some(at) = &raw.acknowledgement else {
-        return match is_he {
-            true => OfdmaAcknowledgement::MuBlockAckRequest,
-            false => OfdmaAcknowledgement::BlockAckRequest,
+        return if is_he {
+            OfdmaAcknowledgement::MuBlockAckRequest
+        } else {
+            OfdmaAcknowledgement::BlockAckRequest
         };
     };
     if !is_he && at.value != OfdmaAcknowledgementKind::BlockAckRequest {

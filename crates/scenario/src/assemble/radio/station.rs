@@ -500,9 +500,10 @@ fn aggregation(
     let aggregation = &raw.aggregation;
     let standard = common.standard;
     let possible = capabilities.ampdu_bytes_max > 0;
-    let why = match standard.has_block_ack() {
-        true => "aggregates need QoS frames, and qos is false".to_owned(),
-        false => format!("aggregates need 802.11n, not {standard}"),
+    let why = if standard.has_block_ack() {
+        "aggregates need QoS frames, and qos is false".to_owned()
+    } else {
+        format!("aggregates need 802.11n, not {standard}")
     };
     let most = capabilities.ampdu_bytes_max;
     if let Some(bytes) = &aggregation.ampdu_bytes_max

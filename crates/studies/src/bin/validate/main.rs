@@ -434,13 +434,12 @@ fn main() -> ExitCode {
     let page =
         summary::page(&tables, &format!("Seed {SEED}; runs 0 to 4 where several were made."));
     // Of a few chapters the tables are wanted.
-    match options.full || !options.chapters.is_empty() {
-        true => {
-            tables.iter().for_each(|(_, table)| println!("{}", table.markdown()));
-            let passed: usize = tables.iter().map(|(_, table)| table.count(Verdict::Pass)).sum();
-            println!("{passed} figures are in their bands, {failed} are out.");
-        }
-        false => print!("{page}"),
+    if options.full || !options.chapters.is_empty() {
+        tables.iter().for_each(|(_, table)| println!("{}", table.markdown()));
+        let passed: usize = tables.iter().map(|(_, table)| table.count(Verdict::Pass)).sum();
+        println!("{passed} figures are in their bands, {failed} are out.");
+    } else {
+        print!("{page}")
     }
     if options.write
         && let Err(error) = write(&page, &summary::files(&tables))
@@ -522,10 +521,7 @@ fn judge(table: &Table, check: bool, write: bool) -> ExitCode {
     if table.count(Verdict::Listed) > 0 && !write {
         println!("\nNot judged: the kept figures are of another compiler, or there are none.");
     }
-    match check && table.count(Verdict::Fail) > 0 {
-        true => ExitCode::FAILURE,
-        false => ExitCode::SUCCESS,
-    }
+    if check && table.count(Verdict::Fail) > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 /// The text above the table.
@@ -640,9 +636,10 @@ fn recording(options: &RecordingOptions) -> ExitCode {
 #[expect(clippy::print_stdout, reason = "the table is what the command is for")]
 fn places(options: &PlacesOptions) -> ExitCode {
     let compared = measure::lasthop().and_then(|program| {
-        let names = match options.places.is_empty() {
-            true => places::names(&program)?,
-            false => options.places.clone(),
+        let names = if options.places.is_empty() {
+            places::names(&program)?
+        } else {
+            options.places.clone()
         };
         // Hidden if standard error is not a terminal.
         let progress = ProgressBar::new(names.len() as u64);
@@ -665,9 +662,10 @@ fn places(options: &PlacesOptions) -> ExitCode {
         }
     };
     print!("{}", table.markdown());
-    match options.check && table.count(Verdict::Fail) > 0 {
-        true => ExitCode::FAILURE,
-        false => ExitCode::SUCCESS,
+    if options.check && table.count(Verdict::Fail) > 0 {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
     }
 }
 
@@ -692,9 +690,10 @@ fn pace(options: &PaceOptions) -> ExitCode {
     }
     let table = pace::table(&runs);
     print!("{}", table.markdown());
-    match options.check && table.count(Verdict::Fail) > 0 {
-        true => ExitCode::FAILURE,
-        false => ExitCode::SUCCESS,
+    if options.check && table.count(Verdict::Fail) > 0 {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
     }
 }
 

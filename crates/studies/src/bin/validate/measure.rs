@@ -464,9 +464,10 @@ fn is_installed(program: &str) -> bool {
 pub fn lasthop() -> Result<PathBuf, String> {
     let ours = std::env::current_exe().map_err(|error| error.to_string())?;
     let lasthop = ours.with_file_name("lasthop");
-    match lasthop.exists() {
-        true => Ok(lasthop),
-        false => Err(format!("no {}; first: cargo build --release", lasthop.display())),
+    if lasthop.exists() {
+        Ok(lasthop)
+    } else {
+        Err(format!("no {}; first: cargo build --release", lasthop.display()))
     }
 }
 

@@ -107,9 +107,12 @@ impl Losses {
     /// The keys of a link with these losses and helpers of these names; `both`: in both
     /// directions.
     fn sets(self, helpers: &[&str], both: bool) -> Vec<String> {
-        let entry = |from: &str, to: &str, percent: f64| match both {
-            true => format!("{{ between = [\"{from}\", \"{to}\"], loss = \"{percent}%\" }}"),
-            false => format!("{{ from = \"{from}\", to = \"{to}\", loss = \"{percent}%\" }}"),
+        let entry = |from: &str, to: &str, percent: f64| {
+            if both {
+                format!("{{ between = [\"{from}\", \"{to}\"], loss = \"{percent}%\" }}")
+            } else {
+                format!("{{ from = \"{from}\", to = \"{to}\", loss = \"{percent}%\" }}")
+            }
         };
         let mut entries = vec![entry("encoder", "decoder", self.e3)];
         for helper in helpers {

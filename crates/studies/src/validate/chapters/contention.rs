@@ -43,9 +43,10 @@ pub fn contenders(setting: &Setting) -> Contenders {
         cw_max,
         retry_limit: RETRY_LIMIT,
         slot_us: timing.slot.as_micros_f64(),
-        success_us: match setting.rts {
-            true => rts + sifs + us(response, sizes::CTS) + sifs + exchange,
-            false => exchange,
+        success_us: if setting.rts {
+            rts + sifs + us(response, sizes::CTS) + sifs + exchange
+        } else {
+            exchange
         },
         collision_us: aifs + if setting.rts { rts } else { data },
         timeout_us: timing.response_timeout(response).as_micros_f64(),

@@ -30,9 +30,10 @@ pub(super) fn table() -> Table {
         let rounded = rounded_mbps(&setting, theirs, aggregate);
         let judged = ampdu == 0 || amsdu <= AMPDU_MPDU_MAX;
         let equal = f64::from(ours.mpdus_per_ppdu_median) == aggregate;
-        let verdict = match judged {
-            true => Verdict::of(equal && is_within(ours.goodput_mbps, rounded, TARGET)),
-            false => Verdict::Listed,
+        let verdict = if judged {
+            Verdict::of(equal && is_within(ours.goodput_mbps, rounded, TARGET))
+        } else {
+            Verdict::Listed
         };
         let cells = vec![
             setting.rate.to_string(),

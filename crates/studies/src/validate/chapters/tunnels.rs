@@ -61,10 +61,8 @@ pub(super) fn table() -> Table {
 fn cells(tunnel: Tunnel, outcome: &Outcome) -> Vec<String> {
     let has_process = !matches!(tunnel, Tunnel::Plain | Tunnel::WireGuard);
     let of = |[user, system]: [f64; 2]| {
-        [user, system, user + system].map(|ns| match has_process {
-            true => format!("{ns:.2}"),
-            false => "-".to_owned(),
-        })
+        [user, system, user + system]
+            .map(|ns| if has_process { format!("{ns:.2}") } else { "-".to_owned() })
     };
     let mut cells = vec![format!("{:.0}", outcome.goodput_mbps)];
     cells.extend(of(outcome.sender_ns));

@@ -83,9 +83,10 @@ fn row(record: &Record) -> Row {
         _ => Direction::Uplink,
     };
     let reports = if has_reports { "buffer_reports = \"5ms\"" } else { "buffer_reports = \"off\"" };
-    let mu_edca = match has_mu_edca {
-        true => ", mu_edca = { best_effort = { aifsn = 0, timer = \"2.08896s\" } }",
-        false => "",
+    let mu_edca = if has_mu_edca {
+        ", mu_edca = { best_effort = { aifsn = 0, timer = \"2.08896s\" } }"
+    } else {
+        ""
     };
     let setting = Setting {
         stations: record.whole("n_sta") as u16,
@@ -100,9 +101,10 @@ fn row(record: &Record) -> Row {
     let spread = spread(&setting, Duration::from_secs(record.whole("sim_s").into()));
     let theirs = record.number("goodput_mbps");
     // Those that were in doubt have no MU EDCA.
-    let longer = match has_mu_edca {
-        true => Vec::new(),
-        false => data::longer(record.text("label"), record, &["n_sta", "max_ampdu", "ba_window"]),
+    let longer = if has_mu_edca {
+        Vec::new()
+    } else {
+        data::longer(record.text("label"), record, &["n_sta", "max_ampdu", "ba_window"])
     };
     let longer = data::mean(&longer, "goodput_mbps");
     let judge = longer.unwrap_or(theirs);

@@ -306,10 +306,8 @@ impl Found {
     }
 
     fn line(&self, case: &RealCase) -> String {
-        let number = |value: f64| match value.is_nan() {
-            true => String::new(),
-            false => format!("{value:.3}"),
-        };
+        let number =
+            |value: f64| if value.is_nan() { String::new() } else { format!("{value:.3}") };
         let Outcome { carries_mbps, plain_mbps, tunnel_mbps, ref other_mbps, .. } = self.outcome;
         let others = other_mbps.iter().sum::<f64>();
         [

@@ -134,10 +134,7 @@ mod tests {
                 let number = window_start + step % (bits + 76) - 10;
                 let sequence = SeqNo12::new(number.rem_euclid(4096) as u16);
                 let count = if by_run { count } else { 1 };
-                match by_run {
-                    true => board.record_all(sequence, count),
-                    false => board.record(sequence),
-                }
+                if by_run { board.record_all(sequence, count) } else { board.record(sequence) }
                 for number in (number..).take(usize::from(count)) {
                     if number >= window_start {
                         set.insert(number);

@@ -144,9 +144,10 @@ fn panel(runs: &Runs<'_>, generation: Generation) -> Panel {
     [(LONG, false), (LONG, true), (TODAY, false)].into_iter().fold(
         panel,
         |panel, (laptop, with)| {
-            let name = match with {
-                true => format!("{}, with the method", laptop.name),
-                false => laptop.name.to_owned(),
+            let name = if with {
+                format!("{}, with the method", laptop.name)
+            } else {
+                laptop.name.to_owned()
             };
             let points = all(runs, generation, laptop, with)
                 .into_iter()

@@ -141,9 +141,10 @@ impl Receiver {
         let at = f64::from(self.receptions);
         let sequence = SeqNo12::new(number);
         let head = self.buffer.head();
-        let decision = match is_good {
-            true => self.decisions.received(sequence, head, Self::KBPS),
-            false => self.decisions.errored(sequence, head, Self::KBPS, true),
+        let decision = if is_good {
+            self.decisions.received(sequence, head, Self::KBPS)
+        } else {
+            self.decisions.errored(sequence, head, Self::KBPS, true)
         };
         let mut up = Vec::new();
         let collect = |msdus: Msdus| up.extend(msdus.packets().iter().map(|packet| packet.tag));
