@@ -706,6 +706,11 @@ impl LossEstimate {
         (self.highest, self.received) = (highest, received);
     }
 
+    /// Leaves only the prior, and the numbers that later counts are compared with.
+    pub fn forget(&mut self) {
+        (self.sent, self.came) = (0.0, 0.0);
+    }
+
     /// The share, if anything is known.
     pub fn known(&self) -> Option<f64> {
         (self.sent > 0.0).then(|| (1.0 - self.came / self.sent).clamp(0.0, Self::MAX))

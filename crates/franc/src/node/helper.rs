@@ -20,6 +20,10 @@ const SILENT: Losses = Losses { e1: Probability::ONE, e2: Probability::ONE, e3: 
 /// Interval of a helper's reports.
 const ACK_INTERVAL: Duration = Duration::from_millis(50);
 
+/// Time without a combination of its own after which a helper forgets losses to the destination: it
+/// measures them only while it sends.
+const FORGET: Duration = Duration::from_secs(5);
+
 /// Number of useless combinations in a row after which the source is not at the block that a holder
 /// of the hop key claimed.
 const USELESS_MAX: u32 = 128;
@@ -57,6 +61,10 @@ struct Direction {
     /// The first number after others made this node leave some out: reports of lower ones have
     /// nothing of its losses since.
     counted_from: u32,
+    /// Whether a report has counted from there.
+    is_counted: bool,
+    /// Latest time at which this node sent a combination, or forgot losses.
+    sent_at: Instant,
     /// Time at which the next report to the source is due.
     ack_at: Option<Instant>,
 }
@@ -70,7 +78,46 @@ impl Direction {
             losses_there: [LossEstimate::default(); 2],
             next_number: 1,
             counted_from: 0,
+            is_counted: true,
+            sent_at: Instant::ZERO,
             ack_at: None,
+        }
+    }
+
+    /// Continues after number `highest`: this node restarted, or others sent in its name.
+    fn jump(&mut self, highest: u32) {
+        self.next_number = highest.saturating_add(1);
+        self.count_anew();
+    }
+
+    /// Numbers sent so far are no losses of later ones.
+    fn count_anew(&mut self) {
+        (self.counted_from, self.is_counted) = (self.next_number, false);
+    }
+
+    /// Takes the destination's report about this node.
+    fn handle_report(&mut self, report: &LinkReport) {
+        if report.highest >= self.next_number {
+            self.jump(report.highest);
+        }
+        if report.highest < self.counted_from {
+            return;
+        }
+        let loss = &mut self.losses_there[0];
+        if self.is_counted {
+            loss.follow(report.highest, report.received);
+        } else {
+            loss.go_on_from(report.highest, report.received);
+            self.is_counted = true;
+        }
+    }
+
+    /// Forgets losses to the destination if none were measured for long.
+    fn forget(&mut self, now: Instant) {
+        if now.saturating_since(self.sent_at) >= FORGET {
+            self.sent_at = now;
+            self.losses_there[0].forget();
+            self.count_anew();
         }
     }
 }
@@ -104,7 +151,9 @@ impl Helper {
         // Numbers are per sender and receiver: of the direction that ends at the
         // receiver.
         let direction = &mut self.directions[usize::from(self.between[0] == end)];
-        direction.next_number = direction.next_number.max(highest.saturating_add(1));
+        if highest >= direction.next_number {
+            direction.jump(highest);
+        }
     }
 
     pub fn handle_datagram(
@@ -155,6 +204,7 @@ impl Helper {
             self.directions[direction].ack_at.get_or_insert(now + ACK_INTERVAL);
         }
         if shared.config.losses.is_none() {
+            self.directions[direction].forget(now);
             let estimate = self.estimate(direction);
             let losses = if is_paper || is_worth(self.code, estimate, self.helpers) {
                 estimate
@@ -187,24 +237,11 @@ impl Helper {
         let source = self.between[direction];
         let direction = &mut self.directions[direction];
         for report in &ack.links {
-            let at = if report.node == me {
-                0
+            if report.node == me {
+                direction.handle_report(report);
             } else if report.node == source {
-                1
-            } else {
-                continue;
-            };
-            let loss = &mut direction.losses_there[at];
-            if at == 0 && report.highest >= direction.next_number {
-                // This node restarted, or others sent in its name: continue after these numbers.
-                direction.next_number = report.highest.saturating_add(1);
-                direction.counted_from = direction.next_number;
-                loss.go_on_from(report.highest, report.received);
+                direction.losses_there[1].follow(report.highest, report.received);
             }
-            if at == 0 && report.highest < direction.counted_from {
-                continue;
-            }
-            loss.follow(report.highest, report.received);
         }
         if let Some(machine) = &mut direction.machine {
             machine.handle_ack(now, ack);
@@ -238,6 +275,7 @@ impl Helper {
                     coded.payload.resize(usize::from(shared.config.symbol_bytes), 0);
                 }
                 shared.stats.coded_sent += 1;
+                direction.sent_at = now;
                 return Some(self.emit(shared, &session, destination, &Body::Enc(coded.as_enc())));
             }
         }

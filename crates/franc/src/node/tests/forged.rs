@@ -366,6 +366,48 @@ fn numbers_of_a_helper_are_over_two_seconds_after_them() {
     assert!(is_over(&after, before), "{after:?} of {before}");
 }
 
+/// The same with acknowledgements, numbers far above and several times: the helper goes on from each,
+/// also from those of which a question of the end tells.
+#[test]
+fn far_numbers_of_a_helper_are_over_two_seconds_after_them() {
+    let forged = |time: i64| Forged {
+        what: What::Ack {
+            blocks: 36,
+            rank: 64,
+            bits: 2,
+            is_cut: false,
+            reports: [0, 0],
+            is_state: true,
+        },
+        way: 5,
+        block: -1 + time as i32 / 2,
+        number: 590 + time,
+        after_ms: 6,
+    };
+    let attack: Vec<Forged> = (0..10).map(forged).collect();
+    let (after, before) = after_on("helper", &attack);
+    assert!(is_over(&after, before), "{after:?} of {before}");
+}
+
+/// A helper measures its losses to the destination only while it sends: one that they silenced tries
+/// again.
+#[test]
+fn a_helper_whose_way_gets_better_helps_again() {
+    let (_, mut stage) = Stage::all().into_iter().find(|(of, _)| *of == "helper").expect("it");
+    stage.quiet(Duration::from_secs(2));
+    let before = stage.quiet(Duration::from_secs(2));
+    let lose = |stage: &mut Stage, loss| {
+        stage.net.links.get_mut(&(NodeId(3), NodeId(2))).expect("it is there").loss = loss;
+    };
+    lose(&mut stage, 0.95);
+    let without = (stage.quiet(Duration::from_secs(4)), stage.quiet(Duration::from_secs(8)));
+    lose(&mut stage, 0.05);
+    stage.quiet(Duration::from_secs(6));
+    let again = stage.quiet(Duration::from_secs(4));
+    assert!(without.1 < 0.75 * before, "{without:?} of {before}");
+    assert!(again > 0.9 * before, "{again} of {before}");
+}
+
 /// Forged acknowledgements that report numbers above those of a helper: it goes on from them, and
 /// true reports from before that are not losses of it.
 #[test]
