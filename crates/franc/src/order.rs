@@ -3,6 +3,9 @@
 //! buckets, packets numbered within their bucket (16 bits, modulo 2^16). Headers
 //! are restored in that order ([`crate::headers`]).
 //!
+//! Once blocks were given up, a missing packet may never come. It is given up when all symbols before
+//! that of a packet behind it are known or given up: packets are numbered in the order of symbols.
+//!
 //! The packets held are limited in bytes: above the limit, the bucket that holds most gives up its
 //! missing packets. Packets that are ready are not limited: the driver takes them after each
 //! datagram, and they never exceed the packets held, with headers. Leaves out retransmission.
@@ -37,12 +40,24 @@ impl Numbers {
     }
 }
 
+/// A packet that waits for others.
+#[derive(Clone, Debug, PartialEq)]
+struct Held {
+    at: Place,
+    record: Vec<u8>,
+}
+
+/// Block and index of a symbol.
+pub(crate) type Place = (u32, u16);
+
 /// Holds packets until the missing ones before them arrive.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Order {
     next: Vec<u16>,
     /// Held packets, by bucket and number.
-    held: BTreeMap<(u8, u16), Vec<u8>>,
+    held: BTreeMap<(u8, u16), Held>,
+    /// Whether symbols were given up.
+    has_gaps: bool,
     /// Bytes held in each bucket, plus [`HELD_BYTES`] per packet; and their sum.
     held_bytes: Vec<usize>,
     held_bytes_sum: usize,
@@ -65,6 +80,7 @@ impl Order {
         Self {
             next: alloc::vec![0; BUCKETS],
             held: BTreeMap::new(),
+            has_gaps: false,
             held_bytes: alloc::vec![0; BUCKETS],
             held_bytes_sum: 0,
             held_bytes_max: bytes_max.saturating_mul(2),
@@ -75,37 +91,43 @@ impl Order {
         }
     }
 
-    /// Handles a packet, whole or short; drops it if it was received before.
-    pub fn push(&mut self, bucket: u8, number: u16, record: &[u8]) {
+    /// Handles a packet, whole or short, of the symbol `at`; drops it if it was received before.
+    pub fn push(&mut self, at: Place, bucket: u8, number: u16, record: &[u8]) {
         let next = self.next[usize::from(bucket)];
         let ahead = number.wrapping_sub(next);
         if ahead >= 1 << 15 {
             return;
         }
         if ahead > 0 {
-            self.hold(bucket, number, record);
+            self.hold(bucket, number, Held { at, record: record.to_vec() });
             return;
         }
         self.give_out(bucket, number, record);
+        self.go_on(bucket);
+    }
+
+    /// Gives out the packets that wait for none.
+    fn go_on(&mut self, bucket: u8) {
         while let Some(record) = self.release(bucket, self.next[usize::from(bucket)]) {
             self.give_out(bucket, self.next[usize::from(bucket)], &record);
         }
     }
 
-    fn hold(&mut self, bucket: u8, number: u16, record: &[u8]) {
+    fn hold(&mut self, bucket: u8, number: u16, held: Held) {
         if let Entry::Vacant(entry) = self.held.entry((bucket, number)) {
-            entry.insert(record.to_vec());
-            self.held_bytes[usize::from(bucket)] += HELD_BYTES + record.len();
-            self.held_bytes_sum += HELD_BYTES + record.len();
+            let bytes = HELD_BYTES + held.record.len();
+            entry.insert(held);
+            self.held_bytes[usize::from(bucket)] += bytes;
+            self.held_bytes_sum += bytes;
         }
         while self.held_bytes_sum > self.held_bytes_max {
             let most = (0..=u8::MAX).max_by_key(|&bucket| self.held_bytes[usize::from(bucket)]);
-            self.give_up_in(most.expect("there are buckets"));
+            self.give_up_in(most.expect("there are buckets"), |_| true);
         }
     }
 
     fn release(&mut self, bucket: u8, number: u16) -> Option<Vec<u8>> {
-        let record = self.held.remove(&(bucket, number))?;
+        let record = self.held.remove(&(bucket, number))?.record;
         self.held_bytes[usize::from(bucket)] -= HELD_BYTES + record.len();
         self.held_bytes_sum -= HELD_BYTES + record.len();
         Some(record)
@@ -146,14 +168,32 @@ impl Order {
         }
     }
 
-    /// Gives up all missing packets: delivers those that wait for them, in order.
-    pub fn give_up(&mut self) {
-        (0..=u8::MAX).for_each(|bucket| self.give_up_in(bucket));
+    /// Symbols were given up: packets in them never come.
+    pub fn has_gaps(&mut self) {
+        self.has_gaps = true;
     }
 
-    fn give_up_in(&mut self, bucket: u8) {
+    /// All symbols before `frontier` are known or given up: delivers the packets in them, in order,
+    /// and gives up those that they wait for.
+    pub fn settle(&mut self, frontier: Place) {
+        if !self.has_gaps || self.held.is_empty() {
+            return;
+        }
+        let is_settled = |held: &Held| held.at < frontier;
+        let settled = self.held.iter().filter(|(_, held)| is_settled(held));
+        let mut buckets: Vec<u8> = settled.map(|(&(bucket, _), _)| bucket).collect();
+        buckets.dedup();
+        for bucket in buckets {
+            self.give_up_in(bucket, is_settled);
+            self.go_on(bucket);
+        }
+    }
+
+    /// Gives up the packets missing before those that are `settled`.
+    fn give_up_in(&mut self, bucket: u8, is_settled: impl Fn(&Held) -> bool) {
         let held = self.held.range((bucket, 0)..=(bucket, u16::MAX));
-        let mut numbers: Vec<u16> = held.map(|(&(_, number), _)| number).collect();
+        let settled = held.filter(|(_, held)| is_settled(held));
+        let mut numbers: Vec<u16> = settled.map(|(&(_, number), _)| number).collect();
         let next = self.next[usize::from(bucket)];
         numbers.sort_unstable_by_key(|number| number.wrapping_sub(next));
         for number in numbers {
@@ -197,8 +237,9 @@ mod tests {
         for number in 1..3_000 {
             for bucket in [1, 2, 200] {
                 let length = if bucket == 2 { 1_000 } else { 28 };
-                order.push(bucket, number, &packet(bucket, number, length));
-                let held: usize = order.held.values().map(|record| 64 + record.len()).sum();
+                let at = (u32::from(number), 0);
+                order.push(at, bucket, number, &packet(bucket, number, length));
+                let held: usize = order.held.values().map(|held| 64 + held.record.len()).sum();
                 assert!(held <= 100_000, "{held} bytes are held");
                 assert_eq!(held, order.held_bytes_sum);
                 out.extend(drain(&mut order));
@@ -206,13 +247,41 @@ mod tests {
         }
         // The bucket that holds most gave up first, and has waited for nothing since.
         assert_eq!(out[0], (2, 1));
-        order.give_up();
+        order.has_gaps();
+        order.settle((3_000, 0));
         out.extend(drain(&mut order));
         assert_eq!((order.held.len(), order.held_bytes_sum), (0, 0));
         for bucket in [1, 2, 200] {
             let of_bucket = out.iter().filter(|(of, _)| *of == bucket).map(|(_, number)| *number);
             assert!(of_bucket.eq(1..3_000), "each once and in order, but for the first");
         }
+    }
+
+    /// The newest packets of a block that is given up never come: later ones wait for them no longer
+    /// than until all symbols before theirs are known, and for those that may come as always.
+    #[test]
+    fn packets_of_later_blocks_do_not_wait_for_lost_ones() {
+        let mut order = Order::new(1_000_000);
+        let push = |order: &mut Order, at, number| {
+            order.push(at, 7, number, &packet(7, number, 100));
+        };
+        let numbers = |order: &mut Order| -> Vec<u16> {
+            drain(order).into_iter().map(|(_, number)| number).collect()
+        };
+        push(&mut order, (0, 0), 0);
+        assert_eq!(numbers(&mut order), [0]);
+        // Number 1 was in block 0.
+        order.has_gaps();
+        order.settle((1, 0));
+        push(&mut order, (1, 1), 3);
+        push(&mut order, (1, 3), 5);
+        order.settle((1, 0));
+        assert_eq!(numbers(&mut order), []);
+        push(&mut order, (1, 0), 2);
+        order.settle((1, 2));
+        assert_eq!(numbers(&mut order), [2, 3]);
+        push(&mut order, (1, 2), 4);
+        assert_eq!(numbers(&mut order), [4, 5]);
     }
 
     /// The records of packets that are cut at some places, numbered from 0 on.
@@ -264,10 +333,11 @@ mod tests {
             let mut order = Order::new(1_000_000);
             for (number, record) in records {
                 if lost != Some(usize::from(number)) {
-                    order.push(7, number, &record);
+                    order.push((0, number), 7, number, &record);
                 }
             }
-            order.give_up();
+            order.has_gaps();
+            order.settle((1, 0));
             let came: Vec<_> = core::iter::from_fn(|| order.pop()).collect();
             let expected: Vec<_> = expected.into_iter().map(|n| packets[n].clone()).collect();
             prop_assert_eq!(came, expected);
@@ -287,7 +357,7 @@ mod tests {
             let mut sent: Vec<_> = packets.iter().map(|&(_, bucket, number, _)| (bucket, number)).collect();
             packets.sort_unstable();
             for (_, bucket, number, length) in packets {
-                order.push(bucket, number, &packet(bucket, number, length));
+                order.push((0, number), bucket, number, &packet(bucket, number, length));
             }
             let mut came = drain(&mut order);
             prop_assert!(came.iter().all(|&(_, number)| number < 300));

@@ -225,6 +225,15 @@ impl Receiver {
         u64::from(self.done) * self.code.symbols() as u64 + known as u64
     }
 
+    /// Block and index of the first symbol that is neither known nor given up.
+    pub fn frontier(&self) -> (u32, u16) {
+        let slot = self.slots.get((self.done - self.first) as usize);
+        let bitmap = slot.and_then(|slot| slot.decoder.as_ref()).map_or(&[][..], Decoder::bitmap);
+        let known = bitmap.iter().position(|&byte| byte != u8::MAX);
+        let index = known.map_or(0, |at| at as u16 * 8 + bitmap[at].trailing_ones() as u16);
+        (self.done, index)
+    }
+
     /// All blocks below this one are complete or given up.
     pub fn done(&self) -> u32 {
         self.done

@@ -389,7 +389,8 @@ impl Session {
             path.heard(now, vital.longest, answers);
         }
         if self.receiver.give_up_below(vital.oldest) {
-            self.order.give_up();
+            self.order.has_gaps();
+            self.order.settle(self.receiver.frontier());
             self.opener.forget_below(self.receiver.done());
         }
         let taken = match &self.outgoing {
@@ -443,13 +444,16 @@ impl Session {
             is_sealed = true;
             for record in symbol::records(&open[..length]) {
                 match record {
-                    Some((bucket, number, packet)) => order.push(bucket, number, packet),
+                    Some((bucket, number, packet)) => {
+                        order.push((block, index), bucket, number, packet);
+                    }
                     None => stats.corrupt += 1,
                 }
             }
             true
         };
         let verdict = self.receiver.handle_enc(enc, &mut known);
+        order.settle(self.receiver.frontier());
         stats.corrupt += core::mem::take(&mut order.corrupt);
         self.opener.forget_below(self.receiver.done());
         match verdict {

@@ -408,6 +408,30 @@ fn a_helper_whose_way_gets_better_helps_again() {
     assert!(again > 0.9 * before, "{again} of {before}");
 }
 
+/// Acknowledgements of blocks that their sender does not have, together with symbols, to both ends.
+#[test]
+fn acknowledgements_to_both_ends_are_over_two_seconds_after_them() {
+    let ack = What::Ack {
+        blocks: 31,
+        rank: 64,
+        bits: 7,
+        is_cut: false,
+        reports: [951, 0],
+        is_state: true,
+    };
+    let enc = What::Enc { vector: CodedVector::Source(17), oldest: 255 };
+    let forged = |time: i64| Forged {
+        what: What::Both(Box::new(ack.clone()), Box::new(enc.clone())),
+        way: 7 + time as usize,
+        block: -2 + time as i32 / 2,
+        number: 59_353 + time,
+        after_ms: 0,
+    };
+    let attack: Vec<Forged> = (0..8).map(forged).collect();
+    let (after, before) = after_on("ends", &attack);
+    assert!(is_over(&after, before), "{after:?} of {before}");
+}
+
 /// Forged acknowledgements that report numbers above those of a helper: it goes on from them, and
 /// true reports from before that are not losses of it.
 #[test]
