@@ -6,6 +6,16 @@ use core::fmt;
 use core::str::FromStr;
 
 /// A 48-bit address in transmission order.
+///
+/// ```
+/// use lasthop_units::MacAddr;
+///
+/// let address: MacAddr = "02:1a:00:00:00:07".parse()?;
+/// assert_eq!(address, MacAddr::local(7));
+/// assert!(!address.is_multicast() && MacAddr::BROADCAST.is_multicast());
+/// assert!("02:1a:00:00:00".parse::<MacAddr>().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct MacAddr(pub [u8; 6]);
 

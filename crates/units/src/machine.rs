@@ -15,6 +15,39 @@ use core::fmt::Debug;
 /// - after `handle_timeout(t)` at the polled instant `t`, the next polled instant
 ///   is later than `t`, or `None`, within finitely many calls;
 /// - `poll_timeout` takes `&self`: a second call gives the same answer.
+///
+/// A machine that sends beacons, and a driver that jumps from one wake-up to the next:
+///
+/// ```
+/// use lasthop_units::{Duration, Instant, Machine};
+///
+/// struct Beacons {
+///     next: Instant,
+///     sent: u32,
+/// }
+///
+/// impl Machine for Beacons {
+///     type Reason = &'static str;
+///
+///     fn poll_timeout(&self) -> Option<(Instant, Self::Reason)> {
+///         Some((self.next, "beacon"))
+///     }
+///
+///     fn handle_timeout(&mut self, now: Instant) {
+///         if now >= self.next {
+///             self.sent += 1;
+///             self.next += Duration::from_micros(102_400);
+///         }
+///     }
+/// }
+///
+/// let end = Instant::ZERO + Duration::from_secs(1);
+/// let mut beacons = Beacons { next: Instant::ZERO, sent: 0 };
+/// while let Some((now, _)) = beacons.poll_timeout().filter(|(at, _)| *at < end) {
+///     beacons.handle_timeout(now);
+/// }
+/// assert_eq!(beacons.sent, 10);
+/// ```
 pub trait Machine {
     /// Reason for the next wake-up.
     type Reason: Copy + Debug + PartialEq;

@@ -5,6 +5,15 @@
 use crate::{Bitrate, Duration, Instant};
 
 /// A clock that advances with each byte. The exact time is `floor + carry / rate` nanoseconds.
+///
+/// ```
+/// use lasthop_units::{Bitrate, Duration, Instant, Pace};
+///
+/// // At 7 Mb/s a packet of 125 bytes lasts 142 857 ns and a seventh.
+/// let mut pace = Pace::new(Bitrate::from_mbps(7), Instant::ZERO);
+/// (0..7_000).for_each(|_| pace.pass(125));
+/// assert_eq!(pace.now(), Instant::ZERO + Duration::from_secs(1));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
     rate_bps: u64,

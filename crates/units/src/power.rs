@@ -8,10 +8,27 @@ use core::fmt;
 use core::ops::{Add, Neg, Sub};
 
 /// A power level in dBm: relative to one milliwatt.
+///
+/// ```
+/// use lasthop_units::{Db, Dbm};
+///
+/// let (signal, noise) = (Dbm(-61.0), Dbm(-94.0));
+/// assert_eq!(signal - noise, Db(33.0));
+/// // Two equal powers together are 3 dB more than one.
+/// let both = Dbm::from_milliwatts(signal.as_milliwatts() * 2.0);
+/// assert!(((both - signal).0 - 3.0103).abs() < 1e-4);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
 pub struct Dbm(pub f64);
 
 /// A power ratio in dB: a gain, a loss or an SNR.
+///
+/// ```
+/// use lasthop_units::Db;
+///
+/// assert_eq!(Db(20.0).as_linear(), 100.0);
+/// assert_eq!(Db::from_linear(1000.0) + Db(-10.0), Db(20.0));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
 pub struct Db(pub f64);
 

@@ -7,14 +7,41 @@ use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
 
 /// A rate in whole bits per second.
+///
+/// ```
+/// use lasthop_units::{Bitrate, Bytes, Duration};
+///
+/// let rate = Bitrate::from_mbps(54);
+/// // 12 000 bits last 222 222.2 ns, rounded up.
+/// assert_eq!(Bytes::new(1500) / rate, Duration::from_nanos(222_223));
+/// assert_eq!((rate.as_bps(), rate.to_string()), (54_000_000, "54Mb/s".to_owned()));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bitrate(u64);
 
 /// A number of bytes.
+///
+/// ```
+/// use lasthop_units::Bytes;
+///
+/// let packets = Bytes::new(1500) * 2 + Bytes::new(72);
+/// assert_eq!((packets.as_u64(), packets.to_string()), (3072, "3KiB".to_owned()));
+/// assert_eq!(Bytes::new(40).saturating_sub(packets), Bytes::ZERO);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bytes(u64);
 
 /// A probability in `[0, 1]`; the constructor rejects other numbers.
+///
+/// ```
+/// use lasthop_units::Probability;
+///
+/// // Two hops in a row, each of which loses every fourth packet.
+/// let loss = Probability::new(0.25).expect("it is between 0 and 1");
+/// let arrival = loss.complement() * loss.complement();
+/// assert_eq!(arrival.as_f64(), 0.5625);
+/// assert_eq!(Probability::new(1.5), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
 pub struct Probability(f64);
 

@@ -11,6 +11,16 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// The origin of all randomness of one run.
+///
+/// ```
+/// use lasthop_units::Seed;
+///
+/// let first = Seed::new(42, 0).stream("wire/loss").next_u64();
+/// assert_eq!(Seed::new(42, 0).stream("wire/loss").next_u64(), first);
+/// // Another run, and another component, draw other numbers.
+/// assert_ne!(Seed::new(42, 1).stream("wire/loss").next_u64(), first);
+/// assert_ne!(Seed::new(42, 0).stream("traffic").next_u64(), first);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seed {
     /// The seed, chosen by the user and printed with every result.
@@ -20,12 +30,34 @@ pub struct Seed {
 }
 
 /// The random numbers of one component.
+///
+/// ```
+/// use lasthop_units::{Probability, Seed};
+///
+/// let mut stream = Seed::new(1, 0).stream("wire/loss");
+/// let loss = Probability::new(0.2).expect("it is between 0 and 1");
+/// let lost = (0..10_000).filter(|_| stream.chance(loss)).count();
+/// // Within four standard deviations.
+/// assert!(lost.abs_diff(2_000) < 160);
+/// assert!((0..100).all(|_| stream.up_to(15) < 16));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream(Xoshiro256PlusPlus);
 
 /// Distinguishes the components at one path: a hash of the component's name. A
 /// number counted while reading a configuration must not be an identity, because
 /// anything added before it would change it.
+///
+/// ```
+/// use lasthop_units::{Identity, Seed};
+///
+/// let [ap, phone] = ["ap", "phone"].map(Identity::of);
+/// let draw = |of| Seed::new(1, 0).stream_of("backoff", of).next_u64();
+/// assert_ne!(draw(ap), draw(phone));
+/// // A direction has an order, a pair has none.
+/// assert_ne!(ap.to(phone), phone.to(ap));
+/// assert_eq!(ap.beside(phone), phone.beside(ap));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Identity(u64);
 
@@ -95,6 +127,11 @@ impl Seed {
 
 /// The 64-bit FNV-1a hash: the same on every machine and in every version, for streams, flow
 /// hashes and marks. The hash detects accidents, not forgeries.
+///
+/// ```
+/// // From the test suite of the algorithm's authors.
+/// assert_eq!(lasthop_units::fnv_1a("foobar".bytes()), 0x8594_4171_f739_67e8);
+/// ```
 pub fn fnv_1a(bytes: impl Iterator<Item = u8>) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

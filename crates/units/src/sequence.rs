@@ -5,6 +5,15 @@ use core::fmt;
 
 /// A sequence number modulo 4096; the half of the space before it is older, the
 /// rest newer.
+///
+/// ```
+/// use lasthop_units::SeqNo12;
+///
+/// let last = SeqNo12::new(4095);
+/// assert_eq!(last.next(), SeqNo12::new(0));
+/// assert!(last.is_before(SeqNo12::new(3)));
+/// assert_eq!(SeqNo12::new(3).distance_from(last), 4);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct SeqNo12(u16);
 

@@ -8,10 +8,29 @@ use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Rem, Sub, SubAssign};
 
 /// A point in time: nanoseconds since the start of the run.
+///
+/// ```
+/// use lasthop_units::{Duration, Instant};
+///
+/// let sent = Instant::ZERO + Duration::from_millis(3);
+/// let received = sent + Duration::from_micros(750);
+/// assert_eq!(received - sent, Duration::from_micros(750));
+/// assert_eq!(sent.saturating_since(received), Duration::ZERO);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Instant(u64);
 
 /// A length of time in nanoseconds, never negative.
+///
+/// ```
+/// use lasthop_units::Duration;
+///
+/// // Beacons are 100 time units of 1024 us apart.
+/// let interval = Duration::from_micros(1024) * 100;
+/// assert_eq!(Duration::from_secs(1) / interval, 9);
+/// assert_eq!(Duration::from_secs(1) % interval, Duration::from_micros(78_400));
+/// assert_eq!(interval.to_string(), "102400us");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Duration(u64);
 

@@ -10,6 +10,18 @@ use crate::{Duration, Instant};
 const PARTS: u128 = 1_000_000_000;
 
 /// A bucket that lets at most `rate_per_s * w + burst` tokens pass in any window of `w` seconds.
+///
+/// ```
+/// use lasthop_units::{Duration, Instant, TokenBucket};
+///
+/// // A thousand answers a second, three at once.
+/// let start = Instant::ZERO;
+/// let mut answers = TokenBucket::new(1_000, 3, start);
+/// assert_eq!([0; 5].map(|_| answers.take(start, 1)), [true, true, true, false, false]);
+/// let next = start + Duration::from_millis(1);
+/// assert_eq!(answers.next_at(1), Some(next));
+/// assert!(answers.take(next, 1));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenBucket {
     rate_per_s: u64,
