@@ -9,6 +9,16 @@ use thiserror::Error;
 
 /// The parameters of a code: field, symbols per block (or in a window), bytes per
 /// symbol.
+///
+/// ```
+/// use lasthop_rlnc::{Code, CodeError, Field};
+///
+/// let code = Code::new(Field::Gf16, 64, 1400)?;
+/// // Two coefficients fit in a byte.
+/// assert_eq!((code.symbols(), code.packed_bytes()), (64, 32));
+/// assert_eq!(Code::new(Field::Gf16, 0, 1400), Err(CodeError::Empty));
+/// # Ok::<(), CodeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
     field: Field,

@@ -16,6 +16,23 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 /// Decodes one block at a time.
+///
+/// Packets may arrive in any order, and more than once:
+///
+/// ```
+/// use lasthop_rlnc::{Code, Decoder, Field, Received, Vector};
+///
+/// let mut decoder = Decoder::new(Code::new(Field::Gf2, 2, 1)?);
+/// // The exclusive or of both symbols, then the second symbol.
+/// let both = Vector::Full { first: 0, count: 2, packed: &[0b11] };
+/// assert_eq!(decoder.push(both, &[0b0110])?, Received::Innovative);
+/// assert_eq!(decoder.next_known(), None);
+/// assert_eq!(decoder.push(Vector::Source(1), &[0b0011])?, Received::Innovative);
+/// assert_eq!(decoder.push(both, &[0b0110])?, Received::Redundant);
+/// assert!(decoder.is_complete());
+/// assert_eq!(decoder.symbol(0), Some([0b0101].as_slice()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoder {
     code: Code,

@@ -9,6 +9,25 @@ use crate::vector::{Density, Vector, row_bytes};
 use alloc::vec::Vec;
 
 /// Encodes one block at a time.
+///
+/// Symbols can leave as they are; a coded packet afterwards replaces any lost one of them:
+///
+/// ```
+/// use lasthop_rlnc::{Code, Decoder, Density, Encoder, Field, Vector};
+///
+/// let code = Code::new(Field::Gf256, 3, 4)?;
+/// let (mut encoder, mut decoder) = (Encoder::new(code), Decoder::new(code));
+/// for symbol in [b"lost", b"came", b"last"] {
+///     let index = encoder.push(symbol)?;
+///     if index != 0 {
+///         decoder.push(Vector::Source(index.into()), symbol)?;
+///     }
+/// }
+/// let (vector, payload) = encoder.coded(1, Density::DENSE)?;
+/// decoder.push(vector, payload)?;
+/// assert_eq!(decoder.symbol(0), Some(b"lost".as_slice()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Encoder {
     code: Code,
@@ -156,6 +175,21 @@ impl Encoder {
     /// Writes one combination of all symbols so far per seed into the first rows of `payloads`:
     /// much faster than one by one. The vectors are those of [`Encoder::vector`]. Panics if
     /// `payloads` has too few rows or rows of another length.
+    ///
+    /// ```
+    /// use lasthop_rlnc::{Code, Density, Encoder, Field, Symbols};
+    ///
+    /// let mut encoder = Encoder::new(Code::new(Field::Gf256, 2, 4)?);
+    /// encoder.push(b"over")?;
+    /// encoder.push(b"air!")?;
+    /// let seeds = [7, 8, 9];
+    /// let mut payloads = Symbols::new(seeds.len(), 4);
+    /// encoder.coded_many(&seeds, Density::DENSE, &mut payloads)?;
+    /// let (vector, payload) = encoder.coded(8, Density::DENSE)?;
+    /// assert_eq!(payloads.row(1), payload);
+    /// assert_eq!(encoder.vector(8, Density::DENSE), Ok(vector));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -14,6 +14,14 @@ const POLYNOMIAL_16: u16 = 0b1_0011;
 const POLYNOMIAL_256: u16 = 0x11B;
 
 /// The field of the coefficients and symbols.
+///
+/// ```
+/// use lasthop_rlnc::Field;
+///
+/// // The example of FIPS 197, 4.2.
+/// assert_eq!(Field::Gf256.multiply(0x57, 0x83), 0xc1);
+/// assert_eq!(Field::Gf256.multiply(0x83, Field::Gf256.invert(0x83)), 1);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
     /// GF(2): a coded packet is an exclusive or. About 1.6 packets of overhead per

@@ -68,6 +68,17 @@ const MULTIPLES_256_ROWS_MIN: usize = 28;
 const HALVES_ROWS_MIN: usize = 8;
 
 /// An instruction set that this CPU supports.
+///
+/// ```
+/// use lasthop_rlnc::{Field, Kernel};
+///
+/// // Every kernel computes the same bytes.
+/// for kernel in Kernel::supported() {
+///     let mut row = [0x57; 100];
+///     kernel.scale(Field::Gf256, &mut row, 0x83);
+///     assert_eq!(row, [0xc1; 100], "{}", kernel.name());
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kernel(Set);
 

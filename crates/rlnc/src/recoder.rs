@@ -11,6 +11,29 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 /// Recodes one block at a time.
+///
+/// ```
+/// use lasthop_rlnc::{Code, Decoder, Density, Encoder, Field, Recoder};
+///
+/// let code = Code::new(Field::Gf256, 2, 4)?;
+/// let (mut encoder, mut recoder, mut decoder) =
+///     (Encoder::new(code), Recoder::new(code), Decoder::new(code));
+/// encoder.push(b"over")?;
+/// encoder.push(b"air!")?;
+/// // The recoder overhears two packets, and the destination neither.
+/// for seed in [1, 2] {
+///     let (vector, payload) = encoder.coded(seed, Density::DENSE)?;
+///     recoder.push(vector, payload)?;
+/// }
+/// assert_eq!(recoder.rank(), 2);
+/// for seed in [3, 4] {
+///     let (vector, payload) = recoder.recode(seed, Density::DENSE)?;
+///     decoder.push(vector, payload)?;
+/// }
+/// assert_eq!(decoder.symbol(0), Some(b"over".as_slice()));
+/// assert_eq!(decoder.symbol(1), Some(b"air!".as_slice()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recoder {
     code: Code,

@@ -7,6 +7,14 @@
 use crate::kernel::lines::{LINE_BYTES, Lines};
 
 /// A fixed number of rows of equal length.
+///
+/// ```
+/// use lasthop_rlnc::Symbols;
+///
+/// let mut symbols = Symbols::new(2, 4);
+/// symbols.row_mut(1).copy_from_slice(b"air!");
+/// assert_eq!((symbols.row(0), symbols.row(1)), ([0; 4].as_slice(), b"air!".as_slice()));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbols {
     lines: Lines,

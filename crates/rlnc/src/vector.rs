@@ -33,6 +33,14 @@ impl Density {
 }
 
 /// The coding vector of a packet.
+///
+/// ```
+/// use lasthop_rlnc::{Density, Vector};
+///
+/// let vector = Vector::Seeded { seed: 1, first: 100, count: 8, density: Density::DENSE };
+/// assert_eq!(vector.range(), Some((100, 108)));
+/// assert_eq!(Vector::Source(100).range(), Some((100, 101)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vector<'a> {
     /// The source symbol with this number, uncoded.

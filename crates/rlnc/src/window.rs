@@ -16,6 +16,30 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 /// The sender: holds the symbols of the window and returns combinations of them.
+///
+/// ```
+/// use lasthop_rlnc::window::{Decoder, Encoder};
+/// use lasthop_rlnc::{Code, Density, Field, Vector};
+///
+/// let code = Code::new(Field::Gf256, 8, 4)?;
+/// let (mut encoder, mut decoder) = (Encoder::new(code), Decoder::new(code));
+/// for index in 0..20u64 {
+///     let symbol = format!("{index:4}");
+///     encoder.push(symbol.as_bytes())?;
+///     // Every fourth symbol is lost. A combination of the window follows and repairs it.
+///     if index % 4 == 3 {
+///         let (vector, payload) = encoder.coded(index, Density::DENSE)?;
+///         decoder.push(vector, payload)?;
+///     } else {
+///         decoder.push(Vector::Source(index), symbol.as_bytes())?;
+///     }
+///     assert_eq!(decoder.symbol(index), Some(symbol.as_bytes()));
+///     // The window slides past all that arrived.
+///     encoder.slide(index + 1);
+/// }
+/// assert_eq!(encoder.range(), (20, 20));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Encoder {
     code: Code,
@@ -108,6 +132,20 @@ impl Encoder {
 }
 
 /// The receiver: takes packets and returns symbols as soon as they are determined.
+///
+/// ```
+/// use lasthop_rlnc::window::Decoder;
+/// use lasthop_rlnc::{Code, Field, PacketError, Vector};
+///
+/// let mut decoder = Decoder::new(Code::new(Field::Gf256, 4, 4)?);
+/// decoder.push(Vector::Source(1), b"came")?;
+/// assert_eq!(decoder.next_known(), Some(1));
+/// // A newer symbol moves the window, and an older one is given up.
+/// decoder.push(Vector::Source(4), b"next")?;
+/// assert_eq!(decoder.range(), (1, 5));
+/// assert_eq!(decoder.push(Vector::Source(0), b"late"), Err(PacketError::Stale));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoder {
     code: Code,
