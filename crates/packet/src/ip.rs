@@ -38,6 +38,13 @@ pub mod protocol {
 }
 
 /// The ECN field of a header (RFC 3168, section 5).
+///
+/// ```
+/// use lasthop_packet::ip::Ecn;
+///
+/// assert_eq!(Ecn::from_bits(0b10), Ecn::Capable0);
+/// assert!(Ecn::Capable1.is_capable() && !Ecn::NotCapable.is_capable());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ecn {
     /// Code 00: not ECN-capable (Not-ECT).
@@ -80,6 +87,20 @@ impl Ecn {
 
 /// Sets "congestion experienced" if the packet is ECN-capable, and updates IPv4's
 /// checksum. Returns whether the packet is ECN-capable.
+///
+/// ```
+/// use lasthop_packet::ip::{Ecn, View, checksum, mark_congestion};
+///
+/// // A header with ECT(0) and its checksum.
+/// let mut packet = [
+///     0x45, 0x02, 0, 20, 0, 0, 0x40, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2,
+/// ];
+/// lasthop_packet::ip::ipv4::set_checksum(&mut packet);
+/// assert!(mark_congestion(&mut packet));
+/// assert_eq!(View::new(&packet).map(View::ecn), Some(Ecn::Congestion));
+/// // A header with its own checksum has the sum 0xffff.
+/// assert_eq!(checksum::fold(checksum::sum(&packet)), 0xffff);
+/// ```
 pub fn mark_congestion(packet: &mut [u8]) -> bool {
     let Some(view) = View::new(packet) else { return false };
     if !view.ecn().is_capable() {

@@ -28,3 +28,8 @@ pub use drop_reason::DropReason;
 pub use packet::{
     AccessCategory, DelayParts, FlowId, Fragment, NodeId, Packet, Released, Transport,
 };
+
+/// Runs the examples of the README as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

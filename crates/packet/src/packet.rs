@@ -35,6 +35,17 @@ impl FlowId {
 }
 
 /// EDCA access categories, lowest priority first (IEEE 802.11-2020, 10.2.3.2).
+///
+/// ```
+/// use lasthop_packet::AccessCategory;
+///
+/// // EF (46) is the user priority 6, and not the 5 of its upper bits (RFC 8325, 4.3).
+/// assert_eq!(AccessCategory::from_dscp(46), AccessCategory::Voice);
+/// assert_eq!(AccessCategory::from_user_priority(5), AccessCategory::Video);
+/// for category in AccessCategory::ALL {
+///     assert_eq!(AccessCategory::from_dscp(category.dscp()), category);
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum AccessCategory {
     /// AC_BK: TIDs 1 and 2.
@@ -114,6 +125,15 @@ const fn user_priority(dscp: u8) -> u8 {
 /// delivered it; end of that PPDU; release by the recipient's reorder buffer. The time of an
 /// absence of sender or receiver before the delivering PPDU counts only as [`away`](Self::away) or
 /// [`asleep`](Self::asleep).
+///
+/// ```
+/// use lasthop_packet::DelayParts;
+/// use lasthop_units::Duration;
+///
+/// let [queue, air] = [Duration::from_millis(7), Duration::from_micros(300)];
+/// let parts = DelayParts { queue, air, ..DelayParts::default() };
+/// assert_eq!(parts.total(), Duration::from_micros(7_300));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct DelayParts {
     /// Time behind other packets in the queues of the Wi-Fi hop.
@@ -158,6 +178,15 @@ pub enum Transport {
 
 /// Position of a fragment in its packet: flags and fragment offset of an IPv4 header (RFC 791,
 /// section 3.1).
+///
+/// ```
+/// use lasthop_packet::Fragment;
+///
+/// // The second half of a packet of 2028 bytes behind its first 1480 bytes of payload.
+/// let last = Fragment::new(1480, false, 2028);
+/// assert_eq!((last.offset_bytes(), last.more(), last.is_whole()), (1480, false, false));
+/// assert_eq!(last.header_bits(), 1480 / 8);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Fragment {
     /// The 16 bits of the header: flag MF and offset, never DF.
@@ -210,6 +239,21 @@ impl Fragment {
 }
 
 /// A network-layer packet (the payload of an Ethernet frame) in the network.
+///
+/// ```
+/// use lasthop_packet::ip::Ecn;
+/// use lasthop_packet::{AccessCategory, NodeId, Packet};
+/// use lasthop_units::Instant;
+///
+/// let packet = Packet {
+///     destination: NodeId(3),
+///     access_category: AccessCategory::Voice,
+///     ecn_capable: true,
+///     ..Packet::new(1, 1500, Instant::ZERO)
+/// };
+/// assert_eq!(packet.ecn(), Ecn::Capable0);
+/// assert_eq!(Packet { ecn_marked: true, ..packet }.ecn(), Ecn::Congestion);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// The driver's handle: a sequence number in simulation, a buffer in emulation.
@@ -303,6 +347,20 @@ impl aqm::Packet for Packet {
 /// A report that packets with [`Packet::notify`] are no longer held by the node at
 /// which they entered: they were acknowledged on the air, sent on a wire, or
 /// dropped. The sender's socket counts them as freed.
+///
+/// ```
+/// use lasthop_packet::{FlowId, Packet, Released};
+/// use lasthop_units::Instant;
+/// use std::collections::VecDeque;
+///
+/// let packet = Packet { notify: true, flow: FlowId(4), ..Packet::new(1, 1500, Instant::ZERO) };
+/// let mut reports = VecDeque::new();
+/// Released::book(&packet, &mut reports);
+/// Released::book(&packet, &mut reports);
+/// // Two packets of a flow are one report.
+/// assert_eq!(reports.len(), 1);
+/// assert_eq!((reports[0].packets, reports[0].bytes), (2, 3000));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Released {
     /// Node at which they entered.

@@ -51,6 +51,16 @@ pub enum Limit {
 }
 
 /// The kind of a queue, and its parameters.
+///
+/// ```
+/// use lasthop_packet::queue::QueueConfig;
+/// use lasthop_units::Duration;
+///
+/// let shorter = QueueConfig::RFC_8290.with_target(Duration::from_millis(2));
+/// assert!(shorter.is_some_and(|config| config.is_delay_managed()));
+/// // 4 MiB are fewer packets of 1500 bytes than the limit of 8192.
+/// assert_eq!(QueueConfig::MAC80211.packets_max(1500), 2796);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueConfig {
     /// First in, first out; a packet that does not fit is dropped on arrival.
@@ -241,6 +251,23 @@ impl Held {
 }
 
 /// A queue of packets for several peers.
+///
+/// ```
+/// use lasthop_packet::Packet;
+/// use lasthop_packet::queue::{Held, Limit, PeerId, Queue, QueueConfig};
+/// use lasthop_units::Instant;
+///
+/// let now = Instant::ZERO;
+/// let mut queue = Queue::new(&QueueConfig::DropTail { limit: Limit::Packets(2) }, 0);
+/// let mut dropped = Vec::new();
+/// for tag in 1..=3 {
+///     let packet = Packet::new(tag, 1500, now);
+///     queue.enqueue(now, PeerId::ONLY, packet, Held::NONE, &mut dropped);
+/// }
+/// let dequeued = queue.dequeue(now, &mut dropped).map(|(_, packet)| packet.tag);
+/// assert_eq!((dequeued, queue.len_packets()), (Some(1), 1));
+/// assert_eq!(dropped.iter().map(|packet| packet.tag).collect::<Vec<_>>(), [3]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Queue {
     /// First in, first out, with a fixed limit.

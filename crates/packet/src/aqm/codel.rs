@@ -84,6 +84,44 @@ pub trait Source {
 
 /// The state of CoDel, one per queue that it controls. Times are in units of the
 /// variant.
+///
+/// A queue of packets that have waited for 30 ms. After an interval above the target one is dropped:
+///
+/// ```
+/// use lasthop_packet::Packet;
+/// use lasthop_packet::aqm::{Control, Parameters, Source, Variant};
+/// use lasthop_units::{Duration, Instant};
+///
+/// struct Old(Instant);
+///
+/// impl Source for Old {
+///     type Packet = Packet;
+///
+///     fn pop(&mut self) -> Option<Packet> {
+///         Some(Packet::new(0, 1500, self.0 - Duration::from_millis(30)))
+///     }
+///
+///     fn bytes(&self) -> u64 {
+///         45_000
+///     }
+/// }
+///
+/// let parameters = Parameters {
+///     target: Duration::from_millis(5),
+///     interval: Duration::from_millis(100),
+///     ecn: false,
+///     variant: Variant::Rfc8289,
+/// };
+/// let (mut control, mut dropped) = (Control::new(), Vec::new());
+/// for ms in 1_000..1_100 {
+///     let now = Instant::ZERO + Duration::from_millis(ms);
+///     control.dequeue(now, &parameters, &mut Old(now), &mut dropped);
+/// }
+/// assert!(dropped.is_empty());
+/// let now = Instant::ZERO + Duration::from_millis(1_100);
+/// control.dequeue(now, &parameters, &mut Old(now), &mut dropped);
+/// assert_eq!(dropped.len(), 1);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Control {
     /// Time at which the sojourn time has been above the target for an interval.

@@ -12,6 +12,35 @@ use alloc::vec::Vec;
 use lasthop_units::Instant;
 
 /// The queues of all flows.
+///
+/// A sparse flow does not wait behind a bulk transfer:
+///
+/// ```
+/// use lasthop_packet::Packet;
+/// use lasthop_packet::aqm::{FlowQueues, Parameters, RoundRobin, Variant};
+/// use lasthop_units::{Duration, Instant};
+///
+/// const QUANTUM: i64 = 1514;
+/// let parameters = Parameters {
+///     target: Duration::from_millis(5),
+///     interval: Duration::from_millis(100),
+///     ecn: false,
+///     variant: Variant::Rfc8289,
+/// };
+/// let now = Instant::ZERO;
+/// let (mut queues, mut turns) = (FlowQueues::default(), RoundRobin::default());
+/// let [bulk, sparse] = [queues.add(), queues.add()];
+/// for tag in 0..5 {
+///     queues.push(bulk, Packet::new(tag, 1500, now), QUANTUM, &mut turns);
+/// }
+/// queues.push(sparse, Packet::new(100, 80, now), QUANTUM, &mut turns);
+/// let mut order = Vec::new();
+/// while let Some(flow) = queues.turn(QUANTUM, &mut turns, |_| true) {
+///     let packet = queues.take(flow, now, &parameters, &mut Vec::new());
+///     order.extend(packet.map(|packet| packet.tag));
+/// }
+/// assert_eq!(order, [0, 1, 100, 2, 3, 4]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowQueues<P>(Vec<FlowQueue<P>>);
 

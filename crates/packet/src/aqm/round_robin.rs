@@ -6,6 +6,41 @@
 use alloc::collections::VecDeque;
 
 /// The lists of new and of old members.
+///
+/// Three members with unequal costs share evenly:
+///
+/// ```
+/// use lasthop_packet::aqm::{Members, RoundRobin};
+///
+/// struct Busy([i64; 3]);
+///
+/// impl Members for Busy {
+///     fn is_eligible(&self, _: u32) -> bool {
+///         true
+///     }
+///
+///     fn deficit(&mut self, member: u32) -> &mut i64 {
+///         &mut self.0[member as usize]
+///     }
+///
+///     fn is_busy(&self, _: u32) -> bool {
+///         true
+///     }
+///
+///     fn unlist(&mut self, _: u32) {}
+/// }
+///
+/// let (mut turns, mut members) = (RoundRobin::default(), Busy([0; 3]));
+/// (0..3).for_each(|member| turns.join_old(member));
+/// let (costs, mut used) = ([100, 200, 400], [0; 3]);
+/// for _ in 0..7_000 {
+///     let turn = turns.next(400, &mut members).expect("all are busy");
+///     let member = turn.member as usize;
+///     *members.deficit(turn.member) -= costs[member];
+///     used[member] += costs[member];
+/// }
+/// assert_eq!(used, [400_000; 3]);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RoundRobin {
     new: VecDeque<u32>,

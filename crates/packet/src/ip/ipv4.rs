@@ -5,6 +5,26 @@
 use super::{Ecn, IPV4_BYTES, checksum};
 
 /// An IPv4 header without options.
+///
+/// ```
+/// use lasthop_packet::ip::{Ecn, Ipv4, View, protocol};
+///
+/// let header = Ipv4 {
+///     dscp: 46,
+///     ecn: Ecn::Capable0,
+///     total_bytes: 60,
+///     identification: 7,
+///     fragment_bits: Ipv4::DONT_FRAGMENT,
+///     time_to_live: 64,
+///     protocol: protocol::TCP,
+///     source: [192, 0, 2, 1],
+///     destination: [192, 0, 2, 2],
+/// };
+/// let bytes = header.to_bytes();
+/// let view = View::new(&bytes).expect("a complete header");
+/// assert_eq!((view.dscp(), view.ecn(), view.upper().0), (46, Ecn::Capable0, protocol::TCP));
+/// assert_eq!(view.addresses()[1].to_string(), "192.0.2.2");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ipv4 {
     /// Differentiated services code point, 0 to 63 (RFC 2474).

@@ -29,6 +29,24 @@ pub enum Version {
 }
 
 /// An IP packet with a complete fixed header.
+///
+/// ```
+/// use lasthop_packet::ip::{Version, View, protocol};
+///
+/// // IPv6 to a resolver: 40 bytes of header, then UDP.
+/// let mut packet = [0; 48];
+/// packet[0] = 0x60;
+/// packet[6] = protocol::UDP;
+/// packet[7] = 64;
+/// packet[23] = 1;
+/// packet[39] = 2;
+/// packet[40..44].copy_from_slice(&[0x30, 0x39, 0, 53]);
+/// let view = View::new(&packet).expect("a complete header");
+/// assert_eq!(view.version(), Version::V6);
+/// assert_eq!(view.addresses().map(|address| address.to_string()), ["::1", "::2"]);
+/// assert_eq!((view.flow().protocol, view.flow().ports), (17, [0x30, 0x39, 0, 53].as_slice()));
+/// assert!(View::new(&packet[..39]).is_none());
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     packet: &'a [u8],

@@ -27,6 +27,24 @@ pub enum DriverLimit {
 }
 
 /// The queue of a driver.
+///
+/// ```
+/// use lasthop_packet::Packet;
+/// use lasthop_packet::queue::{DriverLimit, DriverQueue, PeerId};
+/// use lasthop_units::{Duration, Instant};
+///
+/// // Airtime Queue Limits: 5 ms for each station.
+/// let limit = DriverLimit::Airtime(Duration::from_millis(5));
+/// let (mut queue, phone) = (DriverQueue::new(limit), PeerId(7));
+/// let mut taken = 0;
+/// while queue.has_room(phone) {
+///     let packet = Packet::new(taken, 1500, Instant::ZERO);
+///     queue.push(Instant::ZERO, phone, packet, Duration::from_millis(2));
+///     taken += 1;
+/// }
+/// assert_eq!((taken, queue.airtime_for(phone)), (3, Duration::from_millis(6)));
+/// assert!(queue.has_room(PeerId(8)));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct DriverQueue {
     limit: DriverLimit,

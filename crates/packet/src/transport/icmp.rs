@@ -18,6 +18,17 @@ pub mod kind {
 }
 
 /// A message with a complete header.
+///
+/// ```
+/// use lasthop_packet::ip::protocol;
+/// use lasthop_packet::transport::icmp::{Echo, View};
+///
+/// let reply = View::new(&[0, 0, 0, 0, 0x12, 0x34, 0, 7]).expect("a complete header");
+/// let echo = Echo { identifier: 0x1234, sequence: 7, is_reply: true };
+/// assert_eq!(reply.echo(protocol::ICMP), Some(echo));
+/// // In ICMPv6 the type 0 is not a reply.
+/// assert_eq!(reply.echo(protocol::ICMPV6), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View<'a> {
     header: [u8; HEADER_BYTES],

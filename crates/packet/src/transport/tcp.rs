@@ -39,6 +39,22 @@ mod option {
 pub struct Flags(pub u8);
 
 /// A segment with a header that is complete up to its window.
+///
+/// ```
+/// use lasthop_packet::transport::tcp::{Flags, Timestamps, View};
+///
+/// // SYN with a window scale of 7 and timestamps.
+/// let segment = [
+///     0x30, 0x39, 0, 80, 0, 0, 0, 1, 0, 0, 0, 0, 0x90, 0x02, 0xfa, 0xf0, 0, 0, 0, 0, // header
+///     3, 3, 7, 1, 1, 1, 8, 10, 0, 0, 0, 9, 0, 0, 0, 0, // options
+/// ];
+/// let view = View::new(&segment).expect("a complete header");
+/// assert_eq!((view.ports(), view.sequence(), view.window()), ([12_345, 80], 1, 64_240));
+/// assert!(view.flags().has(Flags::SYN) && view.acknowledges().is_none());
+/// assert_eq!(view.window_shift(), Some(7));
+/// assert_eq!(view.timestamps(), Some(Timestamps { value: 9, echo: 0 }));
+/// assert!(view.payload().is_empty());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View<'a> {
     segment: &'a [u8],

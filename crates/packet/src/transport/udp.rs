@@ -14,6 +14,15 @@ pub mod field {
 }
 
 /// A datagram with a complete header.
+///
+/// ```
+/// use lasthop_packet::transport::udp::View;
+///
+/// let datagram = [0x30, 0x39, 0, 53, 0, 9, 0, 0, b'?'];
+/// let view = View::new(&datagram).expect("a complete header");
+/// assert_eq!((view.ports(), view.length(), view.payload()), ([12_345, 53], 9, b"?".as_slice()));
+/// assert_eq!(View::new(&datagram[..7]), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View<'a> {
     header: [u8; HEADER_BYTES],
