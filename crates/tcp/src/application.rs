@@ -57,6 +57,29 @@ pub struct Exchange {
 }
 
 /// The application at one end.
+///
+/// ```
+/// use lasthop_tcp::application::{Application, ApplicationKind, Side};
+/// use lasthop_units::{Bytes, Duration, Instant};
+///
+/// let kind = ApplicationKind::RequestResponse {
+///     request: Bytes::new(300),
+///     response: Bytes::new(50_000),
+///     think: Duration::from_millis(70),
+///     exchanges: Some(1),
+/// };
+/// let start = Instant::ZERO;
+/// let mut client = Application::new(kind, Side::Client, start);
+/// let mut server = Application::new(kind, Side::Server, start);
+/// client.handle_timeout(start);
+/// let request = client.write(u64::MAX);
+/// server.handle_received(start, request);
+/// let response = server.write(u64::MAX);
+/// client.handle_received(start + Duration::from_millis(40), response);
+/// let exchange = client.poll_exchange().expect("the response is complete");
+/// assert_eq!(exchange.end - exchange.start, Duration::from_millis(40));
+/// assert!(client.is_finished());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Application {
     /// Bytes to write now; `u64::MAX` stands for an endless stream.

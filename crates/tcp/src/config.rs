@@ -6,6 +6,19 @@ use crate::Recovery;
 use lasthop_units::{Bitrate, Bytes, Duration};
 
 /// The parameters of an endpoint.
+///
+/// ```
+/// use lasthop_tcp::{Config, CongestionControlKind, Endpoint, Recovery};
+///
+/// let old = Config {
+///     congestion_control: CongestionControlKind::NewReno,
+///     recovery: Recovery::Linux32,
+///     initial_window: 3,
+///     ..Config::default()
+/// };
+/// assert_eq!(Endpoint::new(&old).cwnd_packets(), 3);
+/// assert_eq!(Endpoint::new(&Config::default()).cwnd_packets(), 10);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// Largest payload of a segment in bytes: the MTU less 40 for the headers

@@ -115,6 +115,22 @@ pub struct Acknowledgement {
 }
 
 /// A congestion control algorithm.
+///
+/// CUBIC keeps seven tenths of a window after a loss (RFC 9438, 4.6), Reno half of it (RFC 5681):
+///
+/// ```
+/// use lasthop_tcp::congestion::{CongestionControl, Control, Window};
+/// use lasthop_tcp::{CongestionControlKind, HyStart, Recovery};
+/// use lasthop_units::Instant;
+///
+/// let window = Window { size: 100, fraction: 0, threshold: u32::MAX };
+/// let after_loss = |kind| {
+///     let mut control = CongestionControl::new(kind, Recovery::Today, false);
+///     control.threshold_after_loss(Instant::ZERO, &window)
+/// };
+/// assert_eq!(after_loss(CongestionControlKind::NewReno), 50);
+/// assert_eq!(after_loss(CongestionControlKind::Cubic { hystart: HyStart::Off }), 70);
+/// ```
 pub trait Control {
     /// Handles an acknowledgement outside of recovery. The control takes its measurements, and
     /// grows the window if [`Acknowledgement::is_limited`].

@@ -43,6 +43,42 @@ pub enum Reason {
 }
 
 /// One end of a TCP connection.
+///
+/// A wire loses one segment in the middle of a transfer, and the sender repeats exactly that one:
+///
+/// ```
+/// use lasthop_tcp::{Config, Endpoint};
+/// use lasthop_units::{Duration, Instant, Machine};
+///
+/// let config = Config::default();
+/// let (mut client, mut server) = (Endpoint::new(&config), Endpoint::new(&config));
+/// let mut now = Instant::ZERO;
+/// client.connect(now);
+/// client.write(now, 100_000);
+/// client.finish(now);
+/// let mut sent = 0;
+/// while !client.is_sent() {
+///     while let Some(segment) = client.poll_transmit(now) {
+///         if segment.payload_bytes > 0 {
+///             // The node's queue is empty: the wire takes packets at once.
+///             client.handle_released(now, 1, segment.packet_bytes());
+///         }
+///         sent += 1;
+///         if sent != 20 {
+///             server.handle_segment(now + Duration::from_millis(5), &segment, false);
+///         }
+///     }
+///     now += Duration::from_millis(5);
+///     server.handle_timeout(now);
+///     while let Some(segment) = server.poll_transmit(now) {
+///         client.handle_segment(now + Duration::from_millis(5), &segment, false);
+///     }
+///     now += Duration::from_millis(5);
+///     client.handle_timeout(now);
+/// }
+/// assert_eq!(server.received_bytes(), 100_000);
+/// assert_eq!((client.retransmissions(), client.timeouts()), (1, 0));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Endpoint {
     sender: Sender,

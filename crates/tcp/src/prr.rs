@@ -30,6 +30,25 @@ pub struct Delivery {
 }
 
 /// The reduction of one recovery.
+///
+/// One of 20 segments is lost, and the window is to be halved. The sender answers every other
+/// acknowledgement with a segment:
+///
+/// ```
+/// use lasthop_tcp::prr::{Delivery, ProportionalRateReduction, ReductionBound};
+///
+/// let mut prr = ProportionalRateReduction::new(ReductionBound::SlowStart, 20, 10);
+/// let (mut in_flight, mut sent) = (19, Vec::new());
+/// for _ in 0..8 {
+///     in_flight -= 1;
+///     let delivery = Delivery { segments: 1, in_flight, newly_lost: 0, is_advance: false };
+///     let allowed = prr.handle_delivery(&delivery);
+///     prr.handle_sent(allowed);
+///     in_flight += allowed;
+///     sent.push(allowed);
+/// }
+/// assert_eq!(sent, [1, 0, 1, 0, 1, 0, 1, 0]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProportionalRateReduction {
     bound: ReductionBound,

@@ -20,6 +20,16 @@ pub struct SackBlock {
 }
 
 /// A TCP segment without its payload's bytes.
+///
+/// ```
+/// use lasthop_tcp::Segment;
+///
+/// // A full segment is an Ethernet packet; SYN and FIN take a number of the stream each.
+/// let data = Segment { sequence: 1, payload_bytes: 1448, ..Segment::default() };
+/// assert_eq!((data.packet_bytes(), data.end()), (1500, 1449));
+/// let last = Segment { fin: true, ..data };
+/// assert_eq!((last.packet_bytes(), last.end()), (1500, 1450));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Segment {
     /// Offset of the first byte of the payload; without payload, that of SYN or FIN

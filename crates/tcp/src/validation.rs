@@ -45,6 +45,18 @@ pub struct Usage {
 }
 
 /// The state of window validation for one connection.
+///
+/// ```
+/// use lasthop_tcp::WindowValidation;
+/// use lasthop_tcp::congestion::Window;
+/// use lasthop_tcp::validation::Validation;
+///
+/// // A window of 40 segments in congestion avoidance, of which 10 are in flight.
+/// let window = Window { size: 40, fraction: 0, threshold: 20 };
+/// let grows = |kind| Validation::new(kind, 10).is_limited(10, &window);
+/// assert!(grows(WindowValidation::Off));
+/// assert!(!grows(WindowValidation::Rfc2861));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Validation(Kind);
 

@@ -52,6 +52,27 @@ impl Announced {
 }
 
 /// A segment, and the other values on which its header depends.
+///
+/// The SYN of an endpoint as bytes:
+///
+/// ```
+/// use lasthop_tcp::wire::{Announced, Header};
+/// use lasthop_tcp::{Config, Endpoint};
+/// use lasthop_units::Instant;
+///
+/// let config = Config::default();
+/// let mut client = Endpoint::new(&config);
+/// client.connect(Instant::ZERO);
+/// let syn = client.poll_transmit(Instant::ZERO).expect("it is due at once");
+/// let announced = Announced { segment_bytes: 1460, sack: true, window_shift: 7 };
+/// let header = Header { segment: &syn, announced, initial: [1000, 0], push: false };
+/// let mut bytes = Vec::new();
+/// header.emit([40_000, 80], &mut bytes);
+/// // Ten words; the flag SYN; the maximum segment size of Ethernet, and SACK permitted.
+/// assert_eq!((bytes.len(), bytes[12] >> 4, bytes[13]), (40, 10, 2));
+/// assert_eq!(bytes[4..8], 1000u32.to_be_bytes());
+/// assert_eq!(bytes[20..26], [2, 4, 0x05, 0xb4, 4, 2]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header<'a> {
     /// Fields and length of the segment.
