@@ -95,6 +95,21 @@ fn whole_of(packet: &[u8]) -> Option<Whole> {
 }
 
 /// The queue of packets that wait to be coded.
+///
+/// ```
+/// use lasthop_franc::backlog::{Backlog, BacklogConfig};
+/// use lasthop_units::Instant;
+///
+/// let now = Instant::ZERO;
+/// let config = BacklogConfig { packets_max: 2, target: None, ..BacklogConfig::default() };
+/// let mut backlog = Backlog::new(config, [1, 2]);
+/// for number in 1..=3 {
+///     backlog.push(now, vec![0x45, number]);
+/// }
+/// assert_eq!((backlog.packets(), backlog.drops()), (2, 1));
+/// let first = backlog.pop(now, 1472).map(|waiting| waiting.packet);
+/// assert_eq!(first, Some(vec![0x45, 1]));
+/// ```
 #[derive(Clone, PartialEq)]
 pub struct Backlog {
     config: BacklogConfig,

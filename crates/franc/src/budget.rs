@@ -50,6 +50,33 @@ pub struct Plan {
 }
 
 /// The number of packets sent for a block.
+///
+/// A helper close to the destination saves airtime, and the source then sends less:
+///
+/// ```
+/// use lasthop_franc::budget::{Budget, Plan, saving};
+/// use lasthop_franc::config::Losses;
+/// use lasthop_rlnc::Field;
+/// use lasthop_units::Probability;
+///
+/// let loss = |p| Probability::new(p).expect("between 0 and 1");
+/// let losses = Losses { e1: loss(0.1), e2: loss(0.1), e3: loss(0.5) };
+/// let plan = |helpers| Plan {
+///     field: Field::Gf256,
+///     symbols: 64,
+///     losses,
+///     helpers,
+///     overshoot: 1.0,
+///     published: false,
+///     margin: None,
+/// };
+/// let alone = Budget::new(&plan(0));
+/// assert_eq!((alone.source, alone.helper), (128.0, None));
+/// let helped = Budget::new(&plan(1));
+/// let helper = helped.helper.expect("it saves airtime").packets;
+/// assert!(helped.source + helper < 0.8 * alone.source);
+/// assert!(saving(64, losses, 1) > 0.2);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     /// Packets of the source per block.

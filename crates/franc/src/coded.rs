@@ -8,6 +8,16 @@ use alloc::vec::Vec;
 use lasthop_rlnc::{Density, Vector};
 
 /// A combination of a block's symbols.
+///
+/// ```
+/// use lasthop_franc::{Coded, CodedVector};
+/// use lasthop_rlnc::Vector;
+///
+/// let coded = Coded::new(5, 4, Vector::Source(9), b"symbol\0\0");
+/// assert_eq!(coded.vector, CodedVector::Source(9));
+/// // Zeros at the end do not travel.
+/// assert_eq!(coded.as_enc().payload, b"symbol");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coded {
     /// Number of the block.

@@ -20,6 +20,64 @@ pub const KEY_BYTES: usize = 32;
 pub type Key = [u8; KEY_BYTES];
 
 /// The role of a node.
+///
+/// A path of two hops with a recoder between the ends. A helper overhears the first hop, and a
+/// forwarder carries the datagrams of the second one:
+///
+/// ```
+/// use lasthop_franc::config::{Config, ConfigError, Keys, Role};
+/// use lasthop_franc::{Address, Entropy, Node, NodeId, hop_key};
+/// use lasthop_units::{Duration, Instant, Machine, Seed};
+///
+/// let [left, right, recoder, helper, forwarder] = [1, 2, 3, 4, 5].map(NodeId);
+/// let (key, hop) = ([7; 32], hop_key(&[7; 32]));
+/// let roles = [
+///     (left, Role::End { peer: right, via: recoder, helpers: 1 }, Keys::Shared(key)),
+///     (right, Role::End { peer: left, via: recoder, helpers: 0 }, Keys::Shared(key)),
+///     // Nodes between the ends cannot read packets.
+///     (recoder, Role::Recoder { between: [left, right] }, Keys::Hop(hop)),
+///     (helper, Role::Helper { between: [left, recoder], helpers: 1 }, Keys::Hop(hop)),
+///     (forwarder, Role::Forwarder { between: [recoder, right] }, Keys::Hop(hop)),
+/// ];
+/// let mut nodes = Vec::new();
+/// for (id, role, keys) in roles {
+///     let mut stream = Seed::new(1, u64::from(id.0)).stream("node");
+///     let entropy = Entropy::from_stream(&mut stream);
+///     let config = Config::new(id, role, keys, 1472);
+///     nodes.push((id, Node::new(config, entropy, stream, Instant::ZERO)?));
+/// }
+/// let mut packet = vec![9; 100];
+/// packet[..20].copy_from_slice(&[
+///     0x45, 0, 0, 100, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
+/// ]);
+/// let mut arrived = 0;
+/// for ms in 0..4_000 {
+///     let now = Instant::ZERO + Duration::from_millis(ms);
+///     if ms >= 2_000 && ms % 10 == 0 && ms < 3_000 {
+///         nodes[0].1.handle_packet(now, &packet);
+///     }
+///     for at in 0..nodes.len() {
+///         let from = nodes[at].0;
+///         nodes[at].1.handle_timeout(now);
+///         while let Some(transmit) = nodes[at].1.poll_transmit(now) {
+///             let is_second_hop = [from, transmit.to].iter().all(|id| [recoder, right].contains(id));
+///             let to = if is_second_hop { forwarder } else { transmit.to };
+///             for (id, node) in &mut nodes {
+///                 // The helper overhears all datagrams.
+///                 if *id == to || *id == helper && from != helper {
+///                     node.handle_datagram(now, Address::Node(from), &transmit.datagram);
+///                 }
+///             }
+///         }
+///     }
+///     while let Some(received) = nodes[1].1.poll_packet() {
+///         assert_eq!(received, packet);
+///         arrived += 1;
+///     }
+/// }
+/// assert_eq!(arrived, 100);
+/// # Ok::<(), ConfigError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Encoder and decoder: one of the two ends of the link.
@@ -190,6 +248,19 @@ pub struct SyntheticLoss {
 }
 
 /// The configuration of a node.
+///
+/// ```
+/// use lasthop_franc::NodeId;
+/// use lasthop_franc::config::{Config, ConfigError, Keys, Role};
+///
+/// let role = Role::End { peer: NodeId(2), via: NodeId(2), helpers: 0 };
+/// let config = Config::new(NodeId(1), role, Keys::Shared([7; 32]), 1472);
+/// assert_eq!(config.check(), Ok(()));
+/// // The tunnel's MTU is a datagram less the link's headers.
+/// assert!((1400..1472).contains(&config.inner_mtu()));
+/// let wrong = Config { keys: Keys::Hop([7; 32]), ..config };
+/// assert_eq!(wrong.check(), Err(ConfigError::HopKeyAtEnd));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Number of the node on its link.

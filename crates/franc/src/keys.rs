@@ -35,6 +35,14 @@ const KNOWN_KEY: Key = [0; SECRET_BYTES];
 
 /// The key for nodes that recode but must not decrypt: helpers, recoders,
 /// forwarders.
+///
+/// ```
+/// use lasthop_franc::hop_key;
+///
+/// let shared = [7; 32];
+/// assert_ne!(hop_key(&shared), shared);
+/// assert_ne!(hop_key(&shared), hop_key(&[8; 32]));
+/// ```
 pub fn hop_key(shared: &Key) -> Key {
     *hop_secret(&Secret::new(*shared)).as_bytes()
 }

@@ -141,6 +141,51 @@ const EVENTS_MAX: usize = 64;
 const URGENT_MAX: usize = 32;
 
 /// A node of a coded link.
+///
+/// Two ends, a driver that loses every third datagram, and a packet that arrives nevertheless:
+///
+/// ```
+/// use lasthop_franc::config::{Config, ConfigError, Keys, Role};
+/// use lasthop_franc::{Address, Entropy, Node, NodeId};
+/// use lasthop_units::{Duration, Instant, Machine, Seed};
+///
+/// let end = |id: u8, peer: u8| {
+///     let (id, peer) = (NodeId(id), NodeId(peer));
+///     let role = Role::End { peer, via: peer, helpers: 0 };
+///     let mut stream = Seed::new(1, u64::from(id.0)).stream("node");
+///     let entropy = Entropy::from_stream(&mut stream);
+///     Node::new(Config::new(id, role, Keys::Shared([7; 32]), 1472), entropy, stream, Instant::ZERO)
+/// };
+/// let mut nodes = [end(1, 2)?, end(2, 1)?];
+/// // An IPv4 packet: header, then data.
+/// let mut packet = vec![9; 100];
+/// packet[..20].copy_from_slice(&[
+///     0x45, 0, 0, 100, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
+/// ]);
+/// let (mut sent, mut arrived) = (0, 0);
+/// for ms in 0..3_000 {
+///     let now = Instant::ZERO + Duration::from_millis(ms);
+///     if ms >= 1_000 && ms % 10 == 0 && ms < 2_000 {
+///         nodes[0].handle_packet(now, &packet);
+///     }
+///     for from in [0, 1] {
+///         nodes[from].handle_timeout(now);
+///         while let Some(transmit) = nodes[from].poll_transmit(now) {
+///             sent += 1;
+///             if sent % 3 != 0 {
+///                 let address = Address::Node(NodeId(from as u8 + 1));
+///                 nodes[1 - from].handle_datagram(now, address, &transmit.datagram);
+///             }
+///         }
+///     }
+///     while let Some(received) = nodes[1].poll_packet() {
+///         assert_eq!(received, packet);
+///         arrived += 1;
+///     }
+/// }
+/// assert_eq!(arrived, 100);
+/// # Ok::<(), ConfigError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     shared: Shared,

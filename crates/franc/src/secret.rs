@@ -18,6 +18,14 @@ use zeroize::Zeroize;
 pub const SECRET_BYTES: usize = 32;
 
 /// A key that is erased when it is dropped.
+///
+/// ```
+/// use lasthop_franc::Secret;
+///
+/// let secret = Secret::new([7; 32]);
+/// assert_eq!(secret, Secret::new([7; 32]));
+/// assert_eq!(format!("{secret:?}"), "Secret(..)");
+/// ```
 #[derive(Clone)]
 pub struct Secret([u8; SECRET_BYTES]);
 
@@ -80,6 +88,18 @@ pub(crate) fn is_same(a: &[u8], b: &[u8]) -> bool {
 }
 
 /// A source of secrets: a generator with key erasure over HMAC-SHA-256.
+///
+/// ```
+/// use lasthop_franc::Entropy;
+/// use lasthop_units::Seed;
+///
+/// // On a real network these bytes come from the operating system.
+/// let real = Entropy::new([0x5a; 32]);
+/// // In virtual time runs are repeatable.
+/// let virtual_time = || Entropy::from_stream(&mut Seed::new(1, 0).stream("node"));
+/// assert_eq!(virtual_time(), virtual_time());
+/// assert_ne!(virtual_time(), real);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entropy(Secret);
 

@@ -135,6 +135,22 @@ pub struct Header {
 }
 
 /// The content of a datagram.
+///
+/// ```
+/// use lasthop_franc::NodeId;
+/// use lasthop_franc::wire::{self, Body, Enc, Header};
+/// use lasthop_rlnc::{Field, Vector};
+///
+/// let header = Header { sender: NodeId(1), to: NodeId(2), session: 0xbeef, number: 77 };
+/// let enc = Enc { block: 5, oldest: 4, vector: Vector::Source(9), payload: b"symbol" };
+/// let mut datagram = Vec::new();
+/// wire::emit(&header, &Body::Enc(enc), &mut datagram);
+/// // A tag follows, which authenticates all bytes before it.
+/// datagram.extend([0; wire::TAG_BYTES]);
+/// assert_eq!(Header::parse(&datagram), Ok(header));
+/// assert_eq!(wire::parse(&datagram, Field::Gf256), Ok(Body::Enc(enc)));
+/// assert!(Header::parse(&datagram[..5]).is_err());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body<'a> {
     /// A combination of a block's symbols.

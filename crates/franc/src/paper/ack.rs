@@ -38,6 +38,17 @@ pub enum Arrival {
 }
 
 /// Decides which packets are acknowledged.
+///
+/// ```
+/// use lasthop_franc::config::AckRules;
+/// use lasthop_franc::paper::{AckRule, Arrival};
+///
+/// // The text acknowledges as soon as everything that was received is decoded.
+/// let mut rule = AckRule::new(AckRules::Text);
+/// assert!(!rule.handle_enc(Arrival::Innovative, 3, 2));
+/// assert!(rule.handle_enc(Arrival::Innovative, 4, 4));
+/// assert!(rule.handle_enc(Arrival::Last, 8, 8));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct AckRule {
     rules: AckRules,

@@ -65,6 +65,38 @@ pub struct Counters {
 }
 
 /// Encodes one block after the other.
+///
+/// The encoder sends what the budget of a block grants, and waits:
+///
+/// ```
+/// use lasthop_franc::config::Losses;
+/// use lasthop_franc::paper::{Encoder, PaperParameters};
+/// use lasthop_rlnc::{Code, Field};
+/// use lasthop_units::{Duration, Instant, Probability, Seed};
+///
+/// let half = Probability::new(0.5).expect("between 0 and 1");
+/// let parameters = PaperParameters {
+///     losses: Losses { e1: half, e2: half, e3: half },
+///     helpers: 0,
+///     overshoot: 1.0,
+///     margin: None,
+///     timeout: Duration::from_millis(20),
+///     systematic: false,
+///     timeout_packets: None,
+/// };
+/// let code = Code::new(Field::Gf256, 8, 100)?;
+/// let mut encoder = Encoder::new(code, &parameters, Seed::new(1, 0).stream("encoder"));
+/// for symbol in 0..8 {
+///     encoder.push(Instant::ZERO, &[symbol; 100])?;
+/// }
+/// // Half of the packets are lost: twice as many as symbols are sent.
+/// let mut sent = 0;
+/// while encoder.poll_transmit(Instant::ZERO).is_some() {
+///     sent += 1;
+/// }
+/// assert_eq!(sent, 16);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Encoder {
     parameters: PaperParameters,

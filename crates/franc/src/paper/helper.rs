@@ -50,6 +50,38 @@ pub enum HelperState {
 }
 
 /// Overhears one direction of a hop and sends combinations of received packets.
+///
+/// A helper that overhears a block's packets sends new combinations of them:
+///
+/// ```
+/// use lasthop_franc::Coded;
+/// use lasthop_franc::config::Losses;
+/// use lasthop_franc::paper::{Helper, HelperParameters};
+/// use lasthop_rlnc::{Code, Field, Received, Vector};
+/// use lasthop_units::{Instant, Probability, Seed};
+///
+/// let loss = |p| Probability::new(p).expect("between 0 and 1");
+/// let parameters = HelperParameters {
+///     losses: Losses { e1: loss(0.1), e2: loss(0.1), e3: loss(0.6) },
+///     helpers: 1,
+///     margin: None,
+///     blocks_max: 1,
+///     published: true,
+/// };
+/// let code = Code::new(Field::Gf256, 8, 4)?;
+/// let mut helper = Helper::new(code, &parameters, Seed::new(1, 0).stream("helper"));
+/// let (now, mut sent) = (Instant::ZERO, 0);
+/// for index in 0..8 {
+///     let symbol = Coded::new(0, 0, Vector::Source(index), b"data");
+///     assert_eq!(helper.handle_enc(now, &symbol.as_enc()), Some(Received::Innovative));
+///     while helper.poll_transmit(now).is_some() {
+///         sent += 1;
+///     }
+/// }
+/// // It listens below its threshold, and then sends about one packet for each that it hears.
+/// assert!((4..8).contains(&sent), "{sent}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Helper {
     code: Code,
