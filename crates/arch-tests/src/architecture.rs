@@ -1,12 +1,13 @@
-//! Reads the table of crates in ARCHITECTURE.md, the only place that lists the crates,
-//! their kinds, and the crates on which each may depend. The column of responsibilities
-//! is not read.
+//! Reads the tables of ARCHITECTURE.md, the only place that lists the crates, their kinds, the
+//! crates on which each may depend, and what else it may touch. The column of tasks is not read.
 
 use crate::files;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The first cells of the header of the table.
-const HEADER: &str = "| crate | kind | may depend on |";
+/// The first cells of the headers of the tables.
+const CRATES: &str = "| crate | kind | may depend on |";
+const TOUCHES: &str = "| it touches | crates |";
+const LAYERS: &str = "| layer | modules |";
 
 /// A row of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,15 +27,44 @@ impl Crate {
 
 /// Returns all crates in ARCHITECTURE.md, by name. Panics if the table is malformed.
 pub fn crates() -> BTreeMap<String, Crate> {
+    rows(CRATES).iter().map(|line| row(line)).collect()
+}
+
+/// Returns the crates that touch each thing besides crates of the workspace, by the thing's name.
+pub fn touches() -> BTreeMap<String, BTreeSet<String>> {
+    let quoted = |line: &String| {
+        let mut names = quoted(line).into_iter();
+        (names.next().expect("a row names a thing"), names.collect())
+    };
+    rows(TOUCHES).iter().map(quoted).collect()
+}
+
+/// Returns the modules of the layers of `wifi`, the lowest layer first.
+pub fn wifi_layers() -> Vec<BTreeSet<String>> {
+    rows(LAYERS).iter().map(|line| quoted(line).into_iter().collect()).collect()
+}
+
+/// Returns the files and folders of crates that the page names, with their extensions or slashes.
+pub fn paths() -> BTreeSet<String> {
     let text = files::read("ARCHITECTURE.md");
-    let rows = text
-        .lines()
-        .skip_while(|line| !line.starts_with(HEADER))
-        .skip(2)
-        .take_while(|line| line.starts_with('|'));
-    let crates: BTreeMap<_, _> = rows.map(row).collect();
-    assert!(!crates.is_empty(), "ARCHITECTURE.md has no table that begins `{HEADER}`");
-    crates
+    let text = text.lines().filter(|line| !line.starts_with("```")).collect::<Vec<_>>();
+    let names = text.into_iter().flat_map(quoted);
+    names.filter(|name| name.contains("/src/") || name.contains("/tests/")).collect()
+}
+
+/// The rows of the table with this header.
+fn rows(header: &str) -> Vec<String> {
+    let text = files::read("ARCHITECTURE.md");
+    let rows = text.lines().skip_while(|line| !line.starts_with(header)).skip(2);
+    let rows: Vec<String> =
+        rows.take_while(|line| line.starts_with('|')).map(str::to_owned).collect();
+    assert!(!rows.is_empty(), "ARCHITECTURE.md has no table that begins `{header}`");
+    rows
+}
+
+/// The names of a line between backticks.
+fn quoted(line: &str) -> Vec<String> {
+    line.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
 fn row(line: &str) -> (String, Crate) {

@@ -1,8 +1,10 @@
-//! Compares the crates and their dependencies with ARCHITECTURE.md. Dependencies of
-//! every kind count, those of tests and build scripts too. Checks also that drivers are
-//! independent of each other, and that some kinds of packages are not used.
+//! Compares the crates, their dependencies and what else they touch with ARCHITECTURE.md.
+//! Dependencies of every kind count, those of tests and build scripts too. Checks also that drivers
+//! are independent of each other, and that some kinds of packages are not used.
 
+use lasthop_arch_tests::files::{self, Text};
 use lasthop_arch_tests::{architecture, cargo};
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 #[test]
@@ -13,20 +15,84 @@ fn the_table_has_every_crate_and_no_other() {
 }
 
 #[test]
-fn a_crate_depends_on_what_the_table_allows() {
+fn a_crate_depends_on_what_the_table_says() {
     let table = architecture::crates();
     let crates = cargo::crates();
     for (name, package) in &crates {
-        let allowed = &table[name].may_depend_on;
         let used = crates.iter().filter(|(_, other)| package.dependencies.contains(&other.name));
         // A crate names itself to turn on a feature for its tests.
-        let used = used.map(|(member, _)| member).filter(|member| *member != name);
-        let beyond: Vec<_> = used.filter(|member| !allowed.contains(*member)).collect();
-        assert!(
-            beyond.is_empty(),
-            "{name} depends on {beyond:?}; ARCHITECTURE.md allows {allowed:?}"
-        );
+        let used = used.map(|(member, _)| member.clone()).filter(|member| member != name);
+        let used: BTreeSet<String> = used.collect();
+        assert_eq!(table[name].may_depend_on, used, "{name}: left: ARCHITECTURE.md, right: cargo");
     }
+}
+
+/// Crates that touch `thing`: `unsafe`, a rule of `clippy.toml`, or a package and those that begin
+/// with its name, without dependencies of tests.
+fn touching(thing: &str) -> BTreeSet<String> {
+    let has_source = |name: &str, is_there: &dyn Fn(&Text) -> bool| {
+        let source = format!("crates/{name}/src/");
+        files::texts().iter().any(|text| text.path.starts_with(&source) && is_there(text))
+    };
+    let touches = |name: &str, manifest: &Value| match thing {
+        "unsafe" => !files::read(&format!("crates/{name}/src/lib.rs")).contains(FORBIDS_UNSAFE),
+        "clippy" => has_source(name, &|text| {
+            ["clippy::disallowed_methods", "clippy::disallowed_types"]
+                .iter()
+                .any(|lint| text.text.contains(lint))
+        }),
+        package => manifest["dependencies"].as_array().into_iter().flatten().any(|dependency| {
+            let is_it = dependency["name"].as_str().is_some_and(|name| {
+                name.strip_prefix(package)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '_']))
+            });
+            is_it && dependency["kind"] != "dev"
+        }),
+    };
+    let manifests = cargo::manifests().into_iter();
+    manifests.filter(|(name, manifest)| touches(name, manifest)).map(|(name, _)| name).collect()
+}
+
+const FORBIDS_UNSAFE: &str = "#![forbid(unsafe_code)]";
+
+#[test]
+fn a_crate_touches_what_the_table_says() {
+    let table = architecture::touches();
+    assert!(table.contains_key("unsafe") && table.contains_key("clippy"), "{table:?}");
+    for (thing, crates) in table {
+        assert_eq!(crates, touching(&thing), "{thing}: left: ARCHITECTURE.md, right: the crates");
+    }
+}
+
+/// A page begins with the picture, has about 500 words a printed page, and no long sentence.
+#[test]
+fn the_page_is_short() {
+    const WORDS_MAX: usize = 2_000;
+    const SENTENCE_WORDS_MAX: usize = 40;
+    let page = files::read("ARCHITECTURE.md");
+    assert!(page.starts_with("# Architecture\n\n```\n"), "a picture comes first");
+    let words = page.split_whitespace().count();
+    assert!(words <= WORDS_MAX, "{words} words, at most {WORDS_MAX}");
+    let prose = page.split("```").nth(2).expect("text follows the picture");
+    let lines = prose.lines().filter(|line| !line.starts_with("| ") && !line.is_empty());
+    let sentences: Vec<&str> = lines.flat_map(|line| line.split(". ")).collect();
+    assert!(sentences.len() > 50, "{} sentences, which is this test's fault", sentences.len());
+    let is_long = |text: &&&str| text.split_whitespace().count() > SENTENCE_WORDS_MAX;
+    let long: Vec<_> = sentences.iter().filter(is_long).collect();
+    assert!(long.is_empty(), "{long:#?}");
+}
+
+/// Paths are below `crates/`, or of the tree.
+#[test]
+fn paths_on_the_page_are_there() {
+    let paths = architecture::paths();
+    assert!(paths.len() > 40, "{} paths were found, which is this test's fault", paths.len());
+    let is_there = |path: &str| {
+        let root = files::root();
+        root.join("crates").join(path).exists() || root.join(path).exists()
+    };
+    let missing: Vec<_> = paths.iter().filter(|path| !is_there(path)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 #[test]

@@ -22,6 +22,14 @@
 //! The feature `schema` derives `schemars::JsonSchema` of the document, for the test that
 //! compares the kept JSON Schema, `schemas`, with it.
 //!
+//! | addition | place |
+//! |---|---|
+//! | a cipher or an AKM | `decrypt`, with a foreign capture in `tests/data` |
+//! | a header before frames | `link` |
+//! | a finding | `finding`, with a test in `tests/truth`; evidence of several captures: `join` |
+//! | state that grows with a capture | a bound beside it, a row in `docs/capture.md`, a test in `tests/bounds.rs` |
+//! | a view of a live capture | the quantity in `live`, its drawing in the command |
+//!
 //! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![forbid(unsafe_code)]

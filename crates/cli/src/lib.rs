@@ -10,6 +10,9 @@
 //! | `address`, `secret` | arguments for hosts, ports and files with keys |
 //! | `table` | tables as text |
 //! | `console`, `failure`, `interrupt` | the terminal, errors, signals |
+//!
+//! The feature `franc` is the coded link alone, for routers (`monitor`: with monitor interfaces);
+//! `lab` is everything else but the papers, `studies` the papers.
 
 #![forbid(unsafe_code)]
 

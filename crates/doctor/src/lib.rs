@@ -16,6 +16,9 @@
 //! The feature `schema` derives `schemars::JsonSchema` of the document, for the test that
 //! compares the kept JSON Schema, `schemas`, with it.
 //!
+//! A new finding of a machine has its fact in `document` and `gather` (a system call: `linux`), its
+//! sentence in `finding`, its key in `docs/doctor.md`, and its verbs in `verb`.
+//!
 //! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![cfg(target_os = "linux")]

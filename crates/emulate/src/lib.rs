@@ -17,6 +17,9 @@
 //! The machines are those of `sim`; this crate adds none. Each loop is a driver of
 //! [`lasthop_linux::event_loop`].
 //!
+//! A change of a running emulation belongs to `lasthop_scenario::evolving` (its state), `control`
+//! (its time) and `lasthop_linux::door` (permissions); knobs are in `lasthop_scenario::knobs`.
+//!
 //! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![cfg(target_os = "linux")]

@@ -10,6 +10,8 @@
 //! `schema` derives `schemars::JsonSchema` of the document, for the test that compares the kept
 //! JSON Schema with it.
 //!
+//! A key of `franc.toml` is also a flag of the command.
+//!
 //! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![forbid(unsafe_code)]

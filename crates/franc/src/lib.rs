@@ -18,6 +18,11 @@
 //! | [`address`] | the address of a datagram |
 //! | [`stats`] | the counters of a node |
 //!
+//! | addition | place |
+//! |---|---|
+//! | a counter | [`stats`], and its line in the documents of `lasthop-franc-node` |
+//! | a rule of the handshake | `node` (`handshake`, `addresses`, `sessions`), an attack in `node/tests/attacks.rs`, both models in `models/` |
+//!
 //! A link has two ends. Each takes IP packets and delivers those of the other end,
 //! once, unchanged and in order within their flow. Between the ends there may be
 //! recoders and forwarders, and helpers on each hop. Losses are named as in

@@ -11,6 +11,11 @@
 //! | [`traffic`] | sources that pace simulated flows and real sockets alike |
 //! | [`sink`] | the trait to which a driver reports events |
 //!
+//! `sim` and `emulate` must not depend on each other, but both need flows, endpoints and their
+//! network. These are pure machines, driven as one, [`Hosts`]. Under `emulate`, packets of a
+//! kernel's flows and of programs enter by [`Hosts::handle_packet`] with tags of the driver, which
+//! keeps their bytes, and leave by [`Hosts::poll_output`].
+//!
 //! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![no_std]

@@ -19,6 +19,8 @@
 //! for the sender's rate control, a queue that stops: hwsim drops the oldest half of the 200
 //! frames that a radio holds.
 //!
+//! A message of hwsim is in `wire`; its effect on the air is in [`lasthop_wifi::medium`].
+//!
 //! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![cfg(target_os = "linux")]

@@ -35,6 +35,10 @@
 //! | `report` | messages between the supervisor and its creator |
 //! | [`wake`] | a descriptor that wakes a thread |
 //!
+//! A wait for descriptors in real time is a `Driver` of [`event_loop`]: it reads, does due work and
+//! returns its next wake-up; the loop has timer, signals and turns. A system call of a running daemon
+//! is also in [`confine`].
+//!
 //! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![cfg(target_os = "linux")]

@@ -11,6 +11,8 @@
 //! The document is that of `lasthop simulate --json`, byte for byte except `wall_s`, which is 0
 //! without a clock. Times are in seconds of the scenario's time unless a name has another unit.
 //! Left out: files of a scenario, programs (`[[run]]`), several runs.
+//!
+//! A slider is in `knobs`; data of a run is in `answer`, then in `web/src/playground`.
 
 #![deny(unsafe_code)]
 

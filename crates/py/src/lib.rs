@@ -15,6 +15,9 @@
 //! Built for the stable ABI of Python 3.10, which has no buffer protocol: `bytes` are read
 //! in place, every other buffer is converted to `bytes` first. Leaves out emulation and the
 //! other verbs of the command.
+//!
+//! A feature of Python is in `python/lasthop`, and here if it is compiled. Its documentation is in
+//! `_lasthop.pyi` and beside the function, which a test compares.
 
 #![forbid(unsafe_code)]
 

@@ -17,6 +17,9 @@
 //! crate runs nothing and reads and writes no file. Pages, plots and expectations use values that
 //! were read from files; they require the feature `files`, which is on by default.
 //!
+//! A new finding of a run is in `finding`, judged by new draws in `tests/drawn`; its remedy is in
+//! `remedy`. Captures and measured queues are features, `capture` and `apq`.
+//!
 //! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![forbid(unsafe_code)]

@@ -15,6 +15,9 @@
 //! [`load`] and [`parse`] use them in this order and return all problems at once: first those of
 //! keys and values, then those of combinations.
 //!
+//! A key of `[[change]]` is in the machine, then in `net`'s `network::change`; the difference of two
+//! scenarios is in `change`, with a test in `sim`'s `tests/runs/changes.rs`.
+//!
 //! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![forbid(unsafe_code)]

@@ -15,6 +15,8 @@
 //! The crate models nothing and writes nothing. A request names runs by numbers and files by words
 //! that are compared; no part of it becomes a path.
 //!
+//! A request is in `route`, documented in `docs/serve-api.md`; the page is `web/src/viewer`.
+//!
 //! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![forbid(unsafe_code)]

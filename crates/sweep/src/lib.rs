@@ -18,6 +18,8 @@
 //! The feature `schema` derives `schemars::JsonSchema` of the document; the test `schemas` compares
 //! the kept JSON Schema with it.
 //!
+//! A notation of values is in `vary`, a table in `tables`, documented in `docs/sweep.md`.
+//!
 //! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![forbid(unsafe_code)]

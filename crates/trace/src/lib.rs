@@ -23,6 +23,10 @@
 //! The feature `schema` derives `schemars::JsonSchema` of the documents, for the test that
 //! compares the kept JSON Schemas, `schemas`, with it.
 //!
+//! Only this crate uses Parquet. Tables in memory have Arrow's layout; only `py` links Arrow, to pass
+//! tables to other libraries and processes. A new column or file is documented in `docs/files.md`, a
+//! new key of a document also in its schema.
+//!
 //! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![forbid(unsafe_code)]

@@ -7,6 +7,11 @@
 //! reordering. The machine wakes up a few times for each frame exchange, never for a single slot.
 //! Air propagation time is zero.
 //!
+//! A station owns its EDCAFs, an EDCAF its queue and its originators. The code of a station (`edcaf`,
+//! `frames`, `settle`, `recipient`, `station`) knows no other station and no [`Cell`], which has the
+//! air, contention and the due times. `power`, `channel` and `timers` know no [`Cell`] either: the
+//! parameters of each function name the parts that it may touch.
+//!
 //! The cell uses `phy`, `mac` and `air`, and reports through `event` and `stats`. Frames have
 //! lengths and no bytes, so `wire` is not used.
 //!

@@ -15,6 +15,8 @@
 //! Machines exchange [`Packet`](lasthop_packet::Packet)s and report [`event`]s. The caller passes
 //! the time and the random streams; the crate does no I/O.
 //!
+//! Abilities of a station are data ([`Capabilities`]), never inferred.
+//!
 //! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![no_std]

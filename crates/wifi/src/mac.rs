@@ -1,6 +1,10 @@
-//! The medium access control layer: mechanisms that use each other's types, as ARCHITECTURE.md
-//! lists, and never drive each other. [`cell`](crate::cell) combines them. The mechanisms use
-//! `phy`, capabilities and station numbers, and know neither the air nor a cell.
+//! The medium access control layer: mechanisms that never drive each other. [`cell`](crate::cell)
+//! combines them. The mechanisms use `phy`, capabilities and station numbers, and know neither the
+//! air nor a cell.
+//!
+//! Mechanisms use each other's values, as a test compares: `adaptive_mtu` → `sizes`; `block_ack` →
+//! `mpdu`; `mpdu` → `absence`, `sizes`; `power_save` → `beacon_clock`; `retry_out` → `block_ack`;
+//! `originator` → `block_ack`, `mpdu`, `rate`, `retry_out`.
 //!
 //! | module | models |
 //! |---|---|
