@@ -22,6 +22,6 @@ pub mod symptoms;
 pub mod timeline;
 
 pub use discipline::Evidence;
-pub use session::{Session, Window, Windows};
+pub use session::Session;
 pub use symptoms::Symptoms;
-pub use timeline::{Passage, Timeline};
+pub use timeline::{Passage, Timeline, Window, Windows};

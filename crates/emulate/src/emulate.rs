@@ -1,12 +1,12 @@
 //! One emulation from beginning to end: makes namespaces, network, traffic and programs,
 //! runs the loop, and ends all of them in order, also after a signal or an error.
 
-use crate::control::Control;
 use crate::error::EmulateError;
 use crate::hop::{Ends, Hop};
-use crate::jobs::{JobState, Jobs};
-use crate::layout::{Layout, ipv4};
-use crate::outside::{Counted, MACHINE, MACHINE_NAME, Open, OutsideOptions, Way, Ways};
+use crate::jobs::{JobState, Jobs, ProgramOutcome};
+use crate::layout::{Layout, MACHINE, MACHINE_NAME, ipv4};
+use crate::options::EmulateOptions;
+use crate::outside::{Counted, Open, Way, Ways};
 use crate::saturation::Saturation;
 use crate::session::{Session, TICK};
 use crate::traffic::{FLOWS_MAX, FlowPlan, Kind, Traffic};
@@ -21,16 +21,15 @@ use lasthop_linux::supervisor::{Job, Plan, Socket, SocketKind, Supervisor};
 use lasthop_linux::terminal::Terminal;
 use lasthop_linux::{OsError, socket};
 use lasthop_net::network::NetworkStats;
-use lasthop_packet::{FlowId, NodeId};
+use lasthop_packet::FlowId;
 use lasthop_scenario::{Ready, Scenario};
 use lasthop_units::{Duration, Instant, Seed};
 use lasthop_wifi::stats::Levels;
 use nix::sys::signal::Signal;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ffi::OsString;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 
 /// Length of a frame without its packet, in bytes: the Ethernet header.
 const FRAME_OVERHEAD_BYTES: usize = crate::frame::HEADER_BYTES;
@@ -38,54 +37,6 @@ const FRAME_OVERHEAD_BYTES: usize = crate::frame::HEADER_BYTES;
 /// scenario allows; and the longest wait.
 const REST_SHARE: u64 = 5;
 const REST_MAX: Duration = Duration::from_micros(200);
-
-/// The options of an emulation.
-#[derive(Clone, Debug, Default)]
-pub struct EmulateOptions {
-    /// Duration of the emulation, from its start or that of its command. Without it, the scenario's
-    /// duration or the command ends it.
-    pub duration: Option<Duration>,
-    /// A program to run behind the hop, on this terminal, after the scenario's warm-up; the
-    /// emulation ends with it.
-    pub command: Option<Vec<OsString>>,
-    /// The node to run it in; the first station if `None`.
-    pub in_node: Option<String>,
-    /// Number of the run under the scenario's seed.
-    pub run: u64,
-    /// The kind of devices to use.
-    pub device: DeviceChoice,
-    /// Ways between the nodes and the machine.
-    pub outside: OutsideOptions,
-    /// Changes from outside during the run.
-    pub control: Option<Control>,
-    /// Receiver of the emulation's messages during the run.
-    pub say: Say,
-    /// Cell in which a handler of the caller stores the number of a signal, 0 for none: one that came
-    /// before the emulation catches its own ends it as well.
-    pub signal_noted: Arc<AtomicUsize>,
-}
-
-/// A function that takes a line of text.
-pub type TakesLine = Arc<dyn Fn(&str) + Send + Sync>;
-
-/// Function that receives a line for the user, such as a way to the outside that leads nowhere.
-#[derive(Clone, Default)]
-pub struct Say(pub Option<TakesLine>);
-
-impl Say {
-    /// Calls it, if there is one.
-    pub fn line(&self, line: &str) {
-        if let Some(say) = &self.0 {
-            say(line);
-        }
-    }
-}
-
-impl std::fmt::Debug for Say {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Say").field(&self.0.is_some()).finish()
-    }
-}
 
 /// The result of an emulation.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,30 +72,6 @@ pub struct EmulateOutcome {
     pub tap: bool,
     /// The processor time of the loop's thread.
     pub cpu: Duration,
-}
-
-/// The outcome of a `[[run]]` program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProgramOutcome {
-    /// The node in which it ran.
-    pub node: NodeId,
-    /// The program and its arguments.
-    pub command: Vec<String>,
-    /// End of the program.
-    pub end: ProgramEnd,
-    /// Standard output and standard error of the program.
-    pub output: Vec<u8>,
-}
-
-/// The end of a `[[run]]` program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProgramEnd {
-    /// The emulation was over before it was started.
-    NotStarted,
-    /// The program exited with this status, as in a shell.
-    Itself(i32),
-    /// The end of the emulation ended it, whatever its exit status was then.
-    Emulation,
 }
 
 /// Held by the one emulation that a process can run at a time: signals and the terminal's
@@ -391,7 +318,7 @@ fn plan(
         sockets.push(Socket { node: port(flow.from), kind: source });
         sockets.extend(sink.map(|kind| Socket { node: port(flow.to), kind }));
     }
-    let files = layout.files(&ways);
+    let files = layout.files(ways.reaches_machine(), ways.name_server());
     if let Some(gateway) = ways.plan.as_ref().and_then(|outside| outside.gateway) {
         let kinds = ways
             .listeners

@@ -2,9 +2,9 @@
 //! scenario's `[[run]]`, with their environment and the files for their output. Leaves
 //! out starting them, which is the supervisor's.
 
-use crate::emulate::{EmulateOptions, ProgramEnd, ProgramOutcome};
 use crate::error::EmulateError;
 use crate::layout::Layout;
+use crate::options::EmulateOptions;
 use lasthop_linux::{output_file, read_output};
 use lasthop_packet::NodeId;
 use lasthop_scenario::{Ready, Role, Scenario};
@@ -12,6 +12,30 @@ use lasthop_units::{Duration, Instant};
 use std::ffi::{CString, OsString};
 use std::fs::File;
 use std::os::unix::ffi::OsStringExt;
+
+/// The outcome of a `[[run]]` program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramOutcome {
+    /// The node in which it ran.
+    pub node: NodeId,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// End of the program.
+    pub end: ProgramEnd,
+    /// Standard output and standard error of the program.
+    pub output: Vec<u8>,
+}
+
+/// The end of a `[[run]]` program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProgramEnd {
+    /// The emulation was over before it was started.
+    NotStarted,
+    /// The program exited with this status, as in a shell.
+    Itself(i32),
+    /// The end of the emulation ended it, whatever its exit status was then.
+    Emulation,
+}
 
 /// The programs and their states.
 #[derive(Debug)]

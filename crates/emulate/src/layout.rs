@@ -6,7 +6,6 @@
 //! `ip6-NAME` the IPv6 one.
 
 use crate::hop::NodePorts;
-use crate::outside::Ways;
 use lasthop_linux::device::Interface;
 use lasthop_linux::supervisor::Node as SupervisorNode;
 use lasthop_net::network::NodeConfig;
@@ -18,6 +17,12 @@ use std::ffi::{CString, OsString};
 use std::fmt::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::unix::ffi::OsStringExt;
+
+/// Name of the machine inside the emulation.
+pub const MACHINE_NAME: &str = "host.lasthop";
+/// Address of the machine inside: a second one of the node where the outside begins, which no node
+/// has.
+pub const MACHINE: Ipv4Addr = Ipv4Addr::new(10, 77, 255, 254);
 
 /// The names and addresses of all nodes, and the files and variables by which programs see them.
 #[derive(Clone, Debug)]
@@ -55,13 +60,17 @@ impl Layout {
 
     /// Returns the files of `/etc` that programs see instead of the system's. Names of hosts are
     /// looked up in `/etc/hosts` only, unless there is a name server.
-    pub fn files(&self, ways: &Ways) -> Vec<(&'static str, String)> {
-        let machine = ways.machine().map(|(name, address)| format!("{address} {name}\n"));
-        let resolver = ways.name_server().map(|server| format!("nameserver {server}\n"));
+    pub fn files(
+        &self,
+        reaches_machine: bool,
+        name_server: Option<&str>,
+    ) -> Vec<(&'static str, String)> {
+        let machine = reaches_machine.then(|| format!("{MACHINE} {MACHINE_NAME}\n"));
+        let resolver = name_server.map(|server| format!("nameserver {server}\n"));
         let no_resolver = || "# Nodes have the names in /etc/hosts, and no name server.\n".into();
         vec![
             ("hosts", self.hosts() + &machine.unwrap_or_default()),
-            ("nsswitch.conf", self.nsswitch(ways.name_server().is_some())),
+            ("nsswitch.conf", self.nsswitch(name_server.is_some())),
             ("resolv.conf", resolver.unwrap_or_else(no_resolver)),
         ]
     }
@@ -142,7 +151,7 @@ mod tests {
         assert_eq!(layout.nodes[0].interface.name, "wlan0");
         assert_eq!(layout.nodes[0].interface.mtu, 1_400);
         assert!(layout.hosts().ends_with("10.77.0.2 my-laptop\nfd77::2 ip6-my-laptop\n"));
-        let files = layout.files(&Ways::default());
+        let files = layout.files(false, None);
         assert!(files.iter().all(|(_, text)| !text.contains("nameserver")));
         assert!(files[1].1.starts_with("hosts: files\n"), "{files:?}");
         let environment = layout.environment(0);

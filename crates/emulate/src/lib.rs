@@ -7,6 +7,7 @@
 //! | `session` | the driver of an emulation's loop |
 //! | `jobs` | the programs that run in the nodes |
 //! | `layout` | names and addresses of the nodes |
+//! | `options` | the options of an emulation |
 //! | `outside` | the ways between the nodes and the machine |
 //! | `programs` | the flows of programs, numbered |
 //! | `saturation` | the packets that saturated flows may send |
@@ -33,18 +34,20 @@ mod frames;
 pub mod hop;
 mod jobs;
 mod layout;
+mod options;
 mod outside;
 mod programs;
 mod saturation;
 mod session;
 mod traffic;
 
-pub use emulate::{
-    EmulateOptions, EmulateOutcome, ProgramEnd, ProgramOutcome, Say, emulate, host_names,
-};
+pub use emulate::{EmulateOutcome, emulate, host_names};
 pub use error::EmulateError;
+pub use jobs::{ProgramEnd, ProgramOutcome};
 pub use lasthop_linux::clock::Scheduling;
 pub use lasthop_linux::device::DeviceChoice;
 pub use lasthop_linux::forward::Passed;
-pub use outside::{MACHINE_NAME, OutsideOptions, Published, Way};
+pub use layout::MACHINE_NAME;
+pub use options::{EmulateOptions, OutsideOptions, Published, Say};
+pub use outside::Way;
 pub use session::TICK;

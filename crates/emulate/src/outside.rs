@@ -2,10 +2,10 @@
 //! loopback that the nodes reach, and ports of its loopback that lead to a node. Each begins at a
 //! node that is separated from the far side by the air, if there is one.
 
-use crate::emulate::EmulateOptions;
 use crate::error::EmulateError;
 use crate::jobs::{command_node, names};
-use crate::layout::Layout;
+use crate::layout::{Layout, MACHINE};
+use crate::options::EmulateOptions;
 use lasthop_linux::forward::{Forwarder, Passed, Route, Tally, datagrams_at, listen_at};
 use lasthop_linux::slirp::{NAME_SERVER, PROGRAM, Slirp, SlirpError};
 use lasthop_linux::supervisor::{
@@ -14,59 +14,9 @@ use lasthop_linux::supervisor::{
 use lasthop_packet::NodeId;
 use lasthop_scenario::{Role, Scenario};
 use std::collections::BTreeSet;
-use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-
-/// Name of the machine inside the emulation.
-pub const MACHINE_NAME: &str = "host.lasthop";
-/// Address of the machine inside: a second one of the node where the outside begins, which no node
-/// has.
-pub const MACHINE: Ipv4Addr = Ipv4Addr::new(10, 77, 255, 254);
-
-/// Ways between the nodes and the machine's own network.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OutsideOptions {
-    /// Whether nodes reach the machine's network and its name servers.
-    pub network: bool,
-    /// Ports of the machine's loopback that nodes reach, at [`MACHINE_NAME`].
-    pub reach: Vec<u16>,
-    /// Ports of the machine's loopback that lead to a node.
-    pub publish: Vec<Published>,
-    /// The node where the outside begins. `None`: for packets of the command, the first host that
-    /// the air separates from it, else such an access point, else such a station; for each
-    /// published port the same as its node sees it, and of stations first that of the command.
-    pub at: Option<String>,
-}
-
-/// A port of the machine's loopback that leads to a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Published {
-    /// The port of the machine.
-    pub port: u16,
-    /// Node of the port; `None`: that of the command, else the first station.
-    pub node: Option<String>,
-    /// The port of the node.
-    pub node_port: u16,
-}
-
-impl OutsideOptions {
-    /// Whether there is any way.
-    pub fn is_any(&self) -> bool {
-        self.network || !self.reach.is_empty() || !self.publish.is_empty()
-    }
-}
-
-impl fmt::Display for Published {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.port)?;
-        if let Some(node) = &self.node {
-            write!(f, ":{node}")?;
-        }
-        if self.node_port == self.port { Ok(()) } else { write!(f, ":{}", self.node_port) }
-    }
-}
 
 /// A way with its counters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -189,9 +139,9 @@ impl Ways {
         Ok(ways)
     }
 
-    /// The machine's name and address inside, if a port or network of it can be reached there.
-    pub fn machine(&self) -> Option<(&'static str, Ipv4Addr)> {
-        (!self.listeners.is_empty()).then_some((MACHINE_NAME, MACHINE))
+    /// Whether a port or network of the machine can be reached inside.
+    pub fn reaches_machine(&self) -> bool {
+        !self.listeners.is_empty()
     }
 
     /// The name server of the nodes.

@@ -3,10 +3,10 @@
 //! command, or with a signal, and gives programs [`GRACE`] to end.
 
 use crate::control::Control;
-use crate::emulate::Say;
 use crate::error::EmulateError;
 use crate::hop::{Begun, Hop};
 use crate::jobs::{Jobs, Life};
+use crate::options::Say;
 use crate::outside::Counted;
 use crate::saturation::Saturation;
 use crate::traffic::{Note, Traffic};

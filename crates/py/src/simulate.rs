@@ -4,7 +4,7 @@
 
 use crate::scenario::{Scenario, unreadable};
 use crate::table::Table;
-use lasthop_report::finding;
+use lasthop_report::advice;
 use lasthop_report::remedy::Remedies;
 use lasthop_report::trial::Trials;
 use lasthop_sim::{RunError, info, names, recording};
@@ -80,7 +80,7 @@ pub fn simulate(
         let info = info(&valid, run, begin.elapsed().as_secs_f64());
         let (mut document, tables) = recorder.finish_with_tables(&info, &stats)?;
         let trials = Trials::none("Python tries none; lasthop report DIR does");
-        finding::note(&mut document, &mut Remedies::new(&valid.source_text), &trials);
+        advice::note(&mut document, &mut Remedies::new(&valid.source_text), &trials);
         let table = |columns: Option<_>| columns.map(Table::new).transpose();
         Ok((document, table(tables.events), table(tables.series)))
     });

@@ -13,10 +13,8 @@ mod overload;
 mod tcp;
 mod wire;
 
-use crate::remedy::Remedies;
-use crate::trial::Trials;
 use flow::Flow;
-use lasthop_trace::{DelayPartsSummary, FindingSummary, RunDocument};
+use lasthop_trace::{DelayPartsSummary, RunDocument};
 
 /// A fault of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,30 +142,6 @@ pub fn findings(run: &RunDocument) -> Vec<Finding> {
     found.extend(filled.into_iter().map(|(finding, _)| finding));
     found.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.kind.cmp(&b.kind)));
     found
-}
-
-/// Writes the findings of a run into its document, with the arguments of `--set` that its
-/// scenario accepts, and their trials.
-pub fn note(run: &mut RunDocument, remedies: &mut Remedies<'_>, trials: &Trials) {
-    let found = findings(run);
-    run.findings = found.iter().map(|finding| summary(finding, remedies, trials)).collect();
-}
-
-/// Returns a finding as it stands in documents and on pages.
-pub fn summary(finding: &Finding, remedies: &mut Remedies<'_>, trials: &Trials) -> FindingSummary {
-    let remedy = remedies.of(finding);
-    let trial = trials.with(&remedy);
-    FindingSummary {
-        kind: finding.kind.as_str().to_owned(),
-        title: finding.kind.title().to_owned(),
-        sentence: finding.sentence.clone(),
-        weight: (finding.weight * 1e6).round() / 1e6,
-        not_tried: (trial.is_none() && !remedy.is_empty())
-            .then(|| trials.why_not(&remedy).to_owned()),
-        trial: trial.map(crate::trial::Trial::summary),
-        remedy,
-        device: finding.device.map(str::to_owned),
-    }
 }
 
 /// A kind of finding over several runs.

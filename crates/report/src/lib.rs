@@ -2,6 +2,7 @@
 //!
 //! | module | content |
 //! |---|---|
+//! | [`advice`] | findings with remedies and trials, as in documents |
 //! | [`expectation`] | expected values of a run, and the check |
 //! | [`finding`] | findings, by a pure function of a run's document |
 //! | [`remedy`] | remedies as arguments of `--set` that a scenario accepts |
@@ -24,6 +25,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod advice;
 #[cfg(feature = "files")]
 pub mod apq;
 #[cfg(feature = "capture")]

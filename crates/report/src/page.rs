@@ -8,7 +8,8 @@ pub mod measured;
 pub mod set;
 pub mod variants;
 
-use crate::finding::{Finding, findings, summary};
+use crate::advice::summary;
+use crate::finding::{Finding, findings};
 use crate::plots::{Figure, Own, causes, causes_table, distributions, over_time};
 use crate::remedy::Remedies;
 use crate::trial::Trials;

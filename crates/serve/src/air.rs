@@ -522,7 +522,7 @@ fn lanes(events: &EventsReading) -> Vec<Lane> {
     let others =
         if radios.len() > LANES_MAX { radios.split_off(LANES_MAX - 1) } else { Vec::new() };
     let by_name = |nodes: &mut Vec<TextId>| {
-        nodes.sort_by_key(|node| crate::runs::natural(events.text(*node)));
+        nodes.sort_by_key(|node| crate::order::natural(events.text(*node)));
     };
     let mut radios: Vec<TextId> = radios.into_iter().map(|(node, _)| node).collect();
     by_name(&mut radios);

@@ -22,13 +22,16 @@
 #![forbid(unsafe_code)]
 
 mod air;
+mod error;
 pub mod http;
 mod live;
+mod order;
 mod packet;
 pub mod route;
 mod runs;
 mod series;
 mod server;
 
+pub use error::ServeError;
 pub use live::{Live, Session};
-pub use server::{Options, ServeError, Server};
+pub use server::{Options, Server};

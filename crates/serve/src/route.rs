@@ -2,12 +2,12 @@
 //! `docs/serve.md` describes them.
 
 use crate::air::{WIDTH_MAX, Window};
+use crate::error::ServeError;
 use crate::http::{Method, NOT_FOUND, Request, Response};
 use crate::live::Live;
 use crate::packet;
 use crate::runs::{Failure, Runs};
 use crate::series::Series;
-use crate::server::ServeError;
 use serde_json::json;
 use std::path::PathBuf;
 

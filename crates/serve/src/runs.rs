@@ -4,8 +4,9 @@
 //! timelines, which are large, the latest are kept.
 
 use crate::air::Timeline;
-use crate::server::ServeError;
-use lasthop_report::finding;
+use crate::error::ServeError;
+use crate::order::natural;
+use lasthop_report::advice;
 use lasthop_report::page::{self, Content, Source};
 use lasthop_report::remedy::Remedies;
 use lasthop_report::trial::Trials;
@@ -132,7 +133,7 @@ impl Runs {
         // An earlier version may have found something else.
         let text = run.scenario().map_err(broken)?.unwrap_or_default();
         let trials = Trials::noted(&document, NOT_TRIED);
-        finding::note(&mut document, &mut Remedies::new(&text), &trials);
+        advice::note(&mut document, &mut Remedies::new(&text), &trials);
         let found = document.findings.clone();
         Ok(json!({ "id": id, "document": document, "findings": found }))
     }
@@ -334,22 +335,6 @@ fn made(folder: &Path) -> Option<Stamp> {
     Stamp::of(&path).ok()
 }
 
-/// Returns a name's sort key, which places `run-10` after `run-9`.
-pub(crate) fn natural(name: &str) -> Vec<(String, u64)> {
-    let mut parts = vec![(String::new(), 0_u64)];
-    for character in name.chars() {
-        let last = parts.len() - 1;
-        match character.to_digit(10) {
-            Some(digit) => {
-                parts[last].1 = parts[last].1.saturating_mul(10).saturating_add(digit.into());
-            }
-            None if parts[last].1 > 0 => parts.push((character.to_string(), 0)),
-            None => parts[last].0.push(character),
-        }
-    }
-    parts
-}
-
 /// Whether the path is a file and not a symbolic link.
 fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|it| it.is_file())
@@ -375,13 +360,6 @@ impl Stamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_in_the_order_of_their_numbers() {
-        let mut names = ["run-10", "run-9", "a", "run-9/x", "run-1"];
-        names.sort_by_key(|name| natural(name));
-        assert_eq!(names, ["a", "run-1", "run-9", "run-9/x", "run-10"]);
-    }
 
     /// Runs of one command are together, in the order of their numbers.
     #[test]

@@ -4,6 +4,7 @@
 //! [`Server`] closes the socket and all connections, and waits for their threads, none of which can
 //! hang.
 
+use crate::error::ServeError;
 use crate::http::{Place, Refusal, Response};
 use crate::live::Live;
 use crate::route::{self, Answer, Site};
@@ -38,39 +39,6 @@ const STALL_TIME: Duration = Duration::from_secs(10);
 const SEND_BUFFER: usize = 256 << 10;
 /// Length of a secret in bytes: 128 bits.
 const SECRET_BYTES: usize = 16;
-
-/// Errors of starting a server.
-#[derive(Debug, thiserror::Error)]
-pub enum ServeError {
-    /// The port is in use, or not permitted.
-    #[error("cannot listen on 127.0.0.1, port {port}: {source}; --port 0 selects a free one")]
-    Listen {
-        /// Port of the server.
-        port: u16,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// The system refuses a thread or random bytes.
-    #[error("cannot start the server: {0}")]
-    System(io::Error),
-    /// The folder cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Folder {
-        /// Path of the folder.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// The folder has no run.
-    #[error(
-        "{}: expected a folder with run.json (simulate, emulate), or with such folders in it, which \
-         --out made", path.display()
-    )]
-    NoRuns {
-        /// Path of the folder.
-        path: PathBuf,
-    },
-}
 
 /// Settings of a server.
 #[derive(Default)]

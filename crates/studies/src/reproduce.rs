@@ -34,6 +34,7 @@ pub mod page;
 pub mod papers;
 pub mod record;
 pub mod report;
+pub mod request;
 pub mod run;
 pub mod words;
 

@@ -3,9 +3,10 @@
 //! detection of dead processes.
 
 use crate::engine::{Engine, Progress};
+use crate::error::StoreError;
 use crate::plan::{Plan, PlanError, Task};
 use crate::record::{Outcome, Record, is_sound};
-use crate::store::{Head, Store, StoreError};
+use crate::store::{Head, Store};
 use crate::vary::Axis;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

@@ -9,6 +9,7 @@
 //! | [`afar`] | makes runs in other processes |
 //! | [`record`] | the result of a run |
 //! | [`store`] | a sweep in a folder: journal, continuation, shards, tables |
+//! | `asked` | the request, as in `sweep.json` |
 //! | `page` | the page with curves |
 //! | `tables` | the tables and their columns |
 //!
@@ -25,7 +26,9 @@
 #![forbid(unsafe_code)]
 
 pub mod afar;
+mod asked;
 pub mod engine;
+mod error;
 mod page;
 pub mod plan;
 pub mod record;
@@ -35,10 +38,12 @@ pub mod value;
 pub mod vary;
 
 pub use afar::{AfarError, Blueprint, Made, Pending};
+pub use asked::{Asked, AskedKey};
 pub use engine::{Engine, Progress};
+pub use error::StoreError;
 pub use plan::{Impossible, Plan, PlanError, Request, Task};
 pub use record::{Outcome, Record};
-pub use store::{Asked, FailedRuns, Merged, Shard, Store, StoreError, merge, read_tables};
+pub use store::{FailedRuns, Merged, Shard, Store, merge, read_tables};
 pub use tables::NamedTables;
 
 /// Returns the JSON Schema (2020-12) of `sweep.json`.

@@ -3,7 +3,7 @@
 //! needs no network. A quantity is a number of a run, or the mean of a number over the flows of a
 //! run; a run counts once, whatever its number of flows.
 
-use crate::store::Asked;
+use crate::asked::Asked;
 use crate::tables;
 use crate::value::{Value, ValueColumn};
 use lasthop_figures::{page, text::escaped};

@@ -6,8 +6,9 @@
 //! Lists are left out (the journal has them), except words, and the directions of a measured queue,
 //! which have a table.
 
+use crate::asked::Asked;
+use crate::error::StoreError;
 use crate::record::Ended;
-use crate::store::{Asked, StoreError};
 use crate::value::{Value, ValueColumn, ValueKind};
 use lasthop_trace::{
     Cell, ColumnKind, Columns, DocumentColumn, DocumentSchema, OutputDir, RowsWriter,

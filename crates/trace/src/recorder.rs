@@ -7,6 +7,9 @@
 //! its `from` node. Acknowledgements and echo replies are recorded as events and in the
 //! round-trip times.
 
+#[cfg(feature = "files")]
+mod writing;
+
 use crate::apq::ApqFlowSummary;
 use crate::coded::CodedTally;
 use crate::files::Writers;

@@ -13,9 +13,9 @@
 //! Anything else gives no verdict: other active queue management, a queue shared
 //! with much other traffic, a phase that is too short. Times are in seconds.
 
-use super::session::{Occupancy, Refusal, Window, refusals};
+use super::session::{Occupancy, Refusal, refusals};
 use super::statistics::{median, quantile, sorted};
-use super::timeline::Timeline;
+use super::timeline::{Timeline, Window};
 use crate::plan::StreamKind;
 use crate::report::{Discipline, Judgement};
 use alloc::vec::Vec;

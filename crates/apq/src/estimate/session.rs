@@ -8,9 +8,8 @@
 //! estimates, because both are in the queue; throughput and loss are those of the
 //! saturation flow. Times are in seconds. Packets of other hosts are not seen here.
 
-use super::statistics::{densest, median, quantile, sorted};
-use super::symptoms::pause;
-use super::timeline::Timeline;
+use super::statistics::{densest, median, pause, quantile, sorted};
+use super::timeline::{Timeline, Window, Windows};
 use crate::plan::StreamKind;
 use crate::report::SessionReport;
 use alloc::vec::Vec;
@@ -34,43 +33,6 @@ const UNSENT_MAX: f64 = 0.005;
 /// Largest number of packets that leave together, with one pause overlooked: the Block Ack window
 /// of 802.11ax.
 const AGGREGATE_MAX: usize = 2 * 256;
-
-/// A part of a phase, in seconds from the start of the phase.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Window {
-    /// Start of the window, inclusive.
-    pub begin: f64,
-    /// End of the window, exclusive.
-    pub end: f64,
-}
-
-impl Window {
-    /// The window from `begin` until before `end`.
-    pub const fn new(begin: f64, end: f64) -> Self {
-        Self { begin, end }
-    }
-
-    /// Whether `time` is in the window.
-    pub fn contains(&self, time: f64) -> bool {
-        self.begin <= time && time < self.end
-    }
-
-    /// Length of the window in seconds.
-    pub fn length(&self) -> f64 {
-        self.end - self.begin
-    }
-}
-
-/// The parts of a phase in which the queue is empty, and in which it is full.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Windows {
-    /// Empty: before the saturation flow.
-    pub before: Window,
-    /// Full: during the saturation flow.
-    pub full: Window,
-    /// Empty: after the saturation flow.
-    pub after: Window,
-}
 
 /// The estimates of a session, and values that later steps need.
 #[derive(Clone, Debug, PartialEq)]

@@ -184,6 +184,24 @@ pub fn two_peaks(sorted: &[f64]) -> Option<Peaks> {
     })
 }
 
+/// The least of the sorted gaps between packets that is a pause between aggregates, if they leave
+/// in aggregates of up to 256 whose packets arrive one by one: even gaps, and pauses between that
+/// nothing catches up with, as it does after those of a host that is late.
+pub fn pause(distances: &[f64]) -> Option<f64> {
+    /// The quantile of the gaps that is a pause.
+    const PAUSES: f64 = 1.0 - 1.0 / 280.0;
+    /// Shortest pause relative to the gap between packets: a contention, a preamble and a Block Ack
+    /// take longer than a packet of an aggregate. A packet that is lost makes a gap of two.
+    const PAUSE_MIN: f64 = 2.5;
+    /// Packets of an aggregate have no backoff between: their gaps are this far from the median at
+    /// most.
+    const EVEN: f64 = 0.05;
+    let median = quantile(distances, 0.5).filter(|&median| median > 0.0)?;
+    let of_median = |part| Some(quantile(distances, part)? / median);
+    let is_even = of_median(1.0 - PAUSES)? > 1.0 - EVEN && of_median(0.6)? < 1.0 + EVEN;
+    (is_even && of_median(PAUSES)? > PAUSE_MIN).then_some(PAUSE_MIN * median)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

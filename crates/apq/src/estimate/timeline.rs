@@ -5,7 +5,6 @@
 //! Records come from the network. Samples that no packet of the plan can have
 //! caused are left out: unknown numbers, second copies, times outside of the phase.
 
-use super::session::Window;
 use super::statistics::{median, sorted};
 use crate::plan::{PhasePlan, StreamKind};
 use crate::record::{PhaseRecord, Sample};
@@ -24,6 +23,43 @@ pub const DRIFT_MAX: f64 = 700e-6;
 
 /// Difference of medians of a few delays over Wi-Fi without drift, in seconds.
 const JITTER_S: f64 = 0.001;
+
+/// A part of a phase, in seconds from the start of the phase.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// Start of the window, inclusive.
+    pub begin: f64,
+    /// End of the window, exclusive.
+    pub end: f64,
+}
+
+impl Window {
+    /// The window from `begin` until before `end`.
+    pub const fn new(begin: f64, end: f64) -> Self {
+        Self { begin, end }
+    }
+
+    /// Whether `time` is in the window.
+    pub fn contains(&self, time: f64) -> bool {
+        self.begin <= time && time < self.end
+    }
+
+    /// Length of the window in seconds.
+    pub fn length(&self) -> f64 {
+        self.end - self.begin
+    }
+}
+
+/// The parts of a phase in which the queue is empty, and in which it is full.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Windows {
+    /// Empty: before the saturation flow.
+    pub before: Window,
+    /// Full: during the saturation flow.
+    pub full: Window,
+    /// Empty: after the saturation flow.
+    pub after: Window,
+}
 
 /// A packet that arrived.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -13,7 +13,7 @@ use crate::lab::scenario;
 use crate::lab::simulate;
 use crate::table::{self, alone, number, text, value};
 use lasthop_emulate::EmulateOptions;
-use lasthop_report::finding;
+use lasthop_report::advice;
 use lasthop_report::remedy::Remedies;
 use lasthop_report::trial::{OF_SEVERAL, Trials};
 use lasthop_scenario::Scenario;
@@ -105,7 +105,7 @@ impl Files {
         let mut remedies = Remedies::new(scenario);
         for (side, mut documents) in sides {
             for document in &mut documents {
-                finding::note(document, &mut remedies, &Trials::none(OF_SEVERAL));
+                advice::note(document, &mut remedies, &Trials::none(OF_SEVERAL));
                 let directory = directories.next().expect("each run has a directory");
                 let json = document.to_json();
                 directory.write("run.json", json.as_bytes()).map_err(Failure::message)?;

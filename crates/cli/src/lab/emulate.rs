@@ -21,7 +21,7 @@ use lasthop_emulate::{
     EmulateOptions, EmulateOutcome, OutsideOptions, Passed, ProgramEnd, Say, Way,
 };
 use lasthop_linux::clock::Clock;
-use lasthop_report::finding;
+use lasthop_report::advice;
 use lasthop_report::remedy::Remedies;
 use lasthop_report::trial::Trials;
 use lasthop_scenario::Scenario;
@@ -210,7 +210,7 @@ pub fn run(
         emulation.ways = summaries(&outcome.ways);
     }
     let mut remedies = Remedies::new(&scenario.source_text);
-    finding::note(&mut document, &mut remedies, &Trials::none(NOT_TRIED));
+    advice::note(&mut document, &mut remedies, &Trials::none(NOT_TRIED));
     Ok((document, outcome))
 }
 

@@ -14,7 +14,7 @@ use crate::console::{self, Stream};
 use crate::failure::Failure;
 use crate::lab::report::wrong;
 use folder::{Kind, Run, Set, Text};
-use lasthop_report::finding;
+use lasthop_report::advice;
 use lasthop_report::page::variants::Variant;
 use lasthop_report::page::{self, Source, measured, set, variants};
 use lasthop_report::plots::mean_series;
@@ -133,7 +133,7 @@ fn of_set(it: &mut Set) -> Page {
 /// Finds the problems of runs again, since an earlier version may have found others.
 fn note(runs: &mut [RunDocument], scenario: Option<&Text>, trials: &Trials) {
     let mut remedies = Remedies::new(scenario.map_or("", |(_, text)| text));
-    runs.iter_mut().for_each(|run| finding::note(run, &mut remedies, trials));
+    runs.iter_mut().for_each(|run| advice::note(run, &mut remedies, trials));
 }
 
 /// Returns the command that runs a scenario, to be followed by arguments.

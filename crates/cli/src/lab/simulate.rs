@@ -12,7 +12,7 @@ use crate::lab::report::{self, wrong};
 use crate::lab::scenario;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_linux::clock::Clock;
-use lasthop_report::finding;
+use lasthop_report::advice;
 use lasthop_report::remedy::Remedies;
 use lasthop_report::trial::{OF_SEVERAL, Trials};
 use lasthop_scenario::Scenario;
@@ -68,7 +68,7 @@ pub fn simulate(args: &Simulate) -> Result<u8, Failure> {
         [only] if !args.output.json => {
             let text = &scenario.source_text;
             let trials = Trials::of_fresh(only, text, TRIED_PACKETS_MAX, &mut page::simulated);
-            finding::note(only, &mut Remedies::new(text), &trials);
+            advice::note(only, &mut Remedies::new(text), &trials);
             trials
         }
         _ => untried(args),
@@ -280,7 +280,7 @@ impl<'a> Batch<'a> {
                 ControlFlow::Continue(())
             }
         })?;
-        finding::note(
+        advice::note(
             &mut document,
             &mut self.remedies.lock().unwrap_or_else(PoisonError::into_inner),
             &untried(self.args),

@@ -2,8 +2,8 @@
 //! points (x in seconds). Names that the scenario does not have are an error in the
 //! figure, and panic.
 
-use crate::reproduce::figure::Run;
 use crate::reproduce::record::Measurement;
+use crate::reproduce::request::Run;
 use lasthop_capture::analysis::Analysis;
 use lasthop_packet::FlowId;
 use lasthop_scenario::Scenario;
