@@ -236,8 +236,8 @@ impl Air {
                 self.leave_channel();
             }
         }
-        let receiver = self.stations.of(frame.receiver());
-        let transmitter = frame.transmitter().and_then(|address| self.stations.of(address));
+        let receiver = self.stations.id_of(frame.receiver());
+        let transmitter = frame.transmitter().and_then(|address| self.stations.id_of(address));
         self.heard.resize(self.stations.count(), Heard::default());
         if let Some(id) = transmitter {
             self.note(id, frame);
@@ -286,7 +286,8 @@ impl Air {
     }
 
     /// Whether a link can be added. If there are too many, drops idle links with the fewest MPDUs.
-    fn has_place(&mut self, key: (StationId, StationId), now_ns: u64) -> bool {
+    fn has_place(&mut self, from: StationId, to: StationId, now_ns: u64) -> bool {
+        let key = (from, to);
         if self.links.len() < LINKS_MAX || self.links.contains_key(&key) {
             return true;
         }
@@ -505,7 +506,7 @@ impl Air {
                     || ack.bitmaps().flatten().any(|it| it.bitmap.received().next().is_some());
                 // A Block Ack proves data, even if none was captured.
                 if (self.links.contains_key(&key) || acknowledges())
-                    && self.has_place(key, frame.at_ns)
+                    && self.has_place(to, from, frame.at_ns)
                 {
                     self.note_network(from, to);
                     let stay = self.channels.stay();
@@ -517,7 +518,7 @@ impl Air {
                     for record in ack.bitmaps().flatten() {
                         let at_ns = frame.at_ns;
                         link.handle_block_ack(&record, prompt, &mut |tid, sequence| {
-                            log_acknowledged(&mut self.log, key, tid, sequence, at_ns);
+                            log_acknowledged(&mut self.log, to, from, tid, sequence, at_ns);
                         });
                     }
                 }
@@ -580,13 +581,13 @@ impl Air {
         {
             return;
         }
-        self.note_protection((cts.number, cts.number), cts.airtime);
+        self.note_protection(cts.number, cts.number, cts.airtime);
     }
 
-    fn note_protection(&mut self, frames: (u64, u64), airtime: Duration) {
+    fn note_protection(&mut self, first: u64, last: u64, airtime: Duration) {
         let (range, number, sum) = &mut self.protection;
-        let (first, _) = range.unwrap_or(frames);
-        *range = Some((first, frames.1));
+        let first = range.map_or(first, |(first, _)| first);
+        *range = Some((first, last));
         *number += 1;
         *sum += airtime;
     }
@@ -651,7 +652,7 @@ impl Air {
         }
         let data = ppdu.mpdus.iter().find(|mpdu| is_data(mpdu.kind));
         let kind = data.unwrap_or(&ppdu.mpdus[0]).kind;
-        match BareFrame::of(ppdu, self.before) {
+        match BareFrame::from_ppdu(ppdu, self.before) {
             Some(frame) => self.handle_bare(frame),
             None => {
                 for id in [ppdu.transmitter, ppdu.receiver].into_iter().flatten() {
@@ -683,7 +684,8 @@ impl Air {
         self.rts_from = ppdu.transmitter.filter(|_| kind == Kind::Rts);
         if kind == Kind::Rts && is_dsss && ppdu.transmitter.is_some_and(|id| self.is_protected(id))
         {
-            self.note_protection(ppdu.frames, ppdu.airtime);
+            let (first, last) = ppdu.frames;
+            self.note_protection(first, last, ppdu.airtime);
         }
         if kind != Kind::Cts {
             self.resolve_cts(ppdu);
@@ -714,11 +716,11 @@ impl Air {
                         .unanswered_since()
                         .is_some_and(|at_ns| ppdu.at_ns.saturating_sub(at_ns) < ANSWER_NS)
                 {
-                    let key = (link.from, link.to);
+                    let (from, to) = (link.from, link.to);
                     link.handle_ack(&mut |tid, sequence| {
-                        log_acknowledged(&mut self.log, key, tid, sequence, ppdu.at_ns);
+                        log_acknowledged(&mut self.log, from, to, tid, sequence, ppdu.at_ns);
                     });
-                    self.handle_answer(key.1, ppdu.frames.1);
+                    self.handle_answer(to, ppdu.frames.1);
                 } else if asked != Some(to) {
                     self.handle_unasked(to);
                 }
@@ -729,7 +731,7 @@ impl Air {
             (_, Some(from), Some(to)) => {
                 self.awaiting = None;
                 if ppdu.mpdus.iter().any(|mpdu| is_data(mpdu.kind))
-                    && self.has_place((from, to), ppdu.at_ns)
+                    && self.has_place(from, to, ppdu.at_ns)
                 {
                     let stay = self.channels.stay();
                     let link = self.links.entry((from, to)).or_insert_with(|| Link::new(from, to));
@@ -738,7 +740,7 @@ impl Air {
                     link.handle_ppdu(ppdu, second, unasked);
                     self.awaiting = Some((from, to));
                     self.requested = false;
-                } else if is_null(kind) && self.has_place((from, to), ppdu.at_ns) {
+                } else if is_null(kind) && self.has_place(from, to, ppdu.at_ns) {
                     let is_slowest = ppdu.rate.is_some_and(Rate::is_slowest);
                     let link = self.links.entry((from, to)).or_insert_with(|| Link::new(from, to));
                     link.latest_ns = link.latest_ns.max(ppdu.at_ns);
@@ -755,7 +757,8 @@ impl Air {
 
 fn log_acknowledged(
     log: &mut Option<Vec<AirEvent>>,
-    (from, to): (StationId, StationId),
+    from: StationId,
+    to: StationId,
     tid: u8,
     sequence: SeqNo12,
     at_ns: u64,

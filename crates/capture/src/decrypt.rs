@@ -3,7 +3,7 @@
 //!
 //! One pass in the order of the file: frames before their handshake are not opened, as in
 //! Wireshark. Every protected frame is counted as opened, or by the reason why it was not
-//! ([`Counts`]). Memory is bounded. Not supported: SAE, OWE, IEEE 802.1X, fast transitions, TKIP,
+//! ([`DecryptCounts`]). Memory is bounded. Not supported: SAE, OWE, IEEE 802.1X, fast transitions, TKIP,
 //! WEP, CCMP-256, GCMP, links between stations (TDLS, IBSS), stations with several links (MLD),
 //! protected management frames.
 
@@ -40,14 +40,14 @@ pub struct Decryption {
     networks: BTreeMap<MacAddr, Network>,
     /// State by access point and station.
     pairs: BTreeMap<(MacAddr, MacAddr), Pair>,
-    counts: Counts,
+    counts: DecryptCounts,
     /// Latest plaintext body.
     body: Vec<u8>,
 }
 
 /// Protected frames by result: each frame is in one of the numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct DecryptCounts {
     /// Frames that were opened with the right MIC.
     pub opened: u64,
     /// Frames that were opened without their MIC, which a snap length has cut off: they begin like
@@ -76,7 +76,7 @@ pub struct Counts {
     pub left_out: u64,
 }
 
-impl Counts {
+impl DecryptCounts {
     /// Sums all protected frames.
     pub fn protected(&self) -> u64 {
         self.opened
@@ -120,13 +120,13 @@ impl Decryption {
             pmks: Pmks::new(credentials),
             networks: BTreeMap::new(),
             pairs: BTreeMap::new(),
-            counts: Counts::default(),
+            counts: DecryptCounts::default(),
             body: Vec::new(),
         }
     }
 
     /// Returns the protected frames by result.
-    pub const fn counts(&self) -> &Counts {
+    pub const fn counts(&self) -> &DecryptCounts {
         &self.counts
     }
 

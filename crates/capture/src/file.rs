@@ -23,14 +23,14 @@ const PACKET_BYTES_MAX: u32 = 16 << 20;
 /// A capture file during reading.
 pub struct Capture {
     input: Input,
-    format: Format,
+    format: FileFormat,
     packets: u64,
     ended: bool,
 }
 
-enum Format {
-    Pcap(pcap::Reader),
-    Pcapng(pcapng::Reader),
+enum FileFormat {
+    Pcap(pcap::PcapReader),
+    Pcapng(pcapng::PcapngReader),
 }
 
 /// A packet of a capture file.
@@ -74,9 +74,9 @@ impl Capture {
             return Err(ReadError::Empty);
         }
         let format = if pcapng::is_section_header(magic) {
-            Format::Pcapng(pcapng::Reader::default())
+            FileFormat::Pcapng(pcapng::PcapngReader::default())
         } else if let Some(encoding) = pcap::Encoding::of_magic(magic) {
-            Format::Pcap(pcap::Reader::open(&mut input, encoding)?)
+            FileFormat::Pcap(pcap::PcapReader::open(&mut input, encoding)?)
         } else {
             return Err(ReadError::NotACapture { begins: magic.to_vec() });
         };
@@ -94,8 +94,8 @@ impl Capture {
         }
         let number = self.packets + 1;
         let head = match &mut self.format {
-            Format::Pcap(reader) => reader.head(&mut self.input, number),
-            Format::Pcapng(reader) => reader.head(&mut self.input, number),
+            FileFormat::Pcap(reader) => reader.head(&mut self.input, number),
+            FileFormat::Pcapng(reader) => reader.head(&mut self.input, number),
         };
         match head {
             Ok(Some(head)) => {

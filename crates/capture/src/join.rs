@@ -27,15 +27,15 @@ pub use crate::sighting::{AirCarrier, Event, Header, Sighting, Tcp};
 pub use line::{Line, LineError};
 pub use read::{Again, Source, read};
 pub use tally::{ATTEMPTS, Delays, FATES, Parts, SLOWEST_MAX, Tally};
-pub use way::{Fate, SegmentWay, Trigger};
+pub use way::{SegmentWay, Trigger, WayFate};
 
 use crate::analysis::Analysis;
 use crate::limits::REPEATS_NS;
 use crate::transport::FlowKey;
 use acks::Acks;
 use direction::role::{AIR, GATEWAY, RECEIVER, SENDER};
-use direction::{Direction, HORIZON_NS, Seen};
-use ledger::{Air, Key};
+use direction::{HORIZON_NS, JoinDirection, SeenSegment};
+use ledger::{AirPart, RecordKey};
 use plan::{Path, Plan};
 use sample::Samples;
 use std::collections::{BTreeMap, VecDeque};
@@ -111,7 +111,7 @@ pub struct Join {
     places: Vec<Place>,
     plan: Plan,
     roles: Vec<[Option<Roles>; 2]>,
-    directions: Vec<[Direction; 2]>,
+    directions: Vec<[JoinDirection; 2]>,
     acks: Vec<[Acks; 2]>,
     chains: BTreeMap<ChainKey, Chain>,
     ready: VecDeque<SegmentWay>,
@@ -145,12 +145,22 @@ impl Roles {
 /// Key of an MPDU: place, sender, receiver, TID and sequence number.
 type ChainKey = (usize, u32, u32, u8, u16);
 
+/// A direction of a flow at a place.
+#[derive(Clone, Copy, Debug)]
+struct At {
+    place: usize,
+    flow: usize,
+    /// Whether the direction is the flow's second one.
+    back: bool,
+    role: usize,
+}
+
 /// An MPDU that may be sent again.
 #[derive(Debug)]
 struct Chain {
     frame: u64,
     at_ns: i64,
-    records: Vec<(usize, bool, Key)>,
+    records: Vec<(usize, bool, RecordKey)>,
 }
 
 /// Longest time from an attempt to its acknowledgement, which may require a request, in ns. Later,
@@ -177,7 +187,7 @@ impl Join {
                 files.push(file);
             }
         }
-        let plan = Plan::of(&samples, &files);
+        let plan = Plan::new(&samples, &files);
         let times: Vec<Option<(i64, i64)>> = samples
             .iter()
             .zip(&plan.clocks)
@@ -232,7 +242,7 @@ impl Join {
             Ok(clock) => match &clock.by {
                 None => ClockState::Reference,
                 Some((with, alignment)) => {
-                    let other = |flow: &&plan::Flow| {
+                    let other = |flow: &&plan::PlannedFlow| {
                         let keys = [*with, place].map(|at| flow.at.get(&at).map(|(key, _)| key));
                         keys.iter().all(Option::is_some) && keys[0] != keys[1]
                     };
@@ -373,18 +383,17 @@ impl Join {
         if tcp.payload_bytes == 0 {
             let id = if roles.ids_agree { u64::from(header.id) } else { 0 };
             let digest = crate::sighting::mixed(header.digest, id);
-            self.acks[flow][this].handle(role, digest, (begin_ns, end_ns), sighting.air);
+            self.acks[flow][this].handle(role, digest, begin_ns, end_ns, sighting.air);
         } else {
-            self.handle_payload(place, sighting, (flow, back, role), [begin_ns, end_ns]);
+            self.handle_payload(sighting, At { place, flow, back, role }, [begin_ns, end_ns]);
         }
         self.settle(flow, back, Some(self.now_ns.saturating_sub(HORIZON_NS)));
     }
 
     fn handle_payload(
         &mut self,
-        place: usize,
         sighting: &Sighting,
-        (flow, back, role): (usize, bool, usize),
+        At { place, flow, back, role }: At,
         [begin_ns, end_ns]: [i64; 2],
     ) {
         let this = usize::from(back);
@@ -394,7 +403,7 @@ impl Join {
         let (frame, id) = (sighting.number, sighting.header.id);
         let direction = &mut self.directions[flow][this];
         let Some(carrier) = sighting.air else {
-            let seen = Seen { begin_ns, end_ns, frame, id, air: None };
+            let seen = SeenSegment { begin_ns, end_ns, frame, id, air: None };
             direction.handle_segment(role, tcp, seen, roles);
             return;
         };
@@ -415,7 +424,7 @@ impl Join {
                 }
             }
         }
-        let air = Air {
+        let air = AirPart {
             link: (carrier.from, carrier.to),
             to_ds: carrier.to_ds,
             first_missed: carrier.retry,
@@ -423,7 +432,7 @@ impl Join {
             hops: 1,
             acknowledged_ns: None,
         };
-        let seen = Seen { begin_ns, end_ns, frame, id, air: Some(air) };
+        let seen = SeenSegment { begin_ns, end_ns, frame, id, air: Some(air) };
         let record = direction.handle_segment(role, tcp, seen, roles);
         // An MPDU may carry several segments.
         if chain.frame != frame {
@@ -455,7 +464,7 @@ impl Join {
                     self.settle(flow, back, Some(limit_ns));
                 }
             }
-            let records = self.directions.iter().flatten().map(Direction::len).sum::<usize>()
+            let records = self.directions.iter().flatten().map(JoinDirection::len).sum::<usize>()
                 + self.acks.iter().flatten().map(Acks::len).sum::<usize>();
             if records <= RECORDS_MAX || horizon_ns == 0 {
                 break;

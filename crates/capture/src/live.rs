@@ -221,7 +221,7 @@ impl Meter {
                 Some(_) => Vec::new(),
                 None => self.wire.read(analysis, interval_ns),
             },
-            findings: self.news.of(analysis, Duration::from_nanos(interval_ns)),
+            findings: self.news.found_in(analysis, Duration::from_nanos(interval_ns)),
         };
         let end_ns = analysis.times().map(|(_, end)| end.max(since_ns));
         self.before = Progress { packets: analysis.packets, busy_ns: air.busy.sum_ns, end_ns };

@@ -32,7 +32,7 @@ const fn place(number: u16) -> (usize, usize) {
 
 impl<T: Copy + Default> Numbers<T> {
     /// Returns the value of a number.
-    pub fn of(&self, number: u16) -> T {
+    pub fn get(&self, number: u16) -> T {
         let (page, index) = place(number);
         match self.pages.get(page) {
             Some(page) => page.as_ref().map_or_else(T::default, |page| page[index]),
@@ -143,12 +143,12 @@ mod tests {
                 }
                 for number in 0..of {
                     let expected = map.get(&(number * 68)).copied().unwrap_or_default();
-                    prop_assert_eq!(numbers.of(number * 68), expected);
+                    prop_assert_eq!(numbers.get(number * 68), expected);
                 }
             }
             let sum = |values: &mut dyn Iterator<Item = u8>| values.map(u64::from).sum::<u64>();
             for (number, value) in numbers.iter() {
-                prop_assert_eq!(*value, numbers.of(number));
+                prop_assert_eq!(*value, numbers.get(number));
             }
             let ours = sum(&mut numbers.iter().map(|(_, value)| *value));
             prop_assert_eq!(ours, sum(&mut map.into_values()));

@@ -9,6 +9,7 @@ use crate::transport::{FlowKey, said_bytes};
 use lasthop_packet::ip;
 use lasthop_packet::transport::tcp::{Flags, Timestamps};
 use lasthop_packet::transport::{icmp, tcp, udp};
+use std::net::SocketAddr;
 
 /// An event at a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -174,7 +175,9 @@ impl Header {
             _ => return None,
         };
         let [source, destination] = view.addresses();
-        let (flow, back) = FlowKey::of(protocol, (source, ports[0]), (destination, ports[1]));
+        let [source, destination] =
+            [(source, ports[0]), (destination, ports[1])].map(SocketAddr::from);
+        let (flow, back) = FlowKey::between(protocol, source, destination);
         Some(Self { flow, back, id, hops_left, digest, tcp })
     }
 }

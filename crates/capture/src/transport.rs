@@ -16,7 +16,7 @@ use crate::limits::{IDLE_NS, LOOK_EVERY};
 use lasthop_packet::{ip, transport};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 
 /// Largest number of flows followed. A new flow takes the place of an idle one; otherwise its
 /// packets are only counted.
@@ -44,7 +44,7 @@ pub struct FlowKey {
     /// Protocol number: 6 is TCP, 17 is UDP.
     pub protocol: u8,
     /// Address and port of both ends.
-    pub ends: [(IpAddr, u16); 2],
+    pub ends: [SocketAddr; 2],
 }
 
 /// Packets of a flow.
@@ -82,7 +82,7 @@ impl Carrier {
 impl FlowKey {
     /// Returns the key of the flow from `source` to `destination`, and whether the packet goes from
     /// the second end to the first.
-    pub fn of(protocol: u8, source: (IpAddr, u16), destination: (IpAddr, u16)) -> (Self, bool) {
+    pub fn between(protocol: u8, source: SocketAddr, destination: SocketAddr) -> (Self, bool) {
         let back = destination < source;
         let ends = if back { [destination, source] } else { [source, destination] };
         (Self { protocol, ends }, back)
@@ -112,9 +112,9 @@ impl Flows {
             return;
         };
         let [source, destination] = view.addresses();
-        let source = (source, source_port);
-        let destination = (destination, destination_port);
-        let (key, back) = FlowKey::of(protocol, source, destination);
+        let source = SocketAddr::new(source, source_port);
+        let destination = SocketAddr::new(destination, destination_port);
+        let (key, back) = FlowKey::between(protocol, source, destination);
         let Some(index) = self.index_of(key, carrier.at_ns) else {
             self.left_out += 1;
             return;
@@ -248,14 +248,9 @@ impl Flow {
 impl fmt::Display for FlowKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = if self.protocol == ip::protocol::TCP { "tcp" } else { "udp" };
-        let [(a, p), (b, q)] = self.ends;
-        write!(f, "{name} {} - {}", end(a, p), end(b, q))
+        let [one, other] = self.ends;
+        write!(f, "{name} {one} - {other}")
     }
-}
-
-/// Formats an address and a port.
-pub fn end(address: IpAddr, port: u16) -> String {
-    std::net::SocketAddr::new(address, port).to_string()
 }
 
 /// Returns the length of the packet by its header, which neither a snap length nor the padding of a

@@ -143,7 +143,7 @@ fn all_absences_are_counted_and_the_latest_kept() {
     assert!((2_048..=4_096).contains(&kept.len()));
     assert_eq!(kept.last().unwrap().from_ns, BEGIN + 9_998 * SECOND + 300_000_000);
     assert_eq!(
-        Schedule::of(&feed.analysis.main.air, *id, usize::MAX).unwrap().cause,
+        Schedule::from_absences(&feed.analysis.main.air, *id, usize::MAX).unwrap().cause,
         Cause::PowerSave
     );
     let document = feed.document();
@@ -175,7 +175,7 @@ fn cause_of(absences: u64, length_ms: impl Fn(u64) -> u64) -> Cause {
         at += 202_000_000;
     }
     let (id, _) = feed.analysis.main.air.absences.first_key_value().unwrap();
-    Schedule::of(&feed.analysis.main.air, *id, usize::MAX).unwrap().cause
+    Schedule::from_absences(&feed.analysis.main.air, *id, usize::MAX).unwrap().cause
 }
 
 /// Times that are a century off, there and back: counted, and nothing else.

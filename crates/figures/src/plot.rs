@@ -106,15 +106,30 @@ pub enum Look {
     Muted,
 }
 
+/// A range of values on an axis, with both ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// Least value.
+    pub from: f64,
+    /// Greatest value.
+    pub to: f64,
+}
+
+impl From<(f64, f64)> for Span {
+    fn from((from, to): (f64, f64)) -> Self {
+        Self { from, to }
+    }
+}
+
 /// A band behind a series, for a value that a paper states.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
     /// Index of the series; the band uses its colour and axis.
     pub series: usize,
     /// Lower and upper end; equal for a line.
-    pub y: (f64, f64),
+    pub y: Span,
     /// Left and right end; `None` if the band crosses the panel.
-    pub x: Option<(f64, f64)>,
+    pub x: Option<Span>,
     /// Name in the legend; bands with the same name share an entry.
     pub label: String,
 }
@@ -251,8 +266,8 @@ impl Panel {
     /// paper states. A band without height is a line. Bands with the same label share
     /// an entry in the legend.
     #[must_use]
-    pub fn target(mut self, series: usize, y: (f64, f64), label: impl Into<String>) -> Self {
-        self.targets.push(Target { series, y, x: None, label: label.into() });
+    pub fn target(mut self, series: usize, y: impl Into<Span>, label: impl Into<String>) -> Self {
+        self.targets.push(Target { series, y: y.into(), x: None, label: label.into() });
         self
     }
 
@@ -261,11 +276,11 @@ impl Panel {
     pub fn target_at(
         mut self,
         series: usize,
-        x: (f64, f64),
-        y: (f64, f64),
+        x: impl Into<Span>,
+        y: impl Into<Span>,
         label: impl Into<String>,
     ) -> Self {
-        self.targets.push(Target { series, y, x: Some(x), label: label.into() });
+        self.targets.push(Target { series, y: y.into(), x: Some(x.into()), label: label.into() });
         self
     }
 

@@ -250,6 +250,15 @@ impl Held {
     pub const NONE: Self = Self { packets: 0, bytes: Bytes::ZERO };
 }
 
+/// Packets that differ in their tags only, which count up.
+#[derive(Debug)]
+pub struct PacketRun<'a> {
+    /// First packet, and the next one after some were taken.
+    pub packet: &'a mut Packet,
+    /// Number of packets.
+    pub count: u32,
+}
+
 /// A queue of packets for several peers.
 ///
 /// ```
@@ -423,22 +432,22 @@ impl Queue {
         }
     }
 
-    /// Queues copies of `packet`, with tags that count up from its tag, as [`Queue::enqueue_copy`]
-    /// does: up to `count`, while they are accepted. Calls `taken` for each. Returns their number;
-    /// `packet` is then the next one.
+    /// Queues the packets of `run`, as [`Queue::enqueue_copy`] does, while they are accepted. Calls
+    /// `taken` for each. Returns their number; the run's packet is then the next one.
     #[inline]
     pub fn offer_run(
         &mut self,
         now: Instant,
         peer: PeerId,
-        (packet, count): (&mut Packet, u32),
+        run: PacketRun<'_>,
         held_below: Held,
         dropped: &mut Vec<Packet>,
         mut taken: impl FnMut(&Packet),
     ) -> u32 {
         if let Self::DropTail(queue) = self {
-            return queue.offer_run(now, peer, (packet, count), held_below, taken);
+            return queue.offer_run(now, peer, run, held_below, taken);
         }
+        let PacketRun { packet, count } = run;
         let mut number = 0;
         while number < count && self.admits(packet, held_below) {
             self.enqueue_copy(now, peer, packet, held_below, dropped);

@@ -5,7 +5,7 @@
 
 use crate::table::{Table, counts, numbers, texts, truths};
 use lasthop_figures::plot::style::Ink;
-use lasthop_figures::plot::{self, Axis, Panel, Point, Series};
+use lasthop_figures::plot::{self, Axis, Panel, Point, Series, Span};
 use lasthop_studies::reproduce::report::{Entry, Measured, Paper as Stated};
 use lasthop_studies::reproduce::{
     Claim, Figure, Outcome, PAPERS, Paper, Quantity, Report, ReproduceError, Tested, date, files,
@@ -262,18 +262,18 @@ impl RawFigures {
                 rows.push((number, of, band.x, Some(band.y), &band.label));
             }
             for shade in &panel.shades {
-                rows.push((number, None, Some(shade.x), None, &shade.label));
+                rows.push((number, None, Some(shade.x.into()), None, &shade.label));
             }
         }
-        let end = |pair: Option<Point>, end: fn(Point) -> f64| pair.map(end);
+        let end = |span: Option<Span>, end: fn(Span) -> f64| span.map(end);
         Table::of([
             ("panel", counts(rows.iter().map(|row| Some(row.0)))),
             ("series_number", counts(rows.iter().map(|row| row.1.map(|(number, _)| number)))),
             ("series", texts(rows.iter().map(|row| row.1.map(|(_, name)| name)))),
-            ("x_from", numbers(rows.iter().map(|row| end(row.2, |x| x.0)))),
-            ("x_to", numbers(rows.iter().map(|row| end(row.2, |x| x.1)))),
-            ("y_from", numbers(rows.iter().map(|row| end(row.3, |y| y.0)))),
-            ("y_to", numbers(rows.iter().map(|row| end(row.3, |y| y.1)))),
+            ("x_from", numbers(rows.iter().map(|row| end(row.2, |x| x.from)))),
+            ("x_to", numbers(rows.iter().map(|row| end(row.2, |x| x.to)))),
+            ("y_from", numbers(rows.iter().map(|row| end(row.3, |y| y.from)))),
+            ("y_to", numbers(rows.iter().map(|row| end(row.3, |y| y.to)))),
             ("label", texts(rows.iter().map(|row| Some(row.4)))),
         ])
     }

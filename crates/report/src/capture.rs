@@ -14,7 +14,7 @@ pub mod text;
 use lasthop_capture::air::Air;
 use lasthop_capture::air::exchange::Link;
 use lasthop_capture::series::Seconds;
-use lasthop_capture::transport::{self, Direction, FlowKey};
+use lasthop_capture::transport::{Direction, FlowKey};
 
 /// Number of latest seconds kept for each direction of joined segments: an hour.
 const SECONDS_MAX: usize = 3_600;
@@ -39,7 +39,7 @@ pub fn directions<'a>(
     key: &FlowKey,
     directions: &'a [Direction; 2],
 ) -> impl Iterator<Item = (String, &'a Direction)> {
-    let [a, b] = key.ends.map(|(address, port)| transport::end(address, port));
+    let [a, b] = key.ends.map(|end| end.to_string());
     let protocol = if key.protocol == 6 { "tcp" } else { "udp" };
     let names = [format!("{protocol} {a}->{b}"), format!("{protocol} {b}->{a}")];
     names.into_iter().zip(directions).filter(|(_, direction)| direction.packets > 0)

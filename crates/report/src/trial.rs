@@ -146,7 +146,7 @@ impl Trials {
         if wanted.is_empty() {
             return Self { left_out, ..Self::default() };
         }
-        match Self::tried(run, text, (wanted, before), simulate) {
+        match Self::tried(run, text, wanted, before, simulate) {
             Ok(trials) => Self { left_out, ..trials },
             Err(why) => Self::none(why),
         }
@@ -160,7 +160,8 @@ impl Trials {
     fn tried(
         run: &RunDocument,
         text: &str,
-        (wanted, before): (Vec<(Finding, Vec<String>)>, Option<&RunDocument>),
+        wanted: Vec<(Finding, Vec<String>)>,
+        before: Option<&RunDocument>,
         simulate: Simulate<'_>,
     ) -> Result<Self, String> {
         let with =

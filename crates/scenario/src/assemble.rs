@@ -57,9 +57,9 @@ pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -
     let cell = radio::cell(raw, &nodes, &names, &heard, problems);
     let (wires, islands) = topology::wires(&nodes, &raw.wire, raw.duration.value, &names, problems);
     let mtus = mtu::mtus(raw, &nodes, &wires, problems);
-    let flows = traffic::flows(raw, &nodes, &mtus, (&names, islands.as_ref()), problems);
+    let flows = traffic::flows(raw, &nodes, &mtus, &names, islands.as_ref(), problems);
     radio::check_receivers(&nodes, &flows, problems);
-    let francs = franc::links(raw, &nodes, &mtus, &flows, (&names, islands.as_ref()), problems);
+    let francs = franc::links(raw, &nodes, &mtus, &flows, &names, islands.as_ref(), problems);
     let programs = traffic::programs(&raw.run, raw.duration.value, &nodes, &names, problems);
     // They are expanded already, and typed for their names alone.
     let _profiles = (&raw.profile, nodes.first().map(|node| &node.raw.settings.profile));

@@ -237,7 +237,7 @@ impl Evolved {
             let mut named = Vec::new();
             for (index, (path, node)) in settings.iter().enumerate() {
                 let mut edited = Edited { tree: &mut self.tree, document: None };
-                match self.setting.put((index, path), (node, None), &left_out, &mut edited) {
+                match self.setting.put(index, path, node, None, &left_out, &mut edited) {
                     Ok(pattern) => named.extend(pattern),
                     Err(message) => found.push(&place_of(path, node), message),
                 }

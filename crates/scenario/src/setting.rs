@@ -44,7 +44,7 @@ pub(crate) fn apply(
         };
         let node = with_origin(value(&toml, &origin), &origin);
         let mut edited = Edited { tree, document: Some(document) };
-        match setting.put((index, path), (&node, Some(&toml)), left_out, &mut edited) {
+        match setting.put(index, path, &node, Some(&toml), left_out, &mut edited) {
             Ok(pattern) => named.extend(pattern),
             Err(message) => problems.push(&Place::new(path, origin), message),
         }
@@ -193,8 +193,10 @@ impl Setting {
     /// given. Returns the elements that a pattern named.
     pub fn put(
         &mut self,
-        (index, path): (usize, &str),
-        (node, toml): (&Node, Option<&toml_edit::Value>),
+        index: usize,
+        path: &str,
+        node: &Node,
+        toml: Option<&toml_edit::Value>,
         left_out: &LeftOut,
         edited: &mut Edited<'_>,
     ) -> Result<Option<Named>, String> {

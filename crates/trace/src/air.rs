@@ -16,12 +16,13 @@ use crate::segments::Segments;
 use announced::{beacon_elements, probe_elements};
 use lasthop_packet::{AccessCategory, Packet};
 use lasthop_units::{Duration, MacAddr, SeqNo12};
-use lasthop_wifi::event::{Frame, FrameKind, Ppdu, QueueSize};
+use lasthop_wifi::event::{Frame, FrameKind, Ppdu, QueueSize, TriggeredUser};
 use lasthop_wifi::mac::power_save::partial_virtual_bitmap;
 use lasthop_wifi::phy::{Band, Rate};
 use lasthop_wifi::wire::action::{self, BlockAckParameters};
 use lasthop_wifi::wire::control::{
-    self, AckVariant, BlockAck, BlockAckRequest, CommonInfo, MultiSta, StationRecord, Trigger,
+    self, AckVariant, AnswerRate, BlockAck, BlockAckRequest, CommonInfo, MultiSta, StationRecord,
+    Trigger,
 };
 use lasthop_wifi::wire::data::{self, Addresses};
 use lasthop_wifi::wire::elements::{self, Elements, Tim};
@@ -297,8 +298,8 @@ impl Maker {
             FrameKind::MuBlockAckRequest { tid, response, guard_interval, width } => {
                 let mut rest = Vec::new();
                 for user in &frame.triggered {
-                    let what = (user.aid, tid, user.start);
-                    control::emit_block_ack_request(what, (user.ru, user.mcs), &mut rest);
+                    let (ru, mcs, start) = (user.ru, user.mcs, user.start);
+                    control::emit_block_ack_request(user.aid, ru, mcs, tid, start, &mut rest);
                 }
                 let common = CommonInfo::block_ack_request(response, guard_interval, width);
                 let trigger = Trigger { common, rest: &rest };
@@ -307,7 +308,7 @@ impl Maker {
             FrameKind::BasicTrigger { access_category, response, guard_interval, width } => {
                 let mut rest = Vec::new();
                 for user in &frame.triggered {
-                    let rate = (user.mcs, user.streams, user.dcm);
+                    let rate = answer_rate(user);
                     control::emit_basic(user.aid, user.ru, rate, access_category, &mut rest);
                 }
                 let streams = frame.triggered.iter().map(|user| user.streams).max().unwrap_or(1);
@@ -318,7 +319,7 @@ impl Maker {
             FrameKind::BufferStatusReportPoll { response, guard_interval, width } => {
                 let mut rest = Vec::new();
                 for user in &frame.triggered {
-                    let rate = (user.mcs, user.streams, user.dcm);
+                    let rate = answer_rate(user);
                     control::emit_buffer_status_report_poll(user.aid, user.ru, rate, &mut rest);
                 }
                 let common = CommonInfo::buffer_status_report_poll(response, guard_interval, width);
@@ -344,7 +345,7 @@ impl Maker {
             FrameKind::BeamformingReportTrigger { response, guard_interval, width } => {
                 let mut rest = Vec::new();
                 for user in &frame.triggered {
-                    let rate = (user.mcs, user.streams, user.dcm);
+                    let rate = answer_rate(user);
                     control::emit_beamforming_report_poll(user.aid, user.ru, rate, &mut rest);
                 }
                 let common = CommonInfo::beamforming_report_poll(response, guard_interval, width);
@@ -353,7 +354,7 @@ impl Maker {
             }
             FrameKind::BeamformingReport { feedback, remaining, is_first } => {
                 let mut bytes = Vec::new();
-                let segment = (remaining, is_first);
+                let segment = control::ReportSegment { remaining, is_first };
                 control::emit_beamforming_report(&feedback, segment, DIALOG_TOKEN, &mut bytes);
                 // Angles and SNRs are zeros.
                 let header_and_fcs = 24 + fcs::LEN;
@@ -708,6 +709,11 @@ const HEADERS_BYTES: usize = 128;
 
 fn parameters(tid: u8, window: u16) -> BlockAckParameters {
     BlockAckParameters { amsdu: true, immediate: true, tid, buffer_size: window }
+}
+
+/// Returns the rate that a Trigger frame prescribes for a user.
+const fn answer_rate(user: &TriggeredUser) -> AnswerRate {
+    AnswerRate { mcs: user.mcs, streams: user.streams, dcm: user.dcm }
 }
 
 fn station_address(station: StationId, names: &Names) -> MacAddr {

@@ -196,7 +196,7 @@ impl PerfettoWriter {
             [("outcome", Annotation::Text(how)), bytes].into_iter().chain(parts).collect();
         let begin = followed.sent;
         let arrow = [arrow(packet.flow, packet.tag)];
-        self.slice((begin, now.max(begin)), track, &format!("packet {how}"), &arrow, &notes);
+        self.slice(begin, now.max(begin), track, &format!("packet {how}"), &arrow, &notes);
         self.write_if_full()
     }
 
@@ -221,7 +221,7 @@ impl PerfettoWriter {
             ];
             let arrows = self.arrows(psdu);
             let name = format!("{kind} to {peer}");
-            self.slice((ppdu.start, ppdu.end), track, &name, &arrows, &notes);
+            self.slice(ppdu.start, ppdu.end, track, &name, &arrows, &notes);
         }
     }
 
@@ -254,7 +254,7 @@ impl PerfettoWriter {
             PowerState::OffChannel => "off its channel",
             PowerState::Dozing => "dozing",
         };
-        self.slice((since, until), node_track(node, Track::Absences), name, &[], &[]);
+        self.slice(since, until, node_track(node, Track::Absences), name, &[], &[]);
     }
 
     fn node(&self, station: StationId) -> usize {
@@ -300,7 +300,8 @@ impl PerfettoWriter {
 
     fn slice(
         &mut self,
-        (begin, end): (Instant, Instant),
+        begin: Instant,
+        end: Instant,
         track: u64,
         name: &str,
         arrows: &[u64],

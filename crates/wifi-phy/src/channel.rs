@@ -248,7 +248,7 @@ impl Link {
         let phase = coherence_time.map_or(Duration::ZERO, |time| time.mul_f64(stream.uniform()));
         let (changes, current) = (changes.to_vec(), ((0, 0), config.snr));
         let mut link = Self { config, changes, coherence_time, key, phase, current };
-        link.current.1 = link.snr_of(link.current.0);
+        link.current.1 = link.snr_of(0, 0);
         link
     }
 
@@ -259,7 +259,7 @@ impl Link {
         let block = self.coherence_time.map_or(0, |time| since_phase() / time);
         let then = (block, self.changes.partition_point(|change| change.at <= now));
         if then != self.current.0 {
-            self.current = (then, self.snr_of(then));
+            self.current = (then, self.snr_of(then.0, then.1));
         }
         self.current.1
     }
@@ -282,7 +282,7 @@ impl Link {
         self.changes.pop_if(|last| last.at == change.at);
         self.changes.push(change);
         // The number of changes may be what it was.
-        self.current = ((0, 0), self.snr_of((0, 0)));
+        self.current = ((0, 0), self.snr_of(0, 0));
     }
 
     /// Sets the loss of the link from now on; with `None` the error model decides.
@@ -318,7 +318,7 @@ impl Link {
     }
 
     /// SNR in a block of fading after a number of changes.
-    fn snr_of(&self, (block, changes): (u64, usize)) -> Db {
+    fn snr_of(&self, block: u64, changes: usize) -> Db {
         let last = changes.checked_sub(1).map(|index| self.changes[index].snr);
         let mut stream = Seed::new(self.key, block).stream("fading block");
         let gain = self.config.fading.gain(&mut stream).max(GAIN_MIN);

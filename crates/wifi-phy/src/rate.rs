@@ -489,7 +489,7 @@ impl Rate {
     /// [`narrowed`](Self::narrowed). Only rates of 802.11ac and ax change.
     #[must_use]
     #[inline]
-    pub fn within(self, (width, streams_max): (ChannelWidth, u8)) -> Self {
+    pub fn within(self, width: ChannelWidth, streams_max: u8) -> Self {
         match self.narrowed(width) {
             Self::Vht { mcs, streams, width, guard_interval } => {
                 let streams = streams.min(streams_max);

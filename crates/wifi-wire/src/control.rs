@@ -20,10 +20,11 @@ pub use records::{
 };
 pub use request::{BlockAckRequest, RequestVariant};
 pub use sounding::{
-    NdpAnnouncement, NdpStation, NdpVariant, emit_beamforming_report, emit_ndp_station,
+    NdpAnnouncement, NdpStation, NdpVariant, ReportSegment, emit_beamforming_report,
+    emit_ndp_station,
 };
 pub use trigger::{
-    CommonInfo, Dependent, Trigger, TriggerKind, UserInfo, Users, emit_basic,
+    AnswerRate, CommonInfo, Dependent, Trigger, TriggerKind, UserInfo, Users, emit_basic,
     emit_beamforming_report_poll, emit_block_ack_request, emit_buffer_status_report_poll,
 };
 

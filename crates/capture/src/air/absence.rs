@@ -89,7 +89,7 @@ pub struct Notice {
 pub struct Absences {
     done: Vec<Absence>,
     totals: Totals,
-    state: State,
+    state: PresenceState,
     /// Time and number of the latest frame of the station.
     heard: Option<(u64, u64)>,
     /// Time of the latest data of or to the station.
@@ -122,7 +122,7 @@ pub struct Absences {
 }
 
 #[derive(Debug, Default)]
-enum State {
+enum PresenceState {
     #[default]
     Here,
     Away(Absence),
@@ -218,7 +218,7 @@ impl Absences {
             }
             // Of control frames only a PS-Poll has the bit (9.2.4.1.7).
             Kind::PsPoll => {
-                if let State::Away(absence) = &mut self.state {
+                if let PresenceState::Away(absence) = &mut self.state {
                     absence.polls += 1;
                     self.asked_ns = Some(frame.at_ns);
                 }
@@ -236,9 +236,9 @@ impl Absences {
         let saves = frame.control.flags.power_management;
         let state = std::mem::take(&mut self.state);
         self.state = match (state, saves) {
-            (State::Here, true) => self.leave(frame, rts),
-            (State::Here, false) => self.stay(frame, rts),
-            (State::Away(mut absence), true) => {
+            (PresenceState::Here, true) => self.leave(frame, rts),
+            (PresenceState::Here, false) => self.stay(frame, rts),
+            (PresenceState::Away(mut absence), true) => {
                 absence.to_ns = frame.at_ns;
                 absence.frames.1 = frame.number;
                 let is_new = !frame.control.flags.retry;
@@ -255,9 +255,9 @@ impl Absences {
                 if kind != Kind::Null && absence.polls > 0 {
                     self.asked_ns = Some(frame.at_ns);
                 }
-                State::Away(absence)
+                PresenceState::Away(absence)
             }
-            (State::Away(mut absence), false) => {
+            (PresenceState::Away(mut absence), false) => {
                 absence.to_ns = frame.at_ns;
                 absence.frames.1 = frame.number;
                 absence.back = Some(Notice::new(frame, rts));
@@ -265,15 +265,15 @@ impl Absences {
                 absence.woken = self.beacon_ns.is_some_and(is_soon);
                 self.come_back(frame.at_ns);
                 if frame.is_null() {
-                    State::Back(absence)
+                    PresenceState::Back(absence)
                 } else {
                     // Other frames without the bit also announce the return, but are not repeated
                     // for it.
                     self.keep(absence);
-                    State::Here
+                    PresenceState::Here
                 }
             }
-            (State::Back(mut absence), false) => {
+            (PresenceState::Back(mut absence), false) => {
                 let back = absence.back.as_mut().filter(|back| {
                     frame.is_null() && frame.at_ns.saturating_sub(back.to_ns) < REPEATS_NS
                 });
@@ -282,22 +282,22 @@ impl Absences {
                         back.repeat(frame, rts);
                         absence.to_ns = frame.at_ns;
                         absence.frames.1 = frame.number;
-                        State::Back(absence)
+                        PresenceState::Back(absence)
                     }
                     None => {
                         self.keep(absence);
-                        State::Here
+                        PresenceState::Here
                     }
                 }
             }
-            (State::Back(absence), true) => {
+            (PresenceState::Back(absence), true) => {
                 self.keep(absence);
                 self.leave(frame, rts)
             }
         };
         self.heard = Some((frame.at_ns, frame.number));
         // An answer to a trigger does not answer the announcement.
-        let is_trigger = matches!(&self.state, State::Away(absence) if absence.polls > 0);
+        let is_trigger = matches!(&self.state, PresenceState::Away(absence) if absence.polls > 0);
         self.unanswered_ns = (frame.is_null() && !is_trigger).then_some(frame.at_ns);
         if frame.has_payload() {
             self.handle_data(frame.at_ns);
@@ -307,7 +307,7 @@ impl Absences {
     /// Handles a management frame of the station.
     pub fn handle_management(&mut self, frame: &Frame<'_>) {
         self.count(frame);
-        if let State::Away(absence) = &mut self.state {
+        if let PresenceState::Away(absence) = &mut self.state {
             absence.probes += u32::from(frame.kind() == Kind::ProbeRequest);
         }
     }
@@ -324,7 +324,7 @@ impl Absences {
             return;
         }
         match &mut self.state {
-            State::Away(absence) => {
+            PresenceState::Away(absence) => {
                 let hidden = absence.hidden.unwrap_or_default();
                 absence.hidden = Some(hidden.saturating_add(ahead - 1));
             }
@@ -344,7 +344,7 @@ impl Absences {
     /// Handles data of or to the station.
     fn handle_data(&mut self, at_ns: u64) {
         self.data_ns = Some(at_ns);
-        if matches!(self.state, State::Away(_)) {
+        if matches!(self.state, PresenceState::Away(_)) {
             return;
         }
         if let Some(active_ns) = self.active_ns.replace(at_ns) {
@@ -367,12 +367,12 @@ impl Absences {
             return;
         }
         let (absence, notice) = match &mut self.state {
-            State::Away(absence) => (&mut absence.frames, &mut absence.leave),
-            State::Back(absence) => {
+            PresenceState::Away(absence) => (&mut absence.frames, &mut absence.leave),
+            PresenceState::Back(absence) => {
                 absence.to_ns = at_ns;
                 (&mut absence.frames, &mut absence.back)
             }
-            State::Here => return,
+            PresenceState::Here => return,
         };
         absence.1 = number;
         if let Some(notice) = notice {
@@ -384,7 +384,7 @@ impl Absences {
 
     /// Handles a data frame to the station.
     pub fn handle_received(&mut self, at_ns: u64) {
-        if let State::Away(absence) = &mut self.state {
+        if let PresenceState::Away(absence) = &mut self.state {
             let is_prompt = |asked_ns| at_ns.saturating_sub(asked_ns) < SERVED_NS;
             if self.asked_ns.is_some_and(is_prompt) {
                 return;
@@ -410,7 +410,7 @@ impl Absences {
     pub fn handle_answer(&mut self, number: u64) {
         let Some((at_ns, frames, after_ack)) = self.pending.take() else { return };
         match std::mem::take(&mut self.state) {
-            State::Away(mut absence) => {
+            PresenceState::Away(mut absence) => {
                 absence.sent_in_vain = absence.sent_in_vain.saturating_sub(frames);
                 absence.sent_after_ack = absence.sent_after_ack.saturating_sub(after_ack);
                 absence.to_ns = absence.to_ns.max(at_ns);
@@ -425,7 +425,7 @@ impl Absences {
 
     /// Handles a beacon of its access point.
     pub fn handle_beacon(&mut self, at_ns: u64) {
-        if let State::Away(absence) = &mut self.state {
+        if let PresenceState::Away(absence) = &mut self.state {
             absence.beacons += 1;
             self.beacon_ns = Some(at_ns);
         }
@@ -435,11 +435,11 @@ impl Absences {
     /// come in order of time. `budget` is the number of frames that may still be kept.
     pub fn handle_bare(&mut self, frame: BareFrame, budget: &mut u32) {
         match &mut self.state {
-            State::Here => self.recent.push(frame),
-            State::Away(absence) => {
+            PresenceState::Here => self.recent.push(frame),
+            PresenceState::Away(absence) => {
                 bare::keep(&mut absence.bare, frame, u64::MAX, budget);
             }
-            State::Back(absence) => {
+            PresenceState::Back(absence) => {
                 bare::keep(&mut absence.bare, frame, absence.to_ns, budget);
             }
         }
@@ -454,7 +454,7 @@ impl Absences {
     /// Handles a change of the receiver's channel. A current absence has no known end, so it is
     /// dropped; the next frame is not related to earlier ones.
     pub fn interrupt(&mut self) {
-        if let State::Back(absence) = std::mem::take(&mut self.state) {
+        if let PresenceState::Back(absence) = std::mem::take(&mut self.state) {
             self.keep(absence);
         }
         self.heard = None;
@@ -473,7 +473,7 @@ impl Absences {
     /// Ends the analysis. Returns all kept absences in their order, without one that has not ended.
     pub fn finish(&mut self) -> &[Absence] {
         match std::mem::take(&mut self.state) {
-            State::Back(absence) => self.keep(absence),
+            PresenceState::Back(absence) => self.keep(absence),
             state => self.state = state,
         }
         &self.done
@@ -492,7 +492,7 @@ impl Absences {
     /// Returns the start of the current absence in ns since 1970, if there is one, and whether the
     /// station rests rather than interrupts its traffic.
     pub fn away(&self) -> Option<(u64, bool)> {
-        let State::Away(absence) = &self.state else { return None };
+        let PresenceState::Away(absence) = &self.state else { return None };
         let look = self.look(absence);
         let rests = !matches!(look, Look::Interruption | Look::LikelyInterruption);
         Some((absence.from_ns, rests))
@@ -533,7 +533,7 @@ impl Absences {
         }
     }
 
-    fn leave(&mut self, frame: &Frame<'_>, rts: u32) -> State {
+    fn leave(&mut self, frame: &Frame<'_>, rts: u32) -> PresenceState {
         // The frame may be a trigger if it has data.
         self.asked_ns = (!frame.is_null()).then_some(frame.at_ns);
         self.beacon_ns = None;
@@ -541,7 +541,7 @@ impl Absences {
         if let Some(pause_ns) = pause_ns {
             self.leaves.add(pause_ns);
         }
-        State::Away(Absence {
+        PresenceState::Away(Absence {
             leave: Some(Notice::new(frame, rts)),
             back: None,
             from_ns: frame.at_ns,
@@ -568,17 +568,17 @@ impl Absences {
 
     /// Handles a frame without the bit outside of absences. A Null frame after a silence ends an
     /// absence whose start was missed.
-    fn stay(&mut self, frame: &Frame<'_>, rts: u32) -> State {
-        let Some((heard_ns, number)) = self.heard else { return State::Here };
+    fn stay(&mut self, frame: &Frame<'_>, rts: u32) -> PresenceState {
+        let Some((heard_ns, number)) = self.heard else { return PresenceState::Here };
         let silent = frame.at_ns.saturating_sub(heard_ns);
         // Traffic precedes a silence that is an absence. Otherwise a station may only check that
         // its access point is there.
         let busy = self.data_ns.is_some_and(|data| heard_ns.saturating_sub(data) < SILENCE_NS);
         if !frame.is_null() || silent < SILENCE_NS || !busy {
-            return State::Here;
+            return PresenceState::Here;
         }
         self.come_back(frame.at_ns);
-        State::Back(Absence {
+        PresenceState::Back(Absence {
             leave: None,
             back: Some(Notice::new(frame, rts)),
             from_ns: heard_ns,

@@ -57,7 +57,7 @@ const RECENT_MAX: usize = 4;
 impl BareFrame {
     /// Returns the frame of a PPDU, if it is one without data. `before`: sender, receiver and end
     /// of the previous PPDU.
-    pub fn of(ppdu: &Ppdu, before: Option<(StationId, StationId, u64)>) -> Option<Self> {
+    pub fn from_ppdu(ppdu: &Ppdu, before: Option<(StationId, StationId, u64)>) -> Option<Self> {
         let [mpdu] = ppdu.mpdus[..] else { return None };
         let bare = matches!(
             mpdu.kind,

@@ -88,7 +88,7 @@ impl Beacons {
             self.ssid.extend_from_slice(ssid);
         }
         self.interval_tu = beacon.interval_tu;
-        self.capabilities = Capabilities::of(beacon);
+        self.capabilities = Capabilities::from_beacon(beacon);
         if self.is_other(on) {
             self.off_channel += 1;
             return;
@@ -138,7 +138,7 @@ fn channel_of(beacon: &Beacon<'_>) -> Option<u8> {
 }
 
 impl Capabilities {
-    fn of(beacon: &Beacon<'_>) -> Self {
+    fn from_beacon(beacon: &Beacon<'_>) -> Self {
         let mut is =
             Self { privacy: beacon.capabilities & Beacon::PRIVACY != 0, ..Self::default() };
         let elements = beacon.elements;
@@ -146,7 +146,7 @@ impl Capabilities {
         is.vht = elements.find(id::VHT_CAPABILITIES).is_some();
         is.he = elements.find_extension(extension::HE_CAPABILITIES).is_some();
         is.eht = elements.find_extension(extension::EHT_CAPABILITIES).is_some();
-        is.rsn = elements.rsn().ok().flatten().map(|rsn| Protection::of(&rsn));
+        is.rsn = elements.rsn().ok().flatten().map(|rsn| Protection::from_rsn(&rsn));
         let erp = elements.find(ERP).and_then(|element| element.data.first());
         is.erp_protection = erp.is_some_and(|flags| flags & USE_PROTECTION != 0);
         is
@@ -173,7 +173,7 @@ pub fn name(ssid: &[u8]) -> String {
 }
 
 impl Protection {
-    fn of(rsn: &Rsn<'_>) -> Self {
+    fn from_rsn(rsn: &Rsn<'_>) -> Self {
         let (mut psk, mut sae, mut best) = (false, false, Self::Other);
         for way in rsn.key_managements() {
             let is = match way {

@@ -190,13 +190,13 @@ impl Chains {
         let number = usize::from(sequence.as_u16());
         let compacted =
             self.compacted.get(number / BITS).is_some_and(|it| it >> (number % BITS) & 1 == 1);
-        !is_newer && (compacted || self.slots.of(sequence.as_u16()).acknowledged)
+        !is_newer && (compacted || self.slots.get(sequence.as_u16()).acknowledged)
     }
 
     /// Whether the latest MPDU with this number was acknowledged; `None` if none was sent since
     /// the link last compacted.
     pub fn fate(&self, sequence: SeqNo12) -> Option<bool> {
-        let slot = self.slots.of(sequence.as_u16());
+        let slot = self.slots.get(sequence.as_u16());
         (slot.attempts > 0).then_some(slot.acknowledged)
     }
 

@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 pub struct Joining {
     /// Deauthentications and disassociations, by network.
     pub removals: BTreeMap<MacAddr, Removals>,
-    /// Refusals, by access point, station, kind of frame and status code.
-    pub refusals: BTreeMap<(MacAddr, MacAddr, Step, u16), Seen>,
+    /// Refusals.
+    pub refusals: BTreeMap<RefusalKey, Seen>,
     /// Handshakes, by access point and station.
     pub handshakes: BTreeMap<(MacAddr, MacAddr), Handshake>,
     /// Frames of pairs and networks beyond `FOLLOWED_MAX`.
@@ -27,6 +27,25 @@ pub struct Joining {
     listen_intervals: BTreeMap<MacAddr, u16>,
     /// Number of handshakes that have begun and not ended.
     open: u32,
+}
+
+/// The refusals that count together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RefusalKey {
+    /// Access point that refuses.
+    pub access_point: MacAddr,
+    /// Station that is refused.
+    pub station: MacAddr,
+    /// Step that is refused.
+    pub step: Step,
+    /// Status code.
+    pub status: u16,
+}
+
+impl RefusalKey {
+    const fn new(access_point: MacAddr, station: MacAddr, step: Step, status: u16) -> Self {
+        Self { access_point, station, step, status }
+    }
 }
 
 /// A step of joining a network.
@@ -112,12 +131,12 @@ impl Joining {
             }
             Kind::Authentication if from == bssid && !is_repeated => {
                 if let Some(status) = word(4).filter(|status| words::is_refusal(*status)) {
-                    self.refuse(frame, (from, to, Step::Authentication, status));
+                    self.refuse(frame, RefusalKey::new(from, to, Step::Authentication, status));
                 }
             }
             Kind::AssociationResponse | Kind::ReassociationResponse if !is_repeated => {
                 if let Some(status) = word(2).filter(|status| words::is_refusal(*status)) {
-                    self.refuse(frame, (from, to, Step::Association, status));
+                    self.refuse(frame, RefusalKey::new(from, to, Step::Association, status));
                 }
             }
             Kind::AssociationRequest | Kind::ReassociationRequest => {
@@ -156,8 +175,8 @@ impl Joining {
         if self.open == 0 {
             return;
         }
-        for key in [(a, b), (b, a)] {
-            self.end(key, |handshake| handshake.handle_protected());
+        for (one, other) in [(a, b), (b, a)] {
+            self.end(one, other, |handshake| handshake.handle_protected());
         }
     }
 
@@ -166,14 +185,19 @@ impl Joining {
         self.listen_intervals.get(&station).copied()
     }
 
-    fn end(&mut self, key: (MacAddr, MacAddr), change: impl FnOnce(&mut Handshake)) {
-        let Some(handshake) = self.handshakes.get_mut(&key) else { return };
+    fn end(
+        &mut self,
+        access_point: MacAddr,
+        station: MacAddr,
+        change: impl FnOnce(&mut Handshake),
+    ) {
+        let Some(handshake) = self.handshakes.get_mut(&(access_point, station)) else { return };
         let before = handshake.is_open();
         change(handshake);
         self.open = self.open + u32::from(handshake.is_open()) - u32::from(before);
     }
 
-    fn refuse(&mut self, frame: &Frame<'_>, key: (MacAddr, MacAddr, Step, u16)) {
+    fn refuse(&mut self, frame: &Frame<'_>, key: RefusalKey) {
         if self.refusals.len() >= FOLLOWED_MAX && !self.refusals.contains_key(&key) {
             self.left_out += 1;
             return;
@@ -190,8 +214,10 @@ impl Joining {
         reason: Option<u16>,
         is_repeated: bool,
     ) {
-        for key in [(from, to), (to, from)] {
-            self.end(key, |handshake| handshake.handle_removal(reason, frame.number, frame.at_ns));
+        for (one, other) in [(from, to), (to, from)] {
+            self.end(one, other, |handshake| {
+                handshake.handle_removal(reason, frame.number, frame.at_ns)
+            });
         }
         if self.removals.len() >= FOLLOWED_MAX && !self.removals.contains_key(&bssid) {
             self.left_out += 1;

@@ -19,7 +19,7 @@ pub struct Overlaps {
     pub pairs: BTreeMap<(StationId, StationId), Overlap>,
     /// Data PPDUs of each station that overlapped with another station's; each counts once.
     pub stations: BTreeMap<StationId, u64>,
-    last: Option<Last>,
+    last: Option<LastFrame>,
 }
 
 /// Overlaps of two stations.
@@ -34,7 +34,7 @@ pub struct Overlap {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Last {
+struct LastFrame {
     station: StationId,
     frame: u64,
     start_ns: u64,
@@ -59,7 +59,7 @@ impl Overlaps {
         let start_ns = tsft_us.saturating_mul(1_000).saturating_sub(rate.preamble(band).as_nanos());
         let end_ns = start_ns.saturating_add(ppdu.airtime.as_nanos());
         let uncounted = ppdu.receiver.is_some() && ppdu.mpdus.iter().any(|it| is_data(it.kind));
-        let mut this = Last { station, frame: ppdu.frames.0, start_ns, end_ns, uncounted };
+        let mut this = LastFrame { station, frame: ppdu.frames.0, start_ns, end_ns, uncounted };
         if let Some(last) = self.last.as_mut().filter(|last| last.station != station) {
             // Packets are captured in the order in which they end, or in which they begin.
             let (first, second) =
@@ -140,7 +140,7 @@ mod tests {
     fn a_ppdu_counts_once_however_many_overlap_with_it() {
         let mut stations = Stations::default();
         let id = |last| MacAddr([2, 0, 0, 0, 0, last]);
-        let [a, b, ap] = [1, 2, 3].map(|last| stations.of(id(last)).expect("there is space"));
+        let [a, b, ap] = [1, 2, 3].map(|last| stations.id_of(id(last)).expect("there is space"));
         let mut overlaps = Overlaps::default();
         let mut send = |from, at, length, kind| {
             overlaps.handle_ppdu(&ppdu((from, ap), at, length, kind), Band::Ghz5);

@@ -110,7 +110,7 @@ const MANY_MIN: usize = 3;
 
 impl Schedule {
     /// Returns the schedule of the latest absences of a station; `None` if there are none.
-    pub fn of(air: &Air, id: StationId, latest: usize) -> Option<Self> {
+    pub fn from_absences(air: &Air, id: StationId, latest: usize) -> Option<Self> {
         let all = air.absences.get(&id)?;
         let absences = all.so_far();
         let absences = &absences[absences.len().saturating_sub(latest)..];

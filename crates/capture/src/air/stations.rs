@@ -45,7 +45,7 @@ pub struct Stations {
 impl Stations {
     /// Returns the station with this address, and adds it if it is new; `None` for a group, or if
     /// there are too many.
-    pub fn of(&mut self, address: MacAddr) -> Option<StationId> {
+    pub fn id_of(&mut self, address: MacAddr) -> Option<StationId> {
         for (known, id) in self.recent.iter().flatten() {
             if *known == address {
                 return Some(*id);

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(super) struct Dedupe {
     seen: BTreeMap<Space, usize>,
-    seen_at: Vec<Seen>,
+    seen_at: Vec<SeenFrame>,
     /// Sender and receiver of each entry of `seen_at`; `None` for frames to groups.
     links: Vec<Option<(StationId, StationId)>>,
     /// Two latest lookups: most often the two directions of one flow.
@@ -24,7 +24,7 @@ type Space = (u32, u32, u8);
 
 /// Time of the latest MSDU of each sequence number, in ns since 1970; empty for an idle space.
 #[derive(Debug, Default)]
-struct Seen {
+struct SeenFrame {
     numbers: Numbers<u64>,
     latest_ns: u64,
 }
@@ -82,7 +82,7 @@ impl Dedupe {
             None if next >= SPACES_MAX => return None,
             None => {
                 self.seen.insert(key, next);
-                self.seen_at.push(Seen::default());
+                self.seen_at.push(SeenFrame::default());
                 next
             }
         };

@@ -224,8 +224,8 @@ impl InterfaceAnalysis {
         }
         let qos = frame.view.qos_control();
         let tid = qos.map_or(16, |qos| qos.tid);
-        let from = frame.transmitter().and_then(|address| self.air.stations.of(address));
-        let receiver = self.air.stations.of(frame.receiver());
+        let from = frame.transmitter().and_then(|address| self.air.stations.id_of(address));
+        let receiver = self.air.stations.id_of(frame.receiver());
         let retry = frame.control.flags.retry;
         let noted = from.and_then(|from| {
             self.dedupe.note(from, receiver, tid, control.sequence, retry, frame.at_ns)

@@ -19,12 +19,12 @@ const SSID_LEN_MAX: usize = 32;
 /// Passphrases and pre-shared keys.
 #[derive(Clone, Default)]
 pub struct Credentials {
-    readings: Vec<Reading>,
+    readings: Vec<CredentialReading>,
 }
 
 /// Reading of a credential.
 #[derive(Clone)]
-enum Reading {
+enum CredentialReading {
     /// A pre-shared key.
     Psk(Pmk),
     /// A passphrase for the network with this SSID, or for all networks.
@@ -88,10 +88,10 @@ impl Credentials {
 
     fn add_reading(&mut self, ssid: Option<Vec<u8>>, secret: &[u8]) {
         if let Some(key) = key_of(secret) {
-            self.readings.push(Reading::Psk(key));
+            self.readings.push(CredentialReading::Psk(key));
         } else if (8..=63).contains(&secret.len()) && secret.iter().all(|c| (32..127).contains(c)) {
             let passphrase = Zeroizing::new(secret.to_vec());
-            self.readings.push(Reading::Passphrase { ssid, passphrase });
+            self.readings.push(CredentialReading::Passphrase { ssid, passphrase });
         }
     }
 }
@@ -144,9 +144,9 @@ impl Pmks {
         let mut all = true;
         for (index, reading) in self.credentials.readings.iter().enumerate() {
             let (named, passphrase) = match reading {
-                Reading::Psk(key) if tries(key) => return true,
-                Reading::Psk(_) => continue,
-                Reading::Passphrase { ssid, passphrase } => (ssid, passphrase),
+                CredentialReading::Psk(key) if tries(key) => return true,
+                CredentialReading::Psk(_) => continue,
+                CredentialReading::Passphrase { ssid, passphrase } => (ssid, passphrase),
             };
             let ssids = named.as_ref().map_or(ssids, std::slice::from_ref);
             all &= !ssids.is_empty();

@@ -9,7 +9,7 @@
 
 use super::ccmp;
 use super::credentials::Pmks;
-use super::keys::{Functions, Nonce, Ptk, Secret};
+use super::keys::{Functions, Nonce, Party, Ptk, Secret};
 use lasthop_units::MacAddr;
 use lasthop_wifi_wire::eapol::{Kdes, Key};
 use lasthop_wifi_wire::elements::{Cipher, KeyManagement, Rsn};
@@ -221,8 +221,8 @@ impl Pair {
             }
             let mut found = None;
             let all = pmks.try_each(ssids, |pmk| {
-                let authenticator = (ends.authenticator, &nonces.0);
-                let supplicant = (ends.supplicant, &nonces.1);
+                let authenticator = Party { address: ends.authenticator, nonce: &nonces.0 };
+                let supplicant = Party { address: ends.supplicant, nonce: &nonces.1 };
                 let ptk = Ptk::new(functions, pmk, authenticator, supplicant);
                 let fits = ptk.verifies(message);
                 found = fits.then_some(ptk);

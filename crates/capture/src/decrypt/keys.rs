@@ -84,6 +84,15 @@ impl Functions {
     }
 }
 
+/// One side of a 4-way handshake.
+#[derive(Clone, Copy, Debug)]
+pub struct Party<'a> {
+    /// Address of the station or access point.
+    pub address: MacAddr,
+    /// Nonce that it has sent.
+    pub nonce: &'a Nonce,
+}
+
 /// A pairwise transient key of CCMP-128: 384 bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ptk {
@@ -101,15 +110,15 @@ impl Ptk {
     pub fn new(
         functions: Functions,
         pmk: &Pmk,
-        (authenticator, a_nonce): (MacAddr, &Nonce),
-        (supplicant, s_nonce): (MacAddr, &Nonce),
+        authenticator: Party<'_>,
+        supplicant: Party<'_>,
     ) -> Self {
-        let (aa, spa) = (authenticator.0, supplicant.0);
+        let (aa, spa) = (authenticator.address.0, supplicant.address.0);
         let mut context = [0; 76];
         context[..6].copy_from_slice(&aa.min(spa));
         context[6..12].copy_from_slice(&aa.max(spa));
-        context[12..44].copy_from_slice(a_nonce.min(s_nonce));
-        context[44..].copy_from_slice(a_nonce.max(s_nonce));
+        context[12..44].copy_from_slice(authenticator.nonce.min(supplicant.nonce));
+        context[44..].copy_from_slice(authenticator.nonce.max(supplicant.nonce));
         let label = b"Pairwise key expansion";
         let key: Secret<48> = match functions {
             Functions::Sha1 => prf(pmk.as_bytes(), label, &context),

@@ -487,14 +487,14 @@ impl ScheduleSummary {
         down: Option<&Link>,
     ) -> Option<Self> {
         let totals = absences.totals();
-        let schedule = Schedule::of(air, id, usize::MAX)?;
+        let schedule = Schedule::from_absences(air, id, usize::MAX)?;
         let listed = (LISTED_MAX / air.absences.len().max(1)).clamp(1, LISTED_EACH_MAX);
         let absences = absences.so_far();
         let absences = &absences[absences.len().saturating_sub(listed)..];
         let at = |ns: u64| seconds(ns.saturating_sub(air.begin_ns.unwrap_or(ns)));
         let before = schedule.periods.len().saturating_sub(listed);
         let periods = schedule.periods.iter().skip(before).map(|period| {
-            let throughput = Throughput::of(air, [up, down], period.from_ns, period.to_ns);
+            let throughput = Throughput::sum(air, [up, down], period.from_ns, period.to_ns);
             PeriodSummary {
                 from_s: at(period.from_ns),
                 to_s: at(period.to_ns),
@@ -552,7 +552,7 @@ pub(crate) struct Throughput {
 
 impl Throughput {
     /// Sums the throughput of two links.
-    pub fn of(air: &Air, links: [Option<&Link>; 2], from_ns: u64, to_ns: u64) -> Self {
+    pub fn sum(air: &Air, links: [Option<&Link>; 2], from_ns: u64, to_ns: u64) -> Self {
         let first = air.second(from_ns);
         let last = air.second(to_ns).max(first);
         let links = links.iter().flatten().map(|link| &link.seconds);

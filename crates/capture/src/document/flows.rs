@@ -64,9 +64,8 @@ pub struct FlowDirectionSummary {
 pub(super) fn flows(flows: &Flows, begin_ns: u64) -> BTreeMap<String, FlowSummary> {
     let summary = |(key, flow): (&FlowKey, &transport::Flow)| {
         let from = key.ends.iter().zip(&flow.directions).filter_map(|(end, direction)| {
-            let (address, port) = *end;
             let summary = FlowDirectionSummary::new(direction, begin_ns)?;
-            Some((transport::end(address, port), summary))
+            Some((end.to_string(), summary))
         });
         let protocol = if key.protocol == 6 { "tcp" } else { "udp" };
         (key.to_string(), FlowSummary { protocol: protocol.to_owned(), from: from.collect() })

@@ -108,10 +108,10 @@ type Whole = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;
 
 /// Decompresses zstd frames one after the other, as `zstd -d` does.
 struct Zstd {
-    state: State,
+    state: InputState,
 }
 
-enum State {
+enum InputState {
     Between(BufReader<Whole>),
     Within(Box<StreamingDecoder<BufReader<Whole>, FrameDecoder>>),
     Ended,
@@ -119,29 +119,29 @@ enum State {
 
 impl Zstd {
     fn new(source: Whole) -> Self {
-        Self { state: State::Between(BufReader::with_capacity(BUFFER_BYTES, source)) }
+        Self { state: InputState::Between(BufReader::with_capacity(BUFFER_BYTES, source)) }
     }
 }
 
 impl Read for Zstd {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            match std::mem::replace(&mut self.state, State::Ended) {
-                State::Between(mut source) => {
+            match std::mem::replace(&mut self.state, InputState::Ended) {
+                InputState::Between(mut source) => {
                     if skip_to_frame(&mut source)? {
                         let decoder = StreamingDecoder::new(source).map_err(io::Error::other)?;
-                        self.state = State::Within(Box::new(decoder));
+                        self.state = InputState::Within(Box::new(decoder));
                     }
                 }
-                State::Within(mut decoder) => {
+                InputState::Within(mut decoder) => {
                     let read = decoder.read(buffer)?;
                     if read > 0 || buffer.is_empty() {
-                        self.state = State::Within(decoder);
+                        self.state = InputState::Within(decoder);
                         return Ok(read);
                     }
-                    self.state = State::Between(decoder.into_inner());
+                    self.state = InputState::Between(decoder.into_inner());
                 }
-                State::Ended => return Ok(0),
+                InputState::Ended => return Ok(0),
             }
         }
     }

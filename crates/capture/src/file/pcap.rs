@@ -38,7 +38,7 @@ impl Encoding {
     }
 }
 
-pub(super) struct Reader {
+pub(super) struct PcapReader {
     encoding: Encoding,
     link: LinkType,
     fcs_bytes: Option<u8>,
@@ -50,7 +50,7 @@ const HEADER_BYTES: usize = 24;
 /// bytes.
 const FCS_IS_KNOWN: u32 = 1 << 26;
 
-impl Reader {
+impl PcapReader {
     pub(super) fn open(input: &mut Input, encoding: Encoding) -> Result<Self, ReadError> {
         let header = input.need(HEADER_BYTES, 0, "header")?;
         let link = encoding.u32(header, 20);

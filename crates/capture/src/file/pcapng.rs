@@ -9,7 +9,7 @@ use super::input::Input;
 use super::{Head, PACKET_BYTES_MAX};
 
 #[derive(Default)]
-pub(super) struct Reader {
+pub(super) struct PcapngReader {
     big_endian: bool,
     interfaces: Vec<Interface>,
     /// Bytes of the block of the last packet that were not read.
@@ -57,7 +57,7 @@ pub(super) fn is_section_header(bytes: &[u8]) -> bool {
     bytes.first_chunk() == Some(&SECTION_HEADER.to_be_bytes())
 }
 
-impl Reader {
+impl PcapngReader {
     fn u16(&self, bytes: &[u8], at: usize) -> u16 {
         let bytes = bytes.get(at..).and_then(|rest| rest.first_chunk()).copied();
         let bytes = bytes.unwrap_or_default();

@@ -35,7 +35,7 @@ pub(super) fn find(
         let totals = absences.totals();
         let absences = absences.so_far();
         let absences = &absences[absences.len().saturating_sub(extent.absences)..];
-        let Some(schedule) = Schedule::of(air, *id, extent.absences) else { continue };
+        let Some(schedule) = Schedule::from_absences(air, *id, extent.absences) else { continue };
         // Frames without the bit end an absence. If most were missed, its length is unknown, and so
         // is the number of frames sent during it.
         let is_heard = heard.is_heard(*id);
@@ -142,7 +142,7 @@ fn worst_period(
     schedule: &Schedule,
     extent: Extent,
 ) -> (Period, Option<(f64, f64)>) {
-    let usual = Usual::of(air, id, schedule, extent);
+    let usual = Usual::new(air, id, schedule, extent);
     let count =
         |period: &Period| (period.absences.1 - period.absences.0) as u64 + u64::from(period.missed);
     // A period that the capture cuts does not represent a complete one.
@@ -168,7 +168,7 @@ struct Usual<'a> {
 }
 
 impl<'a> Usual<'a> {
-    fn of(air: &'a Air, id: StationId, schedule: &Schedule, extent: Extent) -> Self {
+    fn new(air: &'a Air, id: StationId, schedule: &Schedule, extent: Extent) -> Self {
         let links = air.links.values().filter(|link| link.from == id || link.to == id);
         let series = links.map(|link| &link.seconds);
         let from = air.second(air.end_ns).saturating_sub(extent.seconds);

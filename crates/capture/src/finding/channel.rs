@@ -142,7 +142,7 @@ fn slow_station(view: &InterfaceView<'_>) -> Option<Finding> {
         uses.entry(station).or_default().add(Use {
             airtime_ns: link.counts.airtime.as_nanos(),
             payload_bytes: link.counts.payload_bytes,
-            heard: Share::of(&link.counts),
+            heard: Share::from_counts(&link.counts),
         });
     }
     let all: u64 = uses.values().map(|u| u.airtime_ns).sum();

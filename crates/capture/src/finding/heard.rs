@@ -27,7 +27,7 @@ impl Coverage {
     pub fn sum(air: &Air) -> Self {
         let mut heard = Self::default();
         for link in air.links.values() {
-            let share = Share::of(&link.counts);
+            let share = Share::from_counts(&link.counts);
             for sum in [
                 heard.from.entry(link.from).or_default(),
                 heard.to.entry(link.to).or_default(),
@@ -58,7 +58,7 @@ impl Coverage {
 
 impl Share {
     /// Returns the MPDUs of one link.
-    pub fn of(counts: &LinkCounts) -> Self {
+    pub fn from_counts(counts: &LinkCounts) -> Self {
         let (captured, missed) = counts.judged();
         Self { captured, missed }
     }

@@ -5,7 +5,7 @@ use super::{Finding, Kind, at, percent};
 use crate::air::Air;
 use crate::air::exchange::Link;
 use crate::air::joining::handshake::Handshake;
-use crate::air::joining::{Removals, Seen, Step, words};
+use crate::air::joining::{RefusalKey, Removals, Seen, Step, words};
 use crate::air::stations::StationId;
 use crate::analysis::InterfaceView;
 use crate::rate::{Format, Rate};
@@ -33,8 +33,8 @@ pub(super) fn find(view: &InterfaceView<'_>, found: &mut Vec<Finding>) {
     for (bssid, removals) in &joining.removals {
         found.extend(deauthentication(view, *bssid, removals));
     }
-    for ((access_point, station, step, status), seen) in &joining.refusals {
-        found.push(refused(view, *access_point, *station, *step, *status, seen));
+    for (key, seen) in &joining.refusals {
+        found.push(refused(view, *key, seen));
     }
     for ((access_point, station), handshake) in &joining.handshakes {
         found.extend(handshake_failed(view, *access_point, *station, &handshake.so_far()));
@@ -45,15 +45,15 @@ pub(super) fn find(view: &InterfaceView<'_>, found: &mut Vec<Finding>) {
 fn of_times(
     view: &InterfaceView<'_>,
     kind: Kind,
-    frames: (u64, u64),
-    times: (u64, u64),
+    frames: [u64; 2],
+    [from_ns, to_ns]: [u64; 2],
 ) -> Finding {
     Finding {
         kind,
         sentence: String::new(),
-        frames: [frames.0, frames.1],
-        from_s: at(view, times.0),
-        to_s: at(view, times.1),
+        frames,
+        from_s: at(view, from_ns),
+        to_s: at(view, to_ns),
         harm: 0.0,
         check: String::new(),
         station: None,
@@ -83,7 +83,7 @@ fn deauthentication(
         all if all == seen.count => "disassociations",
         _ => "deauthentications and disassociations",
     };
-    let finding = of_times(view, Kind::Deauthentication, seen.frames, seen.times);
+    let finding = of_times(view, Kind::Deauthentication, seen.frames.into(), seen.times.into());
     let share = removals.all as f64 / view.packets.max(1) as f64;
     let of_all =
         if share >= 0.01 { format!(", {} of all frames", percent(share)) } else { String::new() };
@@ -119,14 +119,8 @@ fn deauthentication(
     })
 }
 
-fn refused(
-    view: &InterfaceView<'_>,
-    access_point: MacAddr,
-    station: MacAddr,
-    step: Step,
-    status: u16,
-    seen: &Seen,
-) -> Finding {
+fn refused(view: &InterfaceView<'_>, key: RefusalKey, seen: &Seen) -> Finding {
+    let RefusalKey { access_point, station, step, status } = key;
     let (what, filter) = match step {
         Step::Authentication => ("authentication", "0x0b"),
         Step::Association => ("association", "{0x01, 0x03}"),
@@ -144,7 +138,7 @@ fn refused(
             filter.trim_matches(['{', '}'])
         ),
         station: Some(station.to_string()),
-        ..of_times(view, Kind::JoinRefused, seen.frames, seen.times)
+        ..of_times(view, Kind::JoinRefused, seen.frames.into(), seen.times.into())
     }
 }
 
@@ -182,7 +176,7 @@ fn handshake_failed(
              --psk says whether one fits message 2"
         ),
         station: Some(station.to_string()),
-        ..of_times(view, Kind::HandshakeFailed, handshake.frames, handshake.times)
+        ..of_times(view, Kind::HandshakeFailed, handshake.frames.into(), handshake.times.into())
     })
 }
 
@@ -212,7 +206,7 @@ fn weak_signals(view: &InterfaceView<'_>, found: &mut Vec<Finding>) {
         let (mpdus, low) = rates(link);
         let share = low as f64 / mpdus.max(1) as f64;
         // A monitor that misses most of a link hears its slow rates.
-        if !Share::of(&link.counts).is_enough() {
+        if !Share::from_counts(&link.counts).is_enough() {
             continue;
         }
         // The monitor is close to the receiver, so it hears what the receiver hears.
@@ -236,8 +230,8 @@ fn weak_signals(view: &InterfaceView<'_>, found: &mut Vec<Finding>) {
             ..of_times(
                 view,
                 Kind::WeakSignal,
-                (1, view.packets),
-                view.times().unwrap_or_default(),
+                [1, view.packets],
+                view.times().unwrap_or_default().into(),
             )
         });
     }

@@ -34,7 +34,7 @@ const OVERLAPPED_MIN: u64 = 10;
 pub(super) fn find(view: &InterfaceView<'_>, found: &mut Vec<Finding>) {
     for link in view.air.links.values() {
         found.extend(high_retry(view, link));
-        if link.counts.mpdus >= MPDUS_MIN && Share::of(&link.counts).is_enough() {
+        if link.counts.mpdus >= MPDUS_MIN && Share::from_counts(&link.counts).is_enough() {
             found.extend(low_aggregation(view, link));
         }
     }
@@ -124,7 +124,7 @@ fn high_retry(view: &InterfaceView<'_>, link: &Link) -> Option<Finding> {
 /// Returns the rate with most failures, and a remedy.
 fn why(link: &Link, is_slow: bool) -> (String, &'static str) {
     // A monitor that misses most of a link hears its slow rates.
-    if !Share::of(&link.counts).is_enough() {
+    if !Share::from_counts(&link.counts).is_enough() {
         return (String::new(), NEARER);
     }
     // Rate with most failures.

@@ -3,7 +3,7 @@
 use super::heard::Share;
 use super::{Finding, Kind, at, ms, percent};
 use crate::analysis::InterfaceView;
-use crate::transport::{self, Direction, FlowKey};
+use crate::transport::{Direction, FlowKey};
 
 /// Minimum number of segments for a finding.
 const SEGMENTS_MIN: u64 = 200;
@@ -19,7 +19,7 @@ pub(super) fn find(view: &InterfaceView<'_>, found: &mut Vec<Finding>) {
     for (key, flow) in view.flows.iter() {
         // Times and losses are unknown without most segments and acknowledgements.
         let links = flow.directions.iter().filter_map(|it| view.link_of(it));
-        if !links.map(|link| Share::of(&link.counts)).all(Share::is_enough) {
+        if !links.map(|link| Share::from_counts(&link.counts)).all(Share::is_enough) {
             continue;
         }
         for (index, direction) in flow.directions.iter().enumerate() {
@@ -35,7 +35,7 @@ pub(super) fn find(view: &InterfaceView<'_>, found: &mut Vec<Finding>) {
 }
 
 fn name(key: &FlowKey, index: usize) -> String {
-    let [from, to] = [key.ends[index], key.ends[1 - index]].map(|(a, p)| transport::end(a, p));
+    let [from, to] = [key.ends[index], key.ends[1 - index]];
     format!("{from} to {to}")
 }
 

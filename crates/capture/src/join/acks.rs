@@ -6,7 +6,7 @@ use super::Roles;
 use super::direction::role::{AIR, GATEWAY, RECEIVER, SENDER};
 use super::sample::COPIES_NS;
 use super::tally::Tally;
-use super::way::{Fate, SegmentWay};
+use super::way::{SegmentWay, WayFate};
 use crate::sighting::AirCarrier;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -35,7 +35,8 @@ impl Acks {
         &mut self,
         role: usize,
         digest: u64,
-        (begin_ns, end_ns): (i64, i64),
+        begin_ns: i64,
+        end_ns: i64,
         carrier: Option<AirCarrier>,
     ) {
         let by_time = &mut self.by_time;
@@ -109,7 +110,7 @@ impl Ack {
             acknowledged_ns: None,
             sent_again_ns: None,
             trigger: None,
-            fate: Fate::Unknown,
+            fate: WayFate::Unknown,
         }
     }
 }

@@ -8,7 +8,7 @@
 //! direction is unknown.
 
 use super::line::{Differences, Line, LineError, PACKETS_MIN};
-use super::sample::{Pair, Samples};
+use super::sample::{SamplePair, Samples};
 use crate::transport::FlowKey;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -61,7 +61,7 @@ pub(super) enum AlignError {
 
 impl Alignment {
     /// Aligns two places. `same_clock`: they are interfaces of one file.
-    pub fn of(p: &Samples, q: &Samples, same_clock: bool) -> Result<Self, AlignError> {
+    pub fn new(p: &Samples, q: &Samples, same_clock: bool) -> Result<Self, AlignError> {
         let mut pairs = p.pairs(q);
         // A packet with another address is the same packet only if most packets keep their
         // addresses.
@@ -81,10 +81,10 @@ impl Alignment {
             let votes: &mut [u32; 2] = votes.entry((pair.flows[0], pair.flows[1])).or_default();
             votes[usize::from(swapped)] += 1;
         }
-        let directions = Directions::of(p, &pairs);
+        let directions = Directions::from_pairs(p, &pairs);
         let mut differences: Differences = Default::default();
         let going: Vec<_> = pairs.iter().map(|pair| (pair, directions.of_pair(p, pair))).collect();
-        let leaves = |pair: &Pair, there: bool| pair.samples[usize::from(!there)].exact;
+        let leaves = |pair: &SamplePair, there: bool| pair.samples[usize::from(!there)].exact;
         // If enough departures of a direction are exact, inexact ones are not used.
         let exact = [true, false].map(|there| {
             let count =
@@ -103,15 +103,15 @@ impl Alignment {
                 None => {}
             }
         }
-        let ends = |pair: &Pair| {
+        let ends = |pair: &SamplePair| {
             let [a, b] = pair.samples.map(|sample| sample.end_ns as i64);
             (a, b - a)
         };
-        let common = (ends(&pairs[0]).0, ends(&pairs[pairs.len() - 1]).0);
+        let (first_ns, last_ns) = (ends(&pairs[0]).0, ends(&pairs[pairs.len() - 1]).0);
         let packets = [true, false]
             .map(|there| going.iter().filter(|(_, goes)| *goes == Some(there)).count());
         let line = if same_clock {
-            Line::same(common)
+            Line::same(first_ns, last_ns)
         } else if directions.same_place {
             Line::through(&pairs.iter().map(ends).collect::<Vec<_>>())?
         } else if packets == [0, 0] {
@@ -149,7 +149,7 @@ impl Alignment {
             return None;
         }
         let by_ends = || {
-            let [from, to] = flow.ends.map(|(address, _)| self.sides.get(&address).copied());
+            let [from, to] = flow.ends.map(|end| self.sides.get(&end.ip()).copied());
             side(to.unwrap_or_default() - from.unwrap_or_default())
         };
         self.flows.get(flow).copied().or_else(by_ends)
@@ -165,7 +165,7 @@ struct Directions {
 
 impl Directions {
     /// Derives directions from `pairs` in the order of time at P.
-    fn of(p: &Samples, pairs: &[Pair]) -> Self {
+    fn from_pairs(p: &Samples, pairs: &[SamplePair]) -> Self {
         // State of each flow: difference of its latest packet in each direction, and comparisons
         // for the first direction, against it, and neither.
         let mut latest: BTreeMap<u32, [Option<i64>; 2]> = BTreeMap::new();
@@ -201,7 +201,7 @@ impl Directions {
             clear += there + here;
             flows.insert(flow, goes);
             let weight = if goes { there } else { -here };
-            let [(first, _), (second, _)] = p.flows[flow as usize].ends;
+            let [first, second] = p.flows[flow as usize].ends.map(|end| end.ip());
             *sides.entry(first).or_default() -= weight;
             *sides.entry(second).or_default() += weight;
         }
@@ -214,7 +214,7 @@ impl Directions {
     }
 
     /// Whether a packet goes from P to Q.
-    fn of_pair(&self, p: &Samples, pair: &Pair) -> Option<bool> {
+    fn of_pair(&self, p: &Samples, pair: &SamplePair) -> Option<bool> {
         if self.same_place {
             return None;
         }
@@ -223,7 +223,7 @@ impl Directions {
             return Some(*goes != here.back);
         }
         let [first, second] =
-            p.flows[pair.flows[0] as usize].ends.map(|(address, _)| self.sides.get(&address));
+            p.flows[pair.flows[0] as usize].ends.map(|end| self.sides.get(&end.ip()));
         let [first, second] = [first, second].map(|side| side.copied().unwrap_or_default());
         let goes = side(if here.back { first - second } else { second - first });
         goes.or_else(|| side(i64::from(here.hops_left) - i64::from(there.hops_left)))

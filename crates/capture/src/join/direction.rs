@@ -3,10 +3,10 @@
 //! the previous copy is judged.
 
 use super::Roles;
-use super::ledger::{Air, Key, Ledger, Record};
+use super::ledger::{AirPart, Ledger, Record, RecordKey};
 use super::sample::COPIES_NS;
 use super::tally::Tally;
-use super::way::{Fate, SegmentWay, Trigger};
+use super::way::{SegmentWay, Trigger, WayFate};
 use crate::sighting::Tcp;
 use std::collections::VecDeque;
 
@@ -35,7 +35,7 @@ const ACKNOWLEDGED_MAX: usize = 1 << 16;
 
 /// One direction of a flow.
 #[derive(Debug, Default)]
-pub(super) struct Direction {
+pub(super) struct JoinDirection {
     ledgers: [Ledger; 4],
     /// Last number at each place, and its position in the direction.
     last: [Option<(u32, u64)>; 4],
@@ -53,12 +53,12 @@ pub(super) struct Direction {
 /// Origin of positions, which leaves space before the first one.
 const ORIGIN: u64 = 1 << 40;
 
-impl Direction {
+impl JoinDirection {
     pub fn len(&self) -> usize {
         self.ledgers.iter().map(Ledger::len).sum()
     }
 
-    pub fn record(&mut self, role: usize, key: Key) -> Option<&mut Record> {
+    pub fn record(&mut self, role: usize, key: RecordKey) -> Option<&mut Record> {
         self.ledgers[role].get_mut(key)
     }
 
@@ -77,7 +77,13 @@ impl Direction {
     }
 
     /// Handles a segment with payload.
-    pub fn handle_segment(&mut self, role: usize, tcp: &Tcp, seen: Seen, roles: &Roles) -> Key {
+    pub fn handle_segment(
+        &mut self,
+        role: usize,
+        tcp: &Tcp,
+        seen: SeenSegment,
+        roles: &Roles,
+    ) -> RecordKey {
         let from = self.position(role, tcp.first());
         let to = from + u64::from(tcp.payload_bytes);
         let caused = self.acknowledgement_ns.map(|at| seen.begin_ns - at);
@@ -110,7 +116,7 @@ impl Direction {
         {
             before.ends_ns.push(seen.end_ns);
             before.frames[1] = seen.frame;
-            before.air = before.air.map(|known| Air {
+            before.air = before.air.map(|known| AirPart {
                 hops: known.hops + 1,
                 link: air.link,
                 acknowledged_ns: None,
@@ -127,7 +133,7 @@ impl Direction {
     }
 
     /// Returns the same packet just before on the same wire.
-    fn captured_before(&self, role: usize, record: &Record) -> Option<Key> {
+    fn captured_before(&self, role: usize, record: &Record) -> Option<RecordKey> {
         let known = self.ledgers[role].covering(record.from).find(|(_, known)| {
             (known.from, known.to, known.timestamp, known.id)
                 == (record.from, record.to, record.timestamp, record.id)
@@ -137,7 +143,7 @@ impl Direction {
     }
 
     /// Returns the same copy on another link of the air: an access point relays it.
-    fn hop_before(&self, record: &Record, air: Air, roles: &Roles) -> Option<Key> {
+    fn hop_before(&self, record: &Record, air: AirPart, roles: &Roles) -> Option<RecordKey> {
         if record.timestamp.is_none() && (record.id == 0 || !roles.ids_agree) {
             return None;
         }
@@ -205,7 +211,7 @@ impl Direction {
     fn settle_record(
         &mut self,
         first: usize,
-        key: Key,
+        key: RecordKey,
         roles: &Roles,
         out: &mut dyn FnMut(SegmentWay),
     ) {
@@ -215,7 +221,7 @@ impl Direction {
             let way = self.way(AIR, key, &record, Some(&record), record.from, roles);
             ways.push((record.from, record.to, way));
         } else {
-            let heard: Vec<Key> = self.ledgers[AIR]
+            let heard: Vec<RecordKey> = self.ledgers[AIR]
                 .overlapping(record.from, record.to)
                 .filter(|(_, copy)| !copy.claimed)
                 .filter(|(_, copy)| {
@@ -259,7 +265,7 @@ impl Direction {
         }
         for (byte, at_ns, trigger) in &again {
             let of = ways.iter().find(|(from, to, _)| (from..to).contains(&byte));
-            let fate = of.map_or(Fate::Unknown, |(_, _, way)| way.fate);
+            let fate = of.map_or(WayFate::Unknown, |(_, _, way)| way.fate);
             self.tally.add_sent_again(fate, at_ns - record.begin_ns, *trigger);
             self.tally.sent_again_unknown = self.tally.sent_again_unknown.saturating_sub(1);
         }
@@ -281,7 +287,12 @@ impl Direction {
 
     /// Returns the retransmissions whose previous copy is this record: first byte in the record,
     /// time, and trigger.
-    fn copies_after(&self, role: usize, key: Key, record: &Record) -> Vec<(u64, i64, Trigger)> {
+    fn copies_after(
+        &self,
+        role: usize,
+        key: RecordKey,
+        record: &Record,
+    ) -> Vec<(u64, i64, Trigger)> {
         let ledger = &self.ledgers[role];
         let later = ledger.overlapping(record.from, record.to).filter(|(other, copy)| {
             copy.again && *other != key && copy.begin_ns >= record.begin_ns && other.1 > key.1
@@ -317,7 +328,7 @@ impl Direction {
     fn way(
         &self,
         first: usize,
-        key: Key,
+        key: RecordKey,
         record: &Record,
         heard: Option<&Record>,
         byte: u64,
@@ -387,7 +398,7 @@ impl Direction {
             acknowledged_ns: acknowledged,
             sent_again_ns: sent_again.map(|(at, _)| at),
             trigger: sent_again.map(|(_, trigger)| trigger),
-            fate: Fate::Unknown,
+            fate: WayFate::Unknown,
         }
     }
 
@@ -410,7 +421,7 @@ impl Direction {
         self.reached_ns[role].is_some_and(|reached| reached > left_ns)
     }
 
-    fn fate(&mut self, way: &SegmentWay, first: usize, record: &Record, roles: &Roles) -> Fate {
+    fn fate(&mut self, way: &SegmentWay, first: usize, record: &Record, roles: &Roles) -> WayFate {
         let captured = [AIR, RECEIVER].map(|role| {
             let (from, to) = roles.times[role]?;
             Some((from..=to).contains(&record.begin_ns))
@@ -426,12 +437,12 @@ impl Direction {
             (acknowledged, _) => acknowledged.is_some(),
         };
         if way.arrived_ns.is_some() || acknowledged {
-            return Fate::Arrived;
+            return WayFate::Arrived;
         }
         let (heard, answered) = (way.attempts > 0, way.air_acknowledged_ns.is_some());
         match (receiver, heard, answered) {
-            (Some(false), ..) => return Fate::Unknown,
-            (None, true, true) => return Fate::AcrossAir,
+            (Some(false), ..) => return WayFate::Unknown,
+            (None, true, true) => return WayFate::AcrossAir,
             _ => {}
         }
         // A segment that is not captured further on counts as lost only if a later one has passed.
@@ -441,24 +452,24 @@ impl Direction {
             _ => AIR,
         };
         if !self.is_passed(first, role, record.begin_ns, roles) {
-            return Fate::Unknown;
+            return WayFate::Unknown;
         }
         match (air, heard, answered) {
-            (None, ..) => Fate::LostBetween,
-            (Some(_), true, true) => Fate::LostBehind,
-            (Some(_), true, false) => Fate::LostOnAir,
-            (Some(true), false, _) => Fate::LostBefore,
-            (Some(false), false, _) => Fate::Unknown,
+            (None, ..) => WayFate::LostBetween,
+            (Some(_), true, true) => WayFate::LostBehind,
+            (Some(_), true, false) => WayFate::LostOnAir,
+            (Some(true), false, _) => WayFate::LostBefore,
+            (Some(false), false, _) => WayFate::Unknown,
         }
     }
 }
 
 /// Observation of a segment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct SeenSegment {
     pub begin_ns: i64,
     pub end_ns: i64,
     pub frame: u64,
     pub id: u16,
-    pub air: Option<Air>,
+    pub air: Option<AirPart>,
 }

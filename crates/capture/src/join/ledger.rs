@@ -23,14 +23,14 @@ pub(super) struct Record {
     pub again: bool,
     /// Whether an acknowledgement came just before the repetition.
     pub after_acknowledgement: bool,
-    pub air: Option<Air>,
+    pub air: Option<AirPart>,
     /// Whether it was matched with a packet of an earlier place.
     pub claimed: bool,
 }
 
 /// Properties of a packet on the air.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Air {
+pub(super) struct AirPart {
     /// Sender and receiver.
     pub link: (u32, u32),
     /// Whether it is sent to an access point.
@@ -42,7 +42,7 @@ pub(super) struct Air {
     pub acknowledged_ns: Option<i64>,
 }
 
-pub(super) type Key = (u64, u64);
+pub(super) type RecordKey = (u64, u64);
 
 /// Largest number of records checked around a range.
 const OVERLAPPING_MAX: usize = 4_096;
@@ -52,8 +52,8 @@ const COPIES_MAX: usize = 64;
 /// Observations at one place.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    records: BTreeMap<Key, Record>,
-    by_time: VecDeque<(i64, Key)>,
+    records: BTreeMap<RecordKey, Record>,
+    by_time: VecDeque<(i64, RecordKey)>,
     longest: u64,
     next: u64,
     /// Position behind the highest byte.
@@ -83,7 +83,7 @@ impl Ledger {
         self.records.len()
     }
 
-    pub fn insert(&mut self, record: Record) -> Key {
+    pub fn insert(&mut self, record: Record) -> RecordKey {
         let key = (record.from, self.next);
         self.next += 1;
         self.longest = self.longest.max(record.to - record.from);
@@ -93,35 +93,35 @@ impl Ledger {
         key
     }
 
-    pub fn get(&self, key: Key) -> Option<&Record> {
+    pub fn get(&self, key: RecordKey) -> Option<&Record> {
         self.records.get(&key)
     }
 
-    pub fn get_mut(&mut self, key: Key) -> Option<&mut Record> {
+    pub fn get_mut(&mut self, key: RecordKey) -> Option<&mut Record> {
         self.records.get_mut(&key)
     }
 
     /// Returns the records with bytes of this range, from the last to the first. A real capture has
     /// few; of a forged one with many, some are left out.
-    pub fn overlapping(&self, from: u64, to: u64) -> impl Iterator<Item = (Key, &Record)> {
+    pub fn overlapping(&self, from: u64, to: u64) -> impl Iterator<Item = (RecordKey, &Record)> {
         let start = from.saturating_sub(self.longest);
         let records = self.records.range((start, 0)..(to, 0)).rev().take(OVERLAPPING_MAX);
         records.filter(move |(_, record)| record.to > from).map(|(key, record)| (*key, record))
     }
 
     /// Returns the records with this byte.
-    pub fn covering(&self, byte: u64) -> impl Iterator<Item = (Key, &Record)> {
+    pub fn covering(&self, byte: u64) -> impl Iterator<Item = (RecordKey, &Record)> {
         self.overlapping(byte, byte + 1)
     }
 
     /// Returns a record with the first byte of this one, if there are too many to keep another.
-    pub fn crowded(&self, record: &Record) -> Option<Key> {
+    pub fn crowded(&self, record: &Record) -> Option<RecordKey> {
         self.covering(record.from).nth(COPIES_MAX).map(|(key, _)| key)
     }
 
     /// Returns the record of which `later` is likely a part: the latest earlier one that may be the
     /// same.
-    pub fn owner(&self, later: &Record, byte: u64, slack_ns: i64, ids: bool) -> Option<Key> {
+    pub fn owner(&self, later: &Record, byte: u64, slack_ns: i64, ids: bool) -> Option<RecordKey> {
         let before = self.covering(byte).filter(|(_, record)| {
             record.begin_ns <= later.begin_ns + slack_ns && record.may_be(later, ids)
         });
@@ -134,7 +134,7 @@ impl Ledger {
     }
 
     /// Returns the oldest record, if it is from before `limit_ns`.
-    pub fn oldest_before(&self, limit_ns: i64) -> Option<Key> {
+    pub fn oldest_before(&self, limit_ns: i64) -> Option<RecordKey> {
         self.by_time.front().filter(|(at, _)| *at < limit_ns).map(|(_, key)| *key)
     }
 

@@ -106,7 +106,7 @@ impl Line {
             };
             packets.iter().map(near).collect()
         });
-        let [least, greatest] = [Envelope::of(&near[0], 1.0), Envelope::of(&near[1], -1.0)];
+        let [least, greatest] = [Envelope::new(&near[0], 1.0), Envelope::new(&near[1], -1.0)];
         let (drift, drift_error) = drift(&[least, greatest]);
         let half_span = (last - first) as f64 / 2.0;
         let off = drift_error * half_span;
@@ -163,16 +163,16 @@ impl Line {
     }
 
     /// Returns the line of two equal clocks.
-    pub(super) const fn same(common_ns: (i64, i64)) -> Self {
+    pub(super) const fn same(first_ns: i64, last_ns: i64) -> Self {
         Self {
-            base_ns: common_ns.0,
+            base_ns: first_ns,
             offset_ns: 0,
             drift: 0.0,
             drift_error: 0.0,
             bound_ns: Some(0),
             spread_ns: 0,
             late_ns: 0,
-            common_ns,
+            common_ns: (first_ns, last_ns),
         }
     }
 
@@ -193,7 +193,7 @@ struct Envelope {
 
 impl Envelope {
     /// Computes the envelope; `sign` is 1 for the least differences and -1 for the greatest.
-    fn of(packets: &[(f64, f64)], sign: f64) -> Option<Self> {
+    fn new(packets: &[(f64, f64)], sign: f64) -> Option<Self> {
         let times = || packets.iter().map(|(at, _)| *at);
         let (first, last) = (times().min_by(f64::total_cmp)?, times().max_by(f64::total_cmp)?);
         let span = last - first;

@@ -28,7 +28,7 @@ pub(super) struct Plan {
     pub clocks: Vec<Result<Clock, AlignError>>,
     /// Earlier place that is the same, for each place.
     pub same_as: Vec<Option<usize>>,
-    pub flows: Vec<Flow>,
+    pub flows: Vec<PlannedFlow>,
     /// Flow of each place and key, and whether its ends are swapped.
     pub index: Vec<Index>,
 }
@@ -53,7 +53,7 @@ pub(super) struct Clock {
 
 /// A flow at one place or several.
 #[derive(Clone, Debug)]
-pub(super) struct Flow {
+pub(super) struct PlannedFlow {
     /// Key at the place where it was found first.
     pub key: FlowKey,
     /// Key at each place, and whether its ends are swapped.
@@ -126,13 +126,13 @@ impl Clock {
 
 impl Plan {
     /// Creates the plan. `files` is the file of each place.
-    pub fn of(places: &[Samples], files: &[usize]) -> Self {
+    pub fn new(places: &[Samples], files: &[usize]) -> Self {
         let count = places.len();
         let mut alignments = BTreeMap::new();
         for p in 0..count {
             for q in (0..count).filter(|q| *q != p) {
                 alignments
-                    .insert((p, q), Alignment::of(&places[p], &places[q], files[p] == files[q]));
+                    .insert((p, q), Alignment::new(&places[p], &places[q], files[p] == files[q]));
             }
         }
         let aligned = |p: usize| {
@@ -185,8 +185,12 @@ fn clocks(
 }
 
 /// Returns the flows that are the same at several places.
-fn flows(places: &[Samples], order: &[usize], alignments: &Alignments) -> (Vec<Flow>, Vec<Index>) {
-    let mut flows: Vec<Flow> = Vec::new();
+fn flows(
+    places: &[Samples],
+    order: &[usize],
+    alignments: &Alignments,
+) -> (Vec<PlannedFlow>, Vec<Index>) {
+    let mut flows: Vec<PlannedFlow> = Vec::new();
     let mut index = vec![Index::new(); places.len()];
     let mut by_key: BTreeMap<FlowKey, usize> = BTreeMap::new();
     for (position, &place) in order.iter().enumerate() {
@@ -202,7 +206,7 @@ fn flows(places: &[Samples], order: &[usize], alignments: &Alignments) -> (Vec<F
             };
             let known = by_key.get(key).map(|flow| (*flow, false));
             let (flow, back) = known.or_else(translated).unwrap_or_else(|| {
-                flows.push(Flow { key: *key, at: BTreeMap::new(), path: Path::default() });
+                flows.push(PlannedFlow { key: *key, at: BTreeMap::new(), path: Path::default() });
                 (flows.len() - 1, false)
             });
             if known.is_none() && !back {
@@ -228,7 +232,7 @@ fn translation(alignment: &Alignment, there: u32) -> Option<(u32, bool)> {
 }
 
 /// Returns the places on the path of packets from the first end of a flow.
-fn path(flow: &Flow, places: &[Samples], alignments: &Alignments) -> Path {
+fn path(flow: &PlannedFlow, places: &[Samples], alignments: &Alignments) -> Path {
     let is_air = |place: &usize| places[*place].packets_air > 0;
     // Of several monitors, the one that captured most is used.
     let air = flow.at.keys().copied().filter(is_air);

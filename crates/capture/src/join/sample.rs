@@ -67,7 +67,7 @@ impl Sample {
 
 /// The same packet at two places.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pair {
+pub(super) struct SamplePair {
     pub samples: [Sample; 2],
     pub flows: [u32; 2],
     /// Whether addresses and ports are the same.
@@ -127,12 +127,12 @@ impl Samples {
     }
 
     /// Returns the packets that both captures have, in the order of their digests.
-    pub fn pairs(&self, other: &Self) -> Vec<Pair> {
+    pub fn pairs(&self, other: &Self) -> Vec<SamplePair> {
         let mut pairs = Vec::new();
         let mut kept = self.kept.iter().peekable();
         while let Some((&(digest, flow), sample)) = kept.next() {
             let alone = kept.peek().is_none_or(|((next, _), _)| *next != digest)
-                && pairs.last().is_none_or(|(last, _): &(u64, Pair)| *last != digest);
+                && pairs.last().is_none_or(|(last, _): &(u64, SamplePair)| *last != digest);
             let same = other.kept.range((digest, 0)..=(digest, u32::MAX));
             let key = self.flows[flow as usize];
             let there: Vec<_> = same.collect();
@@ -148,7 +148,7 @@ impl Samples {
                 && sample.end_ns > 0
                 && there.end_ns > 0
             {
-                let pair = Pair { samples: [*sample, *there], flows: [flow, to], same_flow };
+                let pair = SamplePair { samples: [*sample, *there], flows: [flow, to], same_flow };
                 pairs.push((digest, pair));
             }
         }

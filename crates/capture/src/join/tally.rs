@@ -1,7 +1,7 @@
 //! Counts of the ways of segments: parts of the delay, attempts, and fates of previous copies by
 //! direction of a flow, and the slowest segments.
 
-use super::way::{Fate, SegmentWay, Trigger};
+use super::way::{SegmentWay, Trigger, WayFate};
 use std::collections::BTreeMap;
 
 /// Parts of a delay, each with the number of segments that have it.
@@ -123,9 +123,9 @@ pub struct Tally {
     pub acknowledgements: Parts,
     /// Time from departure until the acknowledgement came, for segments that were sent once.
     pub round_trip: Delays,
-    /// Number of segments by [`Fate`].
+    /// Number of segments by [`WayFate`].
     pub fates: [u64; FATES],
-    /// Number of retransmissions by the [`Fate`] of the previous copy.
+    /// Number of retransmissions by the [`WayFate`] of the previous copy.
     pub sent_again: [u64; FATES],
     /// Retransmissions whose previous copy was not captured, or is too old.
     pub sent_again_unknown: u64,
@@ -145,7 +145,7 @@ pub struct Tally {
 
 /// Numbers of attempts that are counted separately.
 pub const ATTEMPTS: usize = 16;
-/// Number of [`Fate`]s.
+/// Number of [`WayFate`]s.
 pub const FATES: usize = 7;
 /// Largest number of segments in the list of slowest ones.
 pub const SLOWEST_MAX: usize = 20;
@@ -164,7 +164,7 @@ impl Tally {
         } else {
             self.unheard += 1;
         }
-        if way.fate == Fate::Arrived || way.fate == Fate::AcrossAir {
+        if way.fate == WayFate::Arrived || way.fate == WayFate::AcrossAir {
             self.parts.add(way);
         }
         if let (Some(left), Some(acknowledged), None, false) =
@@ -174,7 +174,7 @@ impl Tally {
         }
     }
 
-    pub(super) fn add_sent_again(&mut self, fate: Fate, after_ns: i64, trigger: Trigger) {
+    pub(super) fn add_sent_again(&mut self, fate: WayFate, after_ns: i64, trigger: Trigger) {
         self.sent_again[fate as usize] += 1;
         self.triggers[trigger as usize] += 1;
         self.sent_again_after.add(after_ns);

@@ -48,12 +48,12 @@ pub struct SegmentWay {
     /// Trigger of the retransmission.
     pub trigger: Option<Trigger>,
     /// Fate of the segment.
-    pub fate: Fate,
+    pub fate: WayFate,
 }
 
 /// Fate of a copy of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fate {
+pub enum WayFate {
     /// The copy arrived: it was captured there, or acknowledged before another copy could be.
     Arrived,
     /// The copy left, and was not captured on the air: it was lost before the hop or in its queue,
@@ -80,7 +80,7 @@ pub enum Trigger {
     Timer,
 }
 
-impl Fate {
+impl WayFate {
     /// Returns its name in documents: the key of `fates`.
     pub const fn name(self) -> &'static str {
         match self {

@@ -21,14 +21,14 @@ pub struct Headers {
 const KNOWN: usize = 4;
 
 /// Version, padding, length and presence word.
-type Head = [u8; 8];
+type RadiotapHead = [u8; 8];
 /// Bytes that determine a rate: flags, rate, flags of the channel, MCS.
 type RateKey = (u8, u8, [u8; 2], [u8; 3]);
 
 /// Positions of fields in bytes from the start of the header; 0 for absent fields.
 #[derive(Clone, Copy, Debug, Default)]
 struct Places {
-    head: Head,
+    head: RadiotapHead,
     length: usize,
     tsft: usize,
     flags: usize,
@@ -66,7 +66,7 @@ impl Headers {
         }
         let view = radiotap::View::new(bytes)?;
         let radio = of_radiotap(&radiotap::Repr::parse(&view)?);
-        if let Some(places) = Places::of(bytes, &view) {
+        if let Some(places) = Places::find(bytes, &view) {
             self.places.rotate_right(1);
             self.places[0] = Some(places);
         }
@@ -117,8 +117,8 @@ impl Headers {
 
 impl Places {
     /// Returns the positions of a header; `None` if the fast parser does not support it.
-    fn of(bytes: &[u8], view: &radiotap::View<'_>) -> Option<Self> {
-        let head: Head = *bytes.first_chunk()?;
+    fn find(bytes: &[u8], view: &radiotap::View<'_>) -> Option<Self> {
+        let head: RadiotapHead = *bytes.first_chunk()?;
         let [.., p0, p1, p2, p3] = head;
         if u32::from_le_bytes([p0, p1, p2, p3]) & !SHORT_WAY != 0 {
             return None;

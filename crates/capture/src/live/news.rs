@@ -41,7 +41,7 @@ const SEEN_MAX: usize = 10_000;
 
 impl News {
     /// Returns the findings of an analysis, `interval` after the previous ones.
-    pub fn of(&mut self, analysis: &Analysis, interval: Duration) -> Vec<Found> {
+    pub fn found_in(&mut self, analysis: &Analysis, interval: Duration) -> Vec<Found> {
         self.mark(findings(analysis, Extent::LATEST), interval)
     }
 

@@ -1,7 +1,7 @@
 //! Flows of a wired capture, which has no stations: packets of each end since the previous reading.
 
 use crate::analysis::Analysis;
-use crate::transport::{Direction, FlowKey, end};
+use crate::transport::{Direction, FlowKey};
 use std::collections::BTreeMap;
 
 /// Packets of one end of a flow.
@@ -53,7 +53,7 @@ impl Wire {
 
 impl FlowRow {
     fn new(key: &FlowKey, index: usize, direction: &Direction, packets: f64, mbps: f64) -> Self {
-        let [from, to] = [key.ends[index], key.ends[1 - index]].map(|(a, p)| end(a, p));
+        let [from, to] = [key.ends[index], key.ends[1 - index]].map(|end| end.to_string());
         let protocol =
             if key.protocol == lasthop_packet::ip::protocol::TCP { "tcp" } else { "udp" };
         let tcp = direction.tcp.as_deref();

@@ -3,7 +3,7 @@
 
 use flate2::read::GzDecoder;
 use lasthop_capture::analysis::Analysis;
-use lasthop_capture::decrypt::{Counts, Credentials, Decryption};
+use lasthop_capture::decrypt::{Credentials, DecryptCounts, Decryption};
 use lasthop_capture::file::Capture;
 use lasthop_capture::frame::Frame;
 use lasthop_capture::link::{self, Headers, Opened};
@@ -83,7 +83,7 @@ impl Air {
     }
 
     /// Returns the bodies and counts of the crate.
-    pub fn open(&self, psks: &[&str]) -> (Bodies, Counts) {
+    pub fn open(&self, psks: &[&str]) -> (Bodies, DecryptCounts) {
         let mut capture = Capture::open(Cursor::new(self.to_pcap())).unwrap();
         let mut headers = Headers::default();
         let mut decryption = Decryption::new(credentials(psks));

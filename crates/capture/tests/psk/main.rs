@@ -9,7 +9,7 @@ mod air;
 mod scene;
 
 use air::{Air, Bodies};
-use lasthop_capture::decrypt::{Counts, PAIRS_MAX};
+use lasthop_capture::decrypt::{DecryptCounts, PAIRS_MAX};
 use lasthop_capture::document::CaptureDocument;
 use scene::{ACCESS_POINT, GTK, STATION, Scene, Shape, datagram, shapes};
 use std::collections::BTreeMap;
@@ -53,13 +53,13 @@ fn a_real_capture_is_opened_as_tshark_opens_it() {
         assert!(theirs.len() >= 249);
         assert_same(&air, &ours, &theirs);
     }
-    let expected = Counts {
+    let expected = DecryptCounts {
         opened: 249 + 22,
         unsupported: BTreeMap::from([("SAE", 27), ("TKIP", 10)]),
         not_data: 4,
         // Those of five stations, and two rekeyings of two of them.
         handshakes: 9,
-        ..Counts::default()
+        ..DecryptCounts::default()
     };
     assert_eq!(counts, expected);
     let analysis = air.analyse(&[HOME, OFFICE, FOURTH]);
@@ -162,7 +162,7 @@ fn parts_of_a_handshake() {
     let air = Air::real();
     let psks = [HOME, OFFICE, FOURTH];
     let (_, whole) = air.open(&psks);
-    let left = |kept: &[usize]| -> Counts {
+    let left = |kept: &[usize]| -> DecryptCounts {
         let dropped: Vec<u64> =
             (0..4).filter(|at| !kept.contains(at)).map(|at| MESSAGES[at]).collect();
         air.clone().without(&dropped).open(&psks).1

@@ -12,7 +12,7 @@ pub mod files;
 use crate::scene::{PacketTruth, Scene};
 use files::{FAST, Packet, RIGHT, SLOW, Wrong, joined, offloaded, packets, pcap, shown, translate};
 use lasthop_capture::document::{JoinedFile, JoinedSummary};
-use lasthop_capture::join::{self, Again, ClockState, Fate, Join, SegmentWay};
+use lasthop_capture::join::{self, Again, ClockState, Join, SegmentWay, WayFate};
 use lasthop_packet::NodeId;
 use lasthop_units::{Probability, Seed};
 use proptest::prelude::*;
@@ -53,7 +53,7 @@ fn short() -> Scene {
 }
 
 /// Sequence number, payload, attempts, fate, frames.
-type Essence = (u32, u32, u32, Fate, Option<u64>, Option<[u64; 2]>);
+type Essence = (u32, u32, u32, WayFate, Option<u64>, Option<[u64; 2]>);
 
 /// Returns the properties of ways that must be equal.
 fn essence(ways: &[SegmentWay]) -> Vec<Essence> {
@@ -151,9 +151,9 @@ fn segments_go_the_way_that_they_went() {
                 close("air", way.air_ns(), end.zip(begin).map(|(end, begin)| end - begin));
                 close("behind", way.behind_ns(), end.map(|end| at as i64 - end));
                 close("total", way.total_ns(), Some(at as i64 - truth.sent_ns as i64));
-                assert_eq!(way.fate, Fate::Arrived, "{}", place());
+                assert_eq!(way.fate, WayFate::Arrived, "{}", place());
                 arrived += 1;
-            } else if way.fate == Fate::Unknown {
+            } else if way.fate == WayFate::Unknown {
                 // Nothing that left later has come to where this one has not.
                 let left = |truth: &PacketTruth| truth.sent_ns > run_ns - 2_000_000_000;
                 assert!(left(truth), "{}", place());
@@ -161,11 +161,11 @@ fn segments_go_the_way_that_they_went() {
             } else {
                 assert!(truth.arrived_ns.is_none() && truth.dropped, "{}", place());
                 let expected = if truth.ppdus.is_empty() {
-                    Fate::LostBefore
+                    WayFate::LostBefore
                 } else if across_air {
-                    Fate::LostBehind
+                    WayFate::LostBehind
                 } else {
-                    Fate::LostOnAir
+                    WayFate::LostOnAir
                 };
                 assert_eq!(way.fate, expected, "{}", place());
                 lost += 1;
@@ -223,7 +223,7 @@ fn a_monitor_that_misses_frames_says_no_more_than_it_heard() {
             fewer += of_all - attempts;
             unheard += u32::from(*attempts == 0 && *of_all > 0);
             // What arrived did so without the monitor.
-            assert_eq!(*fate == Fate::Arrived, *true_fate == Fate::Arrived, "{key:?}");
+            assert_eq!(*fate == WayFate::Arrived, *true_fate == WayFate::Arrived, "{key:?}");
         }
         // Of a twentieth of the frames five standard deviations.
         let frames: u32 = all.values().map(|(attempts, _)| attempts).sum();
@@ -241,7 +241,7 @@ fn a_capture_of_a_part_loses_nothing() {
     let [air, laptop, server] = three(&scene);
     let lost = |ways: &[SegmentWay]| {
         let is_lost = |way: &&SegmentWay| {
-            !matches!(way.fate, Fate::Arrived | Fate::Unknown | Fate::AcrossAir)
+            !matches!(way.fate, WayFate::Arrived | WayFate::Unknown | WayFate::AcrossAir)
         };
         ways.iter().filter(is_lost).count()
     };
@@ -258,7 +258,7 @@ fn a_capture_of_a_part_loses_nothing() {
     for part in [begin, end] {
         let (_, ways) = joined(&[pcap(&heard, RIGHT), laptop.clone(), pcap(part, FAST)]);
         assert!(lost(&ways) <= whole, "{} where {whole} were", lost(&ways));
-        let behind = ways.iter().filter(|way| way.fate == Fate::LostBehind).count();
+        let behind = ways.iter().filter(|way| way.fate == WayFate::LostBehind).count();
         assert_eq!(behind, 0);
     }
 }
@@ -439,19 +439,19 @@ fn losses_are_where_they_were() {
     let (join, ways) = joined(&three(&scene));
     let fate_of = |truth: &PacketTruth| {
         if truth.arrived_ns.is_some() {
-            Fate::Arrived
+            WayFate::Arrived
         } else if !truth.dropped {
-            Fate::Unknown
+            WayFate::Unknown
         } else if truth.ppdus.is_empty() {
-            Fate::LostBefore
+            WayFate::LostBefore
         } else if truth.ppdus.iter().any(|(_, _, received)| *received) {
-            Fate::LostBehind
+            WayFate::LostBehind
         } else {
-            Fate::LostOnAir
+            WayFate::LostOnAir
         }
     };
-    let mut seen: BTreeMap<Fate, u64> = BTreeMap::new();
-    let mut sent_again: BTreeMap<Fate, u64> = BTreeMap::new();
+    let mut seen: BTreeMap<WayFate, u64> = BTreeMap::new();
+    let mut sent_again: BTreeMap<WayFate, u64> = BTreeMap::new();
     for (name, node, port) in [(LAPTOP, 1, 45_000u16), (SERVER, 2, 45_001)] {
         let address = node as u8 + 1;
         let sender = packets(&scene.file(name));
@@ -459,12 +459,12 @@ fn losses_are_where_they_were() {
         let of_sender = |way: &&SegmentWay| {
             let mut flows = join.flows();
             let (_, key, _) = flows.find(|(flow, ..)| *flow == way.flow).unwrap();
-            key.ends[usize::from(way.back)] == ([10, 0, 0, address].into(), port)
+            key.ends[usize::from(way.back)] == ([10, 0, 0, address], port).into()
         };
         for way in ways.iter().filter(of_sender) {
             let truth = truths[&way.left_frame.unwrap()];
             let is = fate_of(truth);
-            if way.fate == Fate::Unknown || is == Fate::Unknown {
+            if way.fate == WayFate::Unknown || is == WayFate::Unknown {
                 assert!(truth.sent_ns > run_ns - 500_000_000, "{way:?} {truth:?}");
                 continue;
             }
@@ -489,11 +489,13 @@ fn losses_are_where_they_were() {
             }
         }
     }
-    let mut found: BTreeMap<Fate, u64> = BTreeMap::new();
+    let mut found: BTreeMap<WayFate, u64> = BTreeMap::new();
     for (_, _, directions) in join.flows() {
         for view in directions.iter().flatten() {
             assert_eq!(view.tally.sent_again_unknown, 0);
-            for fate in [Fate::Arrived, Fate::LostBefore, Fate::LostOnAir, Fate::LostBehind] {
+            for fate in
+                [WayFate::Arrived, WayFate::LostBefore, WayFate::LostOnAir, WayFate::LostBehind]
+            {
                 let count = view.tally.sent_again[fate as usize];
                 if count > 0 {
                     *found.entry(fate).or_default() += count;
@@ -503,7 +505,7 @@ fn losses_are_where_they_were() {
     }
     println!("{seen:?}, sent again {sent_again:?}");
     assert_eq!(found, sent_again);
-    for fate in [Fate::LostBefore, Fate::LostOnAir, Fate::LostBehind] {
+    for fate in [WayFate::LostBefore, WayFate::LostOnAir, WayFate::LostBehind] {
         assert!(seen[&fate] >= 10 && sent_again[&fate] >= 10, "{seen:?} {sent_again:?}");
     }
 }
@@ -567,14 +569,14 @@ fn without_a_monitor_losses_are_between() {
     let (_, with_air) = joined(&[air, laptop.clone(), server.clone()]);
     let (join, ways) = joined(&[laptop, server]);
     assert_eq!(join.reference(), Some(0));
-    let count = |ways: &[SegmentWay], fates: &[Fate]| {
+    let count = |ways: &[SegmentWay], fates: &[WayFate]| {
         ways.iter().filter(|way| fates.contains(&way.fate)).count()
     };
-    let lost = [Fate::LostBefore, Fate::LostOnAir, Fate::LostBehind];
+    let lost = [WayFate::LostBefore, WayFate::LostOnAir, WayFate::LostBehind];
     assert_eq!(count(&ways, &lost), 0);
-    assert_eq!(count(&ways, &[Fate::LostBetween]), count(&with_air, &lost));
-    assert_eq!(count(&ways, &[Fate::Arrived]), count(&with_air, &[Fate::Arrived]));
-    assert!(count(&ways, &[Fate::LostBetween]) > 30);
+    assert_eq!(count(&ways, &[WayFate::LostBetween]), count(&with_air, &lost));
+    assert_eq!(count(&ways, &[WayFate::Arrived]), count(&with_air, &[WayFate::Arrived]));
+    assert!(count(&ways, &[WayFate::LostBetween]) > 30);
     assert!(ways.iter().all(|way| way.attempts == 0 && way.wait_ns().is_none()));
     let (_, bound) = clock(&join, 1);
     let error = clock_error_ns(&join, 1, FAST, SLOW, 4_000_000_000);
@@ -601,8 +603,8 @@ fn relayed_segments_count_once() {
         let truth = truths[&way.left_frame.unwrap()];
         let at_end = truth.sent_ns > 1_500_000_000;
         assert!(at_end || way.attempts as usize == truth.ppdus.len(), "{way:?} {truth:?}");
-        assert!(at_end || way.fate == Fate::Arrived || truth.dropped, "{way:?} {truth:?}");
-        relayed += u32::from(way.hops == 2 && way.fate == Fate::Arrived);
+        assert!(at_end || way.fate == WayFate::Arrived || truth.dropped, "{way:?} {truth:?}");
+        relayed += u32::from(way.hops == 2 && way.fate == WayFate::Arrived);
     }
     assert!(relayed > 1_000, "{relayed}");
 }

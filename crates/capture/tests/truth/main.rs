@@ -68,7 +68,7 @@ fn absences_are_where_they_were() {
             let analysis = Monitor { missing, seed, ..Monitor::WHOLE }.hear(&scene);
             let (id, absences) = analysis.main.air.absences.first_key_value().unwrap();
             let found = absences.so_far();
-            let schedule = Schedule::of(&analysis.main.air, *id, usize::MAX).unwrap();
+            let schedule = Schedule::from_absences(&analysis.main.air, *id, usize::MAX).unwrap();
             assert_eq!(schedule.cause, Cause::Scan);
             assert_eq!(schedule.periods.len(), 1);
             assert_eq!(schedule.absences, 26, "{missing} missing, seed {seed}");
@@ -169,7 +169,7 @@ fn a_run_that_the_capture_cuts_is_not_a_shorter_one() {
     let scene = Scene::new("two scans", "scan/fig3.toml", &sets);
     let analysis = heard(&scene, 0.0);
     let (id, _) = analysis.main.air.absences.first_key_value().expect("there are");
-    let schedule = Schedule::of(&analysis.main.air, *id, usize::MAX).expect("there are");
+    let schedule = Schedule::from_absences(&analysis.main.air, *id, usize::MAX).expect("there are");
     let counts: Vec<_> = schedule.periods.iter().map(|it| it.absences.1 - it.absences.0).collect();
     assert!(counts[0] == 26 && counts[1] < 20, "{counts:?}");
     assert_eq!(schedule.absences, 26);

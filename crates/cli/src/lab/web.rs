@@ -86,9 +86,10 @@ impl Web {
         let mask = SigSet::all().thread_swap_mask(nix::sys::signal::SigmaskHow::SIG_SETMASK);
         let mask = mask.map_err(refused)?;
         let server = Server::start(Options { port, folder: None, live: Some(live.clone()) });
-        let hub = (live.clone(), control.clone());
-        let writer =
-            thread::Builder::new().name("web".into()).spawn(move || write(&receiver, &names, &hub));
+        let (of_writer, control) = (live.clone(), control.clone());
+        let writer = thread::Builder::new()
+            .name("web".into())
+            .spawn(move || write(&receiver, &names, &of_writer, &control));
         mask.thread_set_mask().map_err(refused)?;
         Ok(Self {
             server: server.map_err(|why| match why {
@@ -140,7 +141,7 @@ impl Web {
 }
 
 /// Publishes readings, and changes from any source.
-fn write(receiver: &Receiver<Reading>, names: &Names, (live, control): &(Live, Control)) {
+fn write(receiver: &Receiver<Reading>, names: &Names, live: &Live, control: &Control) {
     let mut flows = Vec::new();
     let mut changes = 0;
     for Reading { snapshot, new_flows } in receiver {

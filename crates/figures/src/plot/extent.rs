@@ -103,6 +103,6 @@ fn greatest_y(panel: &Panel, on_right: bool) -> f64 {
     let data = panel.series.iter().filter(|series| is_read_at(panel, series, on_right));
     let points = data.flat_map(|series| &series.points);
     let points = points.filter(|(x, y)| x.is_finite() && y.is_finite()).map(|&(_, y)| y);
-    let targets = panel.targets.iter().filter(|target| there(target.series)).map(|t| t.y.1);
+    let targets = panel.targets.iter().filter(|target| there(target.series)).map(|t| t.y.to);
     points.chain(targets).filter(|y| y.is_finite()).fold(0.0, f64::max)
 }

@@ -319,10 +319,11 @@ impl<'a> Plan<'a> {
                 Some(series) => look(series, target.series).0,
                 None => Ink::Series(target.series),
             };
-            let [from, to] = target.x.map_or([self.area[0], self.area[2]], |(from, to)| {
-                [self.at_x(from), self.at_x(to)]
+            let [from, to] = target.x.map_or([self.area[0], self.area[2]], |span| {
+                [self.at_x(span.from), self.at_x(span.to)]
             });
-            let (low, high) = (self.at_y(target.y.0, on_right), self.at_y(target.y.1, on_right));
+            let (low, high) =
+                (self.at_y(target.y.from, on_right), self.at_y(target.y.to, on_right));
             if low - high < 1.0 {
                 out.push(Shape::Line {
                     points: vec![(from, low), (to, low)],
@@ -365,7 +366,7 @@ impl<'a> Plan<'a> {
                     if lines > 1 {
                         let shift = MARKER_SHIFT * index as f64 % MARKER_EVERY;
                         let dots = sparse(&points, self.area[0] + shift);
-                        let dots = dots.into_iter().map(|at| wide_dot(at, ink, marker, 0.0));
+                        let dots = dots.into_iter().map(|(x, y)| wide_dot(x, y, ink, marker, 0.0));
                         out.push(Shape::Line { points, ink, width, dash });
                         out.extend(dots);
                     } else {
@@ -375,14 +376,16 @@ impl<'a> Plan<'a> {
                 Mark::DottedLine => {
                     let (points, width) =
                         (points().map(place).collect::<Vec<_>>(), style::LINE_WIDTH + wider);
-                    let dots = points.iter().map(|&at| wide_dot(at, ink, marker, wider));
+                    let dots = points.iter().map(|&(x, y)| wide_dot(x, y, ink, marker, wider));
                     let dots: Vec<_> = dots.collect();
                     out.push(Shape::Line { points, ink, width, dash });
                     out.extend(dots);
                 }
                 Mark::Dots => {
                     let wider = wider.max(DOT_RIM * self.dots_above(index) as f64);
-                    out.extend(points().map(place).map(|at| wide_dot(at, ink, marker, wider)));
+                    out.extend(
+                        points().map(place).map(|(x, y)| wide_dot(x, y, ink, marker, wider)),
+                    );
                 }
                 Mark::Band => {
                     let points: Vec<_> = points().map(place).collect();
@@ -554,8 +557,8 @@ impl<'a> Plan<'a> {
 /// Returns colour, dash and marker of a series at its place in the panel.
 fn look(series: &Series, place: usize) -> (Ink, &'static [f64], Marker) {
     match series.look {
-        Look::Place => (Ink::Series(place), style::dash(place), Marker::of(place)),
-        Look::Of(place) => (Ink::Series(place), style::dash(place), Marker::of(place)),
+        Look::Place => (Ink::Series(place), style::dash(place), Marker::of_series(place)),
+        Look::Of(place) => (Ink::Series(place), style::dash(place), Marker::of_series(place)),
         Look::Muted => (Ink::Shade, &[], Marker::Circle),
     }
 }
@@ -585,7 +588,7 @@ fn legend(panel: &Panel, width: f64) -> Vec<Vec<Entry>> {
         for target in panel.targets.iter().filter(|target| target.series == index) {
             if !target.label.is_empty() && !labels.contains(&target.label.as_str()) {
                 labels.push(&target.label);
-                let key = if target.y.0 < target.y.1 { Key::Band } else { Key::Limit };
+                let key = if target.y.from < target.y.to { Key::Band } else { Key::Limit };
                 entries.push(Entry { text: text(&target.label), ink, key, dash, marker });
             }
         }
@@ -618,7 +621,7 @@ fn key(out: &mut Vec<Shape>, entry: &Entry, x: f64, y: f64) {
     let Entry { ink, dash, marker, .. } = *entry;
     let span = || vec![(x, y), (x + KEY_WIDTH, y)];
     let line = |width: f64| Shape::Line { points: span(), ink, width, dash };
-    let dot = || wide_dot((x + KEY_WIDTH / 2.0, y), ink, marker, 0.0);
+    let dot = || wide_dot(x + KEY_WIDTH / 2.0, y, ink, marker, 0.0);
     let boxed = |height: f64, opacity: f64| Shape::Box {
         x,
         y: y - height / 2.0,
@@ -645,7 +648,7 @@ fn line(points: Vec<(f64, f64)>, ink: Ink, width: f64) -> Shape {
     Shape::Line { points, ink, width, dash: &[] }
 }
 
-fn wide_dot((x, y): (f64, f64), ink: Ink, marker: Marker, wider: f64) -> Shape {
+fn wide_dot(x: f64, y: f64, ink: Ink, marker: Marker, wider: f64) -> Shape {
     Shape::Dot { x, y, radius: style::DOT_RADIUS + wider / 2.0, marker, ink }
 }
 

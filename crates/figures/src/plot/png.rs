@@ -56,7 +56,7 @@ fn draw(image: &mut Pixmap, shape: &Shape, scale: Transform) {
             let outline = match marker {
                 Marker::Circle => PathBuilder::from_circle(*x as f32, *y as f32, *radius as f32),
                 other => {
-                    let mut builder = path(&other.corners((*x, *y), *radius));
+                    let mut builder = path(&other.corners(*x, *y, *radius));
                     builder.close();
                     builder.finish()
                 }

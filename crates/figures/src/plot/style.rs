@@ -87,13 +87,13 @@ impl Marker {
         [Self::Circle, Self::Square, Self::Triangle, Self::Diamond, Self::Wedge, Self::Cross];
 
     /// Returns the marker of the series with this index.
-    pub fn of(index: usize) -> Self {
+    pub fn of_series(index: usize) -> Self {
         Self::ALL[index % Self::ALL.len()]
     }
 
     /// Returns the corners around a centre; the area is about that of a circle of this radius.
     /// A circle has no corners.
-    pub fn corners(self, (x, y): (f64, f64), radius: f64) -> Vec<(f64, f64)> {
+    pub fn corners(self, x: f64, y: f64, radius: f64) -> Vec<(f64, f64)> {
         let corners: &[(f64, f64)] = match self {
             Self::Circle => &[],
             Self::Square => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],

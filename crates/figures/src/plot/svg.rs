@@ -100,7 +100,7 @@ fn shapes(out: &mut String, drawing: &Drawing, is_on_page: bool) {
                 out,
                 "<path class=\"{}\" d=\"{}Z\" fill=\"currentColor\"/>",
                 ink.class(),
-                path(&marker.corners((*x, *y), *radius))
+                path(&marker.corners(*x, *y, *radius))
             ),
             Shape::Dot { x, y, radius, ink, .. } => write!(
                 out,

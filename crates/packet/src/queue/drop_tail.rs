@@ -3,7 +3,7 @@
 //! below the queue.
 
 use super::fifo::Fifo;
-use super::{Held, Limit, PeerId};
+use super::{Held, Limit, PacketRun, PeerId};
 use crate::Packet;
 use alloc::vec::Vec;
 use lasthop_units::{Bytes, Instant};
@@ -54,13 +54,13 @@ impl DropTail {
         fits
     }
 
-    /// Queues up to `count` packets like `packet`, as [`Fifo::push_run`] does, while they fit.
+    /// Queues the packets of `run`, as [`Fifo::push_run`] does, while they fit.
     #[inline]
     pub(super) fn offer_run(
         &mut self,
         now: Instant,
         peer: PeerId,
-        run: (&mut Packet, u32),
+        run: PacketRun<'_>,
         held: Held,
         taken: impl FnMut(&Packet),
     ) -> u32 {
@@ -68,7 +68,7 @@ impl DropTail {
         let fits = |packet: &Packet, packets: u32, bytes: u64| {
             limit.admits(packet, packets + held.packets, bytes + held.bytes.as_u64())
         };
-        self.fifo.push_run(peer, run, (now, ()), fits, taken)
+        self.fifo.push_run(peer, run, now, (), fits, taken)
     }
 
     pub(super) fn admits(&self, packet: &Packet, held: Held) -> bool {

@@ -8,7 +8,7 @@
 //! those of a run that entered together as one.
 
 use super::bare::{Bare, Parts};
-use super::{Held, Limit, PeerId};
+use super::{Held, Limit, PacketRun, PeerId};
 use crate::Packet;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -124,15 +124,15 @@ impl<A: Copy> Fifo<A> {
         }
     }
 
-    /// Appends up to `count` packets like `packet`, with tags that count up from its tag, as long
-    /// as `admits` accepts the current packets and bytes; calls `taken` for each. Returns their
-    /// number; `packet` is then the next one.
+    /// Appends the packets of a run as long as `admits` accepts the current packets and bytes; calls
+    /// `taken` for each. Returns their number; the run's packet is then the next one.
     #[inline]
     pub(super) fn push_run(
         &mut self,
         peer: PeerId,
-        (packet, count): (&mut Packet, u32),
-        (arrived, besides): (Instant, A),
+        PacketRun { packet, count }: PacketRun<'_>,
+        arrived: Instant,
+        besides: A,
         admits: impl Fn(&Packet, u32, u64) -> bool,
         mut taken: impl FnMut(&Packet),
     ) -> u32 {
@@ -376,8 +376,9 @@ mod tests {
                         let limit = fifo.packets() + packet.flow_hash % 4;
                         let pushed = fifo.push_run(
                             peer,
-                            (&mut next, 3),
-                            (packet.arrived, ()),
+                            PacketRun { packet: &mut next, count: 3 },
+                            packet.arrived,
+                            (),
                             |_, packets, _| packets < limit,
                             |packet| seen.push(*packet),
                         );

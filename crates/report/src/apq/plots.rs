@@ -49,10 +49,10 @@ impl Plots {
 
     /// Returns the panels of delay and throughput over time.
     pub fn session(&self, host: &str) -> Vec<Panel> {
-        let panel = |(key, session): (&(Direction, u16), &Session)| {
+        let panel = |((direction, bytes), session): (&(Direction, u16), &Session)| {
             let delay = |index: usize| thinned(&session.delays[index]);
             let delays = Axis::new("queueing delay, ms");
-            Panel::new(title(*key, host), Axis::new("time, s"), delays)
+            Panel::new(title(*direction, *bytes, host), Axis::new("time, s"), delays)
                 .right(Axis::new("throughput, Mb/s"))
                 .shade(session.load.0, session.load.1, "saturation flow sent")
                 .with(Series::dots("delay, saturation flow", delay(1)))
@@ -64,7 +64,7 @@ impl Plots {
 
     /// Returns the panels of the distributions of delays.
     pub fn delays(&self, host: &str) -> Vec<Panel> {
-        let panel = |(key, session): (&(Direction, u16), &Session)| {
+        let panel = |((direction, bytes), session): (&(Direction, u16), &Session)| {
             let (begin, end) = session.load;
             // In the first half of the load the queue may still be filling.
             let full = (begin + end) / 2.0..end;
@@ -74,7 +74,7 @@ impl Plots {
                 distribution(points.iter().filter(|point| is_in(point.0)).map(|point| point.1))
             };
             let share = Axis::new("share of packets").range(0.0, 1.0);
-            Panel::new(title(*key, host), Axis::new("queueing delay, ms"), share)
+            Panel::new(title(*direction, *bytes, host), Axis::new("queueing delay, ms"), share)
                 .with(Series::line("empty queue, baseline flow", of(sparse, &empty)))
                 .with(Series::line(
                     "full queue, baseline flow",
@@ -132,7 +132,7 @@ impl Session {
     }
 }
 
-fn title((direction, packet_bytes): (Direction, u16), host: &str) -> String {
+fn title(direction: Direction, packet_bytes: u16, host: &str) -> String {
     let queue = queue(direction.into(), host);
     format!("The {queue}, packets of {packet_bytes} bytes")
 }

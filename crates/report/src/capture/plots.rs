@@ -49,7 +49,11 @@ pub fn figures(analysis: &Analysis, by_second: &BySecond) -> Vec<Figure> {
             shows: "Of the captures together, the means of segments that were first seen in each \
                     second: until the first attempt on the air (the queue of the transmitter, and \
                     its wait for the channel), on the air, and behind it; and how many were lost.",
-            panels: by_second.iter().take(FLOWS_MAX).map(parts).collect(),
+            panels: by_second
+                .iter()
+                .take(FLOWS_MAX)
+                .map(|(name, seconds)| parts(name, seconds))
+                .collect(),
         },
         Figure {
             title: "A-MPDUs",
@@ -126,8 +130,8 @@ fn throughput(analysis: &Analysis, links: &[&Link]) -> Vec<Panel> {
     flows.iter().map(panel).collect()
 }
 
-fn parts((name, seconds): &(String, SegmentSeconds)) -> Panel {
-    let mut panel = Panel::new(name.clone(), time(), Axis::new("mean of the second, ms"))
+fn parts(name: &str, seconds: &SegmentSeconds) -> Panel {
+    let mut panel = Panel::new(name, time(), Axis::new("mean of the second, ms"))
         .right(Axis::new("lost segments"));
     for (index, part) in ["until the first attempt", "on the air", "behind it"].iter().enumerate() {
         let means = points(seconds, &|second| {
@@ -177,7 +181,8 @@ fn retries(air: &Air, link: &Link) -> Panel {
 
 /// Shades the periods of scans.
 fn shade(air: &Air, panel: Panel) -> Panel {
-    let schedules = air.absences.keys().filter_map(|id| Schedule::of(air, *id, usize::MAX));
+    let schedules =
+        air.absences.keys().filter_map(|id| Schedule::from_absences(air, *id, usize::MAX));
     let scans = schedules.filter(|schedule| schedule.cause == Cause::Scan);
     let periods = scans.flat_map(|schedule| schedule.periods);
     periods.fold(panel, |panel, period| {
@@ -206,7 +211,7 @@ fn away(air: &Air) -> Vec<Panel> {
     });
     let mut panels = vec![strip("", names.collect(), intervals.collect())];
     let scans = stations.iter().filter_map(|(id, absences)| {
-        let schedule = Schedule::of(air, **id, usize::MAX)?;
+        let schedule = Schedule::from_absences(air, **id, usize::MAX)?;
         let longest = schedule.periods.iter().max_by_key(|p| p.absences.1 - p.absences.0)?;
         let scanned = schedule.cause == Cause::Scan && schedule.periods.len() > 1;
         scanned.then(|| (**id, &absences.so_far()[longest.absences.0..longest.absences.1]))

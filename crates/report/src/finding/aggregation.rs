@@ -76,7 +76,7 @@ fn bounded(run: &RunDocument, name: &str, link: &LinkSummary) -> Option<(Bound, 
         return None;
     }
     let theirs = run.nodes.get(to).and_then(|node| node.aggregation);
-    Some((bound(from, to, &bounds, theirs, (mpdus.mean, ppdu_ms))?, ppdu_ms))
+    Some((bound(from, to, &bounds, theirs, mpdus.mean, ppdu_ms)?, ppdu_ms))
 }
 
 fn bound(
@@ -84,7 +84,8 @@ fn bound(
     to: &str,
     bounds: &AggregationSummary,
     theirs: Option<AggregationSummary>,
-    (mpdus, ppdu_ms): (f64, f64),
+    mpdus: f64,
+    ppdu_ms: f64,
 ) -> Option<Bound> {
     let near = |most: f64| mpdus >= NEAR * most && mpdus <= most + 0.5;
     let near_ms = |most: f64| ppdu_ms >= NEAR * most && ppdu_ms <= most * 1.05;

@@ -172,7 +172,7 @@ fn figures(document: &ApqDocument, sessions: &BTreeMap<(bool, u16), Session>) ->
         let panel = Panel::new(title, time(), Axis::new("held, packets"))
             .shade(session.load.0, session.load.1, sent)
             .with(Series::line("packets held", session.held()));
-        match capacity(document, key) {
+        match capacity(document, key.0, key.1) {
             Some((from, to)) => panel.target(0, (from, to), "capacity"),
             None => panel,
         }
@@ -224,7 +224,7 @@ fn figures(document: &ApqDocument, sessions: &BTreeMap<(bool, u16), Session>) ->
 }
 
 /// The capacity that was found, from and to, in packets.
-fn capacity(document: &ApqDocument, (is_up, bytes): (bool, u16)) -> Option<(f64, f64)> {
+fn capacity(document: &ApqDocument, is_up: bool, bytes: u16) -> Option<(f64, f64)> {
     let way = if is_up { ApqWay::Up } else { ApqWay::Down };
     let direction = document.directions.iter().find(|it| it.direction == way)?;
     let size = direction.sizes.iter().find(|it| it.packet_bytes == bytes)?;
@@ -343,7 +343,7 @@ mod tests {
         let samples = samples();
         let figures = figures(&document, &sessions(&samples));
         assert_eq!(figures.len(), 3);
-        assert_eq!(figures[0].panels[0].targets[0].y, (48.5, 51.5));
+        assert_eq!(figures[0].panels[0].targets[0].y, plot::Span { from: 48.5, to: 51.5 });
         for figure in &figures {
             assert_eq!(plot::faults(&figure.panels), [""; 0], "{}", figure.title);
         }

@@ -28,7 +28,8 @@ pub(super) fn links(
     nodes: &[Expanded<'_>],
     mtus: &[NodeMtu],
     flows: &[Flow],
-    (names, islands): (&Names, Option<&Islands>),
+    names: &Names,
+    islands: Option<&Islands>,
     problems: &mut Problems,
 ) -> Vec<FrancLink> {
     let mut links: Vec<FrancLink> = Vec::new();
@@ -49,7 +50,7 @@ pub(super) fn links(
             }
             saturated_at(node, flows, place, problems);
             if let Some(islands) = islands {
-                islands.check((members.nodes[0], node), nodes, place, problems);
+                islands.check(members.nodes[0], node, nodes, place, problems);
             }
         }
         if let Some(at) = &franc.helpers {

@@ -88,14 +88,13 @@ pub(crate) fn cell(
         .zip(&sets)
         .zip(&own)
         .map(|(((index, node), bss), own)| {
-            station::config(*index, node, *bss, (own, &used), problems)
+            station::config(*index, node, *bss, own, &used, problems)
         })
         .collect();
     if let Some(interval) = channel.beacon_interval.value.0 {
         spread_beacons(&wifi, interval, &mut stations);
     }
-    let (colours, channels) =
-        cells::apply(raw, &wifi, &sets, (common.band, &mut stations), problems);
+    let (colours, channels) = cells::apply(raw, &wifi, &sets, common.band, &mut stations, problems);
     station::check_addresses(&wifi, &stations, problems);
     station::check_streams(&wifi, &own, problems);
     generations::check_fixed_rates(&wifi, &own, &stations, problems);
@@ -104,13 +103,13 @@ pub(crate) fn cell(
     operating_mode::check(&wifi, &own, channel, problems);
     multi_user::check(&wifi, &stations, channel, problems);
     let basic_rates = basic_rates(channel, &common, problems);
-    let group_rate = group_rate(channel, (&wifi, &own), &common, problems);
+    let group_rate = group_rate(channel, &wifi, &own, &common, problems);
     if let Some(interval) = channel.beacon_interval.value.0
         && interval.is_zero()
     {
         problems.push(&channel.beacon_interval.place, "expected more than zero, or \"off\"");
     }
-    let (links, shadowed) = links::pairs(raw, &wifi, (names, heard), &common, problems);
+    let (links, shadowed) = links::pairs(raw, &wifi, names, heard, &common, problems);
     let cell = CellConfig {
         standard: common.standard,
         band: common.band,
@@ -374,7 +373,8 @@ fn legacy_rate(bitrate: Bitrate, common: &Common) -> Option<Rate> {
 /// Returns the rate of group frames, from a bit rate or an MCS.
 fn group_rate(
     channel: &RawChannel,
-    (wifi, own): (&[WifiNode<'_>], &[Common]),
+    wifi: &[WifiNode<'_>],
+    own: &[Common],
     common: &Common,
     problems: &mut Problems,
 ) -> Option<Rate> {

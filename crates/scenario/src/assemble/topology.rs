@@ -34,7 +34,8 @@ impl Islands {
     /// Reports a missing path from one node to another.
     pub fn check(
         &self,
-        (from, to): (usize, usize),
+        from: usize,
+        to: usize,
         nodes: &[Expanded<'_>],
         place: &Place,
         problems: &mut Problems,

@@ -22,7 +22,8 @@ pub(crate) fn flows(
     raw: &RawScenario,
     nodes: &[Expanded<'_>],
     mtus: &[NodeMtu],
-    (names, islands): (&Names, Option<&Islands>),
+    names: &Names,
+    islands: Option<&Islands>,
     problems: &mut Problems,
 ) -> Vec<Flow> {
     let mut flows = Vec::new();
@@ -43,7 +44,7 @@ pub(crate) fn flows(
         if let Some(islands) = islands {
             let mut pairs =
                 sources.iter().flat_map(|&from| sinks.iter().map(move |&to| (from, to)));
-            pairs.all(|ends| islands.check(ends, nodes, &flow.to.place, problems));
+            pairs.all(|(from, to)| islands.check(from, to, nodes, &flow.to.place, problems));
         }
         for &from in &sources {
             // The first of a group sends for all of it.

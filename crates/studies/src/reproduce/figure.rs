@@ -3,7 +3,7 @@
 
 use crate::Verdict;
 use crate::reproduce::data::Runs;
-use lasthop_figures::plot::Panel;
+use lasthop_figures::plot::{Panel, Span};
 
 pub use crate::reproduce::request::{Run, ScenarioFile};
 
@@ -120,14 +120,14 @@ pub const LEFT_OPEN: Statement = Statement::Text("left open");
 pub const SHARED_MIN: f64 = 0.5;
 
 /// The band around a number that a paper states: 10 % to either side.
-pub fn stated(value: f64) -> (f64, f64) {
-    (0.9 * value, 1.1 * value)
+pub fn stated(value: f64) -> Span {
+    (0.9 * value, 1.1 * value).into()
 }
 
 /// The band around a number that a paper rounds ("around", "about", "almost"): 20 % to
 /// either side.
-pub fn about(value: f64) -> (f64, f64) {
-    (0.8 * value, 1.2 * value)
+pub fn about(value: f64) -> Span {
+    (0.8 * value, 1.2 * value).into()
 }
 
 /// Our value of a quantity.
@@ -154,21 +154,22 @@ pub struct Quantity {
     pub ours: Ours,
     /// Smallest and largest value that agree with the paper. If ours is a range: the
     /// range of the paper, or the number of its example at both ends.
-    pub band: (f64, f64),
+    pub band: Span,
     /// The reason if it fails, where it is known.
     pub because: Option<&'static str>,
 }
 
 impl Quantity {
-    /// Returns a quantity that is a number; it passes from `band.0` to `band.1`, each
-    /// of which may be infinite.
+    /// Returns a quantity that is a number; it passes in `band`, whose ends may be
+    /// infinite.
     pub fn value(
         name: impl Into<String>,
         unit: &'static str,
         paper: Statement,
         ours: f64,
-        band: (f64, f64),
+        band: impl Into<Span>,
     ) -> Self {
+        let band = band.into();
         Self { name: name.into(), unit, paper, ours: Ours::Value(ours), band, because: None }
     }
 
@@ -177,14 +178,15 @@ impl Quantity {
     pub fn range(
         name: impl Into<String>,
         unit: &'static str,
-        paper: (f64, f64),
-        ours: (f64, f64),
+        paper: impl Into<Span>,
+        ours: impl Into<Span>,
     ) -> Self {
+        let (paper, ours) = (paper.into(), ours.into());
         Self {
             name: name.into(),
             unit,
-            paper: Statement::Range(paper.0, paper.1),
-            ours: Ours::Range(ours.0, ours.1),
+            paper: Statement::Range(paper.from, paper.to),
+            ours: Ours::Range(ours.from, ours.to),
             band: paper,
             because: None,
         }
@@ -196,14 +198,15 @@ impl Quantity {
         name: impl Into<String>,
         unit: &'static str,
         paper: f64,
-        ours: (f64, f64),
+        ours: impl Into<Span>,
     ) -> Self {
+        let ours = ours.into();
         Self {
             name: name.into(),
             unit,
             paper: Statement::Example(paper),
-            ours: Ours::Range(ours.0, ours.1),
-            band: (paper, paper),
+            ours: Ours::Range(ours.from, ours.to),
+            band: (paper, paper).into(),
             because: None,
         }
     }
@@ -215,7 +218,7 @@ impl Quantity {
             unit: "",
             paper: Statement::Text(paper),
             ours: Ours::Shown(shows),
-            band: (f64::NEG_INFINITY, f64::INFINITY),
+            band: (f64::NEG_INFINITY, f64::INFINITY).into(),
             because: None,
         }
     }
@@ -229,12 +232,12 @@ impl Quantity {
 
     /// The verdict: pass if ours agrees with the paper, else fail.
     pub fn verdict(&self) -> Verdict {
-        let (least, most) = self.band;
+        let Span { from: least, to: most } = self.band;
         let passes = match self.ours {
             Ours::Value(value) => least <= value && value <= most,
             Ours::Range(from, to) => match self.paper {
                 Statement::Example(value) => from <= value && value <= to,
-                _ => shares_most((least, most), (from, to)),
+                _ => shares_most(self.band, Span { from, to }),
             },
             Ours::Shown(shows) => shows,
         };
@@ -243,9 +246,9 @@ impl Quantity {
 }
 
 /// Whether at least [`SHARED_MIN`] of each range is in the other.
-fn shares_most(one: (f64, f64), other: (f64, f64)) -> bool {
-    let shared = one.1.min(other.1) - one.0.max(other.0);
-    let is_most = |(from, to): (f64, f64)| from <= to && shared >= SHARED_MIN * (to - from);
+fn shares_most(one: Span, other: Span) -> bool {
+    let shared = one.to.min(other.to) - one.from.max(other.from);
+    let is_most = |span: Span| span.from <= span.to && shared >= SHARED_MIN * (span.to - span.from);
     shared >= 0.0 && is_most(one) && is_most(other)
 }
 

@@ -38,7 +38,7 @@ impl RunData {
 
     /// Returns the schedule of a station's absences; `None` if it is never away.
     pub fn schedule(&self, node: &str) -> Option<Schedule> {
-        Schedule::of(&self.capture().main.air, self.heard(node), usize::MAX)
+        Schedule::from_absences(&self.capture().main.air, self.heard(node), usize::MAX)
     }
 
     /// Data in one direction of a link, called `sender->receiver`.

@@ -532,7 +532,7 @@ mod tests {
         assert_eq!(text(&many), "found, %: a 3, others **100** (0\u{2013}10)");
         let both = ["a: most", "b: most", "c: most", "a: found", "b: found", "c: found"];
         let mut both = both.map(|name| quantity(name, 1.0));
-        both[0].band.1 = 2.0;
+        both[0].band.to = 2.0;
         let expected = "a; b; c: most, %: 1 (1), 1 (1), 1 (1). found, %: 1, 1, 1";
         assert_eq!(text(&both), expected);
         let shown = ["a", "b", "c"].map(|name| Quantity::shown(name, "it falls", true));

@@ -233,7 +233,7 @@ impl Entry {
             },
             band: match quantity.ours {
                 Ours::Shown(_) => None,
-                _ => Some((side(quantity.band.0), side(quantity.band.1))),
+                _ => Some((side(quantity.band.from), side(quantity.band.to))),
             },
             verdict,
             note: quantity.because.filter(|_| verdict == Verdict::Fail).map(str::to_owned),

@@ -3,6 +3,7 @@
 //! for them.
 
 use crate::reproduce::figure::{Ours, Quantity, Statement};
+use lasthop_figures::plot::Span;
 
 impl Quantity {
     /// Returns the paper's value, without the unit.
@@ -30,7 +31,7 @@ impl Quantity {
     /// other cases.
     pub fn off_text(&self) -> String {
         let Ours::Value(ours) = self.ours else { return String::new() };
-        let (least, most) = self.band;
+        let Span { from: least, to: most } = self.band;
         let from = match self.paper {
             Statement::Value(value) => value,
             _ if ours < least => least,
@@ -44,7 +45,7 @@ impl Quantity {
     /// The values that agree with the paper, without the unit; empty for
     /// [`Ours::Shown`].
     pub fn band_text(&self) -> String {
-        let (least, most) = self.band;
+        let Span { from: least, to: most } = self.band;
         if matches!(self.paper, Statement::Example(_)) {
             return "among ours".to_owned();
         }

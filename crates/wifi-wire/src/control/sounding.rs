@@ -67,12 +67,21 @@ fn last_unit(width: ChannelWidth) -> u32 {
     u32::from(RuSize::Tones26.count_in(width)) - 1
 }
 
+/// A segment of a beamforming report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReportSegment {
+    /// Number of segments that follow, at most 7.
+    pub remaining: u8,
+    /// Whether the segment is the first.
+    pub is_first: bool,
+}
+
 /// Appends the body of an Action No Ack frame with a compressed beamforming report for several
 /// users, or a segment of one, up to the report: category, action, and MIMO Control of VHT or HE.
 /// `token` is the number of the NDP Announcement.
 pub fn emit_beamforming_report(
     feedback: &Feedback,
-    (remaining, is_first): (u8, bool),
+    ReportSegment { remaining, is_first }: ReportSegment,
     token: u8,
     out: &mut Vec<u8>,
 ) {

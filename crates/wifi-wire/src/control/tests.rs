@@ -299,8 +299,8 @@ fn an_mu_bar_is_read_as_it_was_written() {
     let mut rest = Vec::new();
     let second = Ru::new(RuSize::Tones242, 2).expect("an RU");
     let upper = Ru::new(RuSize::Tones484, 4).expect("an RU");
-    emit_block_ack_request((1, 0, starts[0]), (second, 5), &mut rest);
-    emit_block_ack_request((2_006, 5, starts[1]), (upper, 3), &mut rest);
+    emit_block_ack_request(1, second, 5, 0, starts[0], &mut rest);
+    emit_block_ack_request(2_006, upper, 3, 5, starts[1], &mut rest);
     // 62.4 us behind a Trigger frame: 42.4 us are 11 units of 4 us.
     let response = Duration::from_nanos(62_400);
     let guard_interval = HeGuardInterval::Ns1600Ltf2x;
@@ -340,7 +340,13 @@ fn trigger_frames_for_data_and_reports() {
         assert!(common.carrier_sense_required());
     }
     let mut rest = Vec::new();
-    emit_basic(7, ru, (3, 2, true), AccessCategory::Video, &mut rest);
+    emit_basic(
+        7,
+        ru,
+        AnswerRate { mcs: 3, streams: 2, dcm: true },
+        AccessCategory::Video,
+        &mut rest,
+    );
     let common = CommonInfo::basic(response, guard_interval, ChannelWidth::Mhz80, 2);
     let user = Trigger { common, rest: &rest }.users().next().expect("one").expect("whole");
     assert_eq!((user.aid(), user.mcs(), user.dcm()), (7, 3, true));
@@ -350,7 +356,7 @@ fn trigger_frames_for_data_and_reports() {
     assert_eq!(rest.len(), 5 + 1);
 
     let mut rest = Vec::new();
-    emit_buffer_status_report_poll(9, ru, (5, 1, false), &mut rest);
+    emit_buffer_status_report_poll(9, ru, AnswerRate { mcs: 5, streams: 1, dcm: false }, &mut rest);
     let width = ChannelWidth::Mhz80;
     let common = CommonInfo::buffer_status_report_poll(response, guard_interval, width);
     let trigger = Trigger { common, rest: &rest };

@@ -232,14 +232,28 @@ pub enum Dependent<'a> {
     Request(BlockAckRequest<'a>),
 }
 
+/// The rate that a Trigger frame prescribes for an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnswerRate {
+    /// MCS index.
+    pub mcs: u8,
+    /// Spatial streams, at least 1.
+    pub streams: u8,
+    /// Whether the answer has dual carrier modulation.
+    pub dcm: bool,
+}
+
 /// Appends a User Info field of an MU-BAR: this station answers with a compressed Block Ack of
 /// `tid` from `start` on, at this MCS with one stream on `ru`, at its highest power.
 pub fn emit_block_ack_request(
-    (aid, tid, start): (u16, u8, SeqNo12),
-    (ru, mcs): (Ru, u8),
+    aid: u16,
+    ru: Ru,
+    mcs: u8,
+    tid: u8,
+    start: SeqNo12,
     out: &mut Vec<u8>,
 ) {
-    emit_user(aid, ru, (mcs, 1, false), out);
+    emit_user(aid, ru, AnswerRate { mcs, streams: 1, dcm: false }, out);
     BlockAckRequest::compressed(tid, start).emit(out);
 }
 
@@ -249,7 +263,7 @@ pub fn emit_block_ack_request(
 pub fn emit_basic(
     aid: u16,
     ru: Ru,
-    rate: (u8, u8, bool),
+    rate: AnswerRate,
     access_category: AccessCategory,
     out: &mut Vec<u8>,
 ) {
@@ -268,20 +282,20 @@ pub fn emit_basic(
 
 /// Appends a User Info field of a BSRP Trigger frame: this station answers with QoS Null frames,
 /// with the parameters of [`emit_basic`].
-pub fn emit_buffer_status_report_poll(aid: u16, ru: Ru, rate: (u8, u8, bool), out: &mut Vec<u8>) {
+pub fn emit_buffer_status_report_poll(aid: u16, ru: Ru, rate: AnswerRate, out: &mut Vec<u8>) {
     emit_user(aid, ru, rate, out);
 }
 
 /// Appends a User Info field of a BFRP Trigger frame: this station answers with all segments of its
 /// report, with the parameters of [`emit_basic`].
-pub fn emit_beamforming_report_poll(aid: u16, ru: Ru, rate: (u8, u8, bool), out: &mut Vec<u8>) {
+pub fn emit_beamforming_report_poll(aid: u16, ru: Ru, rate: AnswerRate, out: &mut Vec<u8>) {
     emit_user(aid, ru, rate, out);
     out.push(0xff);
 }
 
 /// Appends the part that all kinds share, for an answer with this MCS, spatial streams and dual
 /// carrier modulation.
-fn emit_user(aid: u16, ru: Ru, (mcs, streams, dcm): (u8, u8, bool), out: &mut Vec<u8>) {
+fn emit_user(aid: u16, ru: Ru, AnswerRate { mcs, streams, dcm }: AnswerRate, out: &mut Vec<u8>) {
     // LDPC above 242 tones and at MCS 10 and 11 (27.1.1).
     let is_ldpc = ru.size() > RuSize::Tones242 || mcs > 9;
     let bits = u64::from(aid & 0xfff)

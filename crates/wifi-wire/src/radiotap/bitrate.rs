@@ -76,7 +76,7 @@ fn ht_bitrate(field: Mcs) -> Option<Bitrate> {
         0..=31 => Some(Rate::Ht { mcs, width, guard_interval }.bitrate()),
         // BPSK 1/2, the same in both halves of 40 MHz.
         32 if width == ChannelWidth::Mhz40 => {
-            Some(bitrate((24, 1), SYMBOL_HT + guard_interval_of(guard_interval)))
+            Some(bitrate(24, 1, SYMBOL_HT + guard_interval_of(guard_interval)))
         }
         _ => None,
     }
@@ -97,7 +97,8 @@ fn vht_bitrate(field: &Vht) -> Option<Bitrate> {
     let coding = coding(mcs).filter(|_| alone && mcs <= 11)?;
     let symbol = SYMBOL_HT + guard_interval_of(field.guard_interval()?);
     // Not rounded down: the standard has whole numbers only, some vendors more.
-    Some(bitrate(coding.data_bits(subcarriers * u32::from(streams)), symbol))
+    let (bits, parts) = coding.data_bits(subcarriers * u32::from(streams));
+    Some(bitrate(bits, parts, symbol))
 }
 
 fn he_bitrate(field: &He) -> Option<Bitrate> {
@@ -108,7 +109,7 @@ fn he_bitrate(field: &He) -> Option<Bitrate> {
     // The same bits twice, on half of the subcarriers each.
     let subcarriers = if field.dcm() == Some(true) { subcarriers / 2 } else { subcarriers };
     let (bits, parts) = coded.data_bits(subcarriers * streams);
-    Some(bitrate((bits / parts, 1), SYMBOL_HE + field.guard_interval()?))
+    Some(bitrate(bits / parts, 1, SYMBOL_HE + field.guard_interval()?))
 }
 
 fn eht_bitrate(field: &Eht, u_sig: Option<USig>) -> Option<Bitrate> {
@@ -131,7 +132,7 @@ fn eht_bitrate(field: &Eht, u_sig: Option<USig>) -> Option<Bitrate> {
         mcs => (coding(mcs)?, subcarriers),
     };
     let (bits, parts) = coded.data_bits(subcarriers * streams);
-    Some(bitrate((bits / parts, 1), SYMBOL_HE + field.guard_interval()?))
+    Some(bitrate(bits / parts, 1, SYMBOL_HE + field.guard_interval()?))
 }
 
 /// The bandwidth of an EHT PPDU for one user that is not punctured. Drivers that omit the format
@@ -193,6 +194,6 @@ const fn guard_interval_of(guard_interval: GuardInterval) -> Duration {
 }
 
 /// Bit rate of this number of bits (a fraction) in each symbol.
-fn bitrate((bits, parts): (u32, u32), symbol: Duration) -> Bitrate {
+fn bitrate(bits: u32, parts: u32, symbol: Duration) -> Bitrate {
     Bitrate::from_bps(u64::from(bits) * 1_000_000_000 / (u64::from(parts) * symbol.as_nanos()))
 }

@@ -172,8 +172,20 @@ fn uplink_frames_hold_what_was_written() {
     };
     let common = control::CommonInfo::basic(response, gi, ChannelWidth::Mhz80, 2);
     let mut rest = vec![];
-    control::emit_basic(1, first, (7, 2, false), AccessCategory::Video, &mut rest);
-    control::emit_basic(2, second, (3, 1, true), AccessCategory::Video, &mut rest);
+    control::emit_basic(
+        1,
+        first,
+        control::AnswerRate { mcs: 7, streams: 2, dcm: false },
+        AccessCategory::Video,
+        &mut rest,
+    );
+    control::emit_basic(
+        2,
+        second,
+        control::AnswerRate { mcs: 3, streams: 1, dcm: true },
+        AccessCategory::Video,
+        &mut rest,
+    );
     let all = [
         // 5 456.8 us behind the first 20 are 1 365 units of three octets, less 5.
         ("wlan.trigger.he.ul_length", "4090"),
@@ -196,8 +208,18 @@ fn uplink_frames_hold_what_was_written() {
     check(frame(common, &rest), &expected);
     let common = control::CommonInfo::buffer_status_report_poll(response, gi, ChannelWidth::Mhz80);
     let mut rest = vec![];
-    control::emit_buffer_status_report_poll(1, first, (5, 1, false), &mut rest);
-    control::emit_buffer_status_report_poll(2, second, (0, 1, false), &mut rest);
+    control::emit_buffer_status_report_poll(
+        1,
+        first,
+        control::AnswerRate { mcs: 5, streams: 1, dcm: false },
+        &mut rest,
+    );
+    control::emit_buffer_status_report_poll(
+        2,
+        second,
+        control::AnswerRate { mcs: 0, streams: 1, dcm: false },
+        &mut rest,
+    );
     let mut expected = all.to_vec();
     expected.extend_from_slice(&[
         ("wlan.trigger.he.trigger_type", "4"),
@@ -259,7 +281,12 @@ fn beamforming_reports_are_as_long_as_tshark_reads_them() {
     }
     let frame = |feedback: &Feedback, less: usize| {
         let mut bytes = vec![];
-        control::emit_beamforming_report(feedback, (0, true), 5, &mut bytes);
+        control::emit_beamforming_report(
+            feedback,
+            control::ReportSegment { remaining: 0, is_first: true },
+            5,
+            &mut bytes,
+        );
         bytes.resize(bytes.len() + feedback.bytes() as usize - less, 0);
         of_kind(management_frame(management::Body::Other { subtype: 14, bytes: &bytes }))
     };

@@ -20,7 +20,7 @@ use crate::mac::sizes;
 use crate::phy::Rate;
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
-use lasthop_packet::queue::{DriverLimit, PeerId};
+use lasthop_packet::queue::{DriverLimit, PacketRun, PeerId};
 use lasthop_packet::{DropReason, Packet};
 use lasthop_units::{Duration, Identity, Instant, Stream};
 
@@ -83,7 +83,8 @@ impl Station {
         let dropped = &mut cx.outbox.dropped;
         let edcaf = self.edcaf(packet.access_category.index());
         let held = edcaf.held_below();
-        let number = edcaf.queue.offer_run(now, to.into(), (packet, count), held, dropped, taken);
+        let run = PacketRun { packet, count };
+        let number = edcaf.queue.offer_run(now, to.into(), run, held, dropped, taken);
         let number_dropped = dropped.len();
         self.hold(now, number, number_dropped as u32);
         self.stats.queue_drops += number_dropped as u64;

@@ -373,7 +373,7 @@ impl RateControl {
         let width = rates.iter().map(|rate| rate.width()).max();
         let streams = rates.iter().map(|rate| rate.streams()).max();
         if let (Kind::Fixed(_), Some(width), Some(streams)) = (&self.kind, width, streams) {
-            self.fix(self.main_rate().within((width, streams)));
+            self.fix(self.main_rate().within(width, streams));
         }
     }
 

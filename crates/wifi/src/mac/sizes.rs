@@ -143,14 +143,25 @@ mod tests {
         let mut rest = Vec::new();
         for aid in [1, 2] {
             let start = SeqNo12::new(7);
-            control::emit_block_ack_request((aid, 0, start), (ru, 5), &mut rest);
+            control::emit_block_ack_request(aid, ru, 5, 0, start, &mut rest);
         }
         assert_eq!(whole(&rest), mu_block_ack_request(2));
         rest.clear();
-        control::emit_basic(7, ru, (3, 2, true), AccessCategory::Video, &mut rest);
+        control::emit_basic(
+            7,
+            ru,
+            control::AnswerRate { mcs: 3, streams: 2, dcm: true },
+            AccessCategory::Video,
+            &mut rest,
+        );
         assert_eq!(whole(&rest), basic_trigger(1));
         rest.clear();
-        control::emit_buffer_status_report_poll(9, ru, (5, 1, false), &mut rest);
+        control::emit_buffer_status_report_poll(
+            9,
+            ru,
+            control::AnswerRate { mcs: 5, streams: 1, dcm: false },
+            &mut rest,
+        );
         assert_eq!(whole(&rest), buffer_status_report_poll(1));
     }
 

@@ -32,11 +32,11 @@ pub struct Handshake {
     pub frames: (u64, u64),
     /// Times of these frames, in ns since 1970.
     pub times: (u64, u64),
-    current: Option<Attempt>,
+    current: Option<HandshakeAttempt>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Attempt {
+struct HandshakeAttempt {
     messages: [u32; 4],
     first: (u64, u64),
     last: (u64, u64),
@@ -58,7 +58,7 @@ impl Handshake {
     }
 
     pub(super) fn handle_message(&mut self, message: Message, number: u64, at_ns: u64) {
-        let is_new = |attempt: &Attempt| {
+        let is_new = |attempt: &HandshakeAttempt| {
             let is_late = at_ns.saturating_sub(attempt.last.1) > PAUSE_NS;
             is_late || message == Message::First && attempt.messages[2] > 0
         };
@@ -66,8 +66,11 @@ impl Handshake {
             self.settle(None);
         }
         let here = (number, at_ns);
-        let attempt =
-            self.current.get_or_insert(Attempt { messages: [0; 4], first: here, last: here });
+        let attempt = self.current.get_or_insert(HandshakeAttempt {
+            messages: [0; 4],
+            first: here,
+            last: here,
+        });
         attempt.messages[message as usize] += 1;
         attempt.last = here;
         if message == Message::Fourth {

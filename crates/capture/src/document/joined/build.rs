@@ -4,10 +4,9 @@ use super::*;
 use crate::document::{CaptureDocument, errors};
 use crate::finding::{Finding, Kind};
 use crate::join::{
-    Again, ClockState, Delays, DirectionView, Fate, Join, Parts, SegmentWay, Trigger,
+    Again, ClockState, Delays, DirectionView, Join, Parts, SegmentWay, Trigger, WayFate,
 };
 use crate::rounding::{millis, millis_signed, rounded, share};
-use crate::transport;
 
 impl JoinedSummary {
     /// Builds the results of several captures. `files` are in their order on the command line.
@@ -18,7 +17,7 @@ impl JoinedSummary {
         let mut flows = BTreeMap::new();
         let mut keys = BTreeMap::new();
         for (index, key, directions) in join.flows() {
-            let ends = key.ends.map(|(address, port)| transport::end(address, port));
+            let ends = key.ends.map(|end| end.to_string());
             let mut from = BTreeMap::new();
             for (end, direction) in ends.iter().zip(directions) {
                 let direction =
@@ -271,15 +270,15 @@ impl DelaySummary {
 
 impl FatesSummary {
     fn new(counts: &[u64]) -> Self {
-        let of = |fate: Fate| counts.get(fate as usize).copied().unwrap_or_default();
+        let of = |fate: WayFate| counts.get(fate as usize).copied().unwrap_or_default();
         Self {
-            arrived: of(Fate::Arrived),
-            lost_before: of(Fate::LostBefore),
-            lost_on_air: of(Fate::LostOnAir),
-            lost_behind: of(Fate::LostBehind),
-            lost_between: of(Fate::LostBetween),
-            across_air: of(Fate::AcrossAir),
-            unknown: of(Fate::Unknown),
+            arrived: of(WayFate::Arrived),
+            lost_before: of(WayFate::LostBefore),
+            lost_on_air: of(WayFate::LostOnAir),
+            lost_behind: of(WayFate::LostBehind),
+            lost_between: of(WayFate::LostBetween),
+            across_air: of(WayFate::AcrossAir),
+            unknown: of(WayFate::Unknown),
         }
     }
 

@@ -3,7 +3,6 @@
 
 use crate::failure::Failure;
 use lasthop_capture::join::{Join, SegmentWay};
-use lasthop_capture::transport;
 use lasthop_report::capture::{BySecond, SegmentSeconds};
 use lasthop_trace::{OutputDir, OutputError, SegmentRow, SegmentWriter};
 use std::collections::BTreeMap;
@@ -28,7 +27,7 @@ impl Segments {
     /// An error if no file can be made in `directory`.
     pub fn new(directory: &mut OutputDir, join: &Join, begin_ns: i64) -> Result<Self, Failure> {
         let names = join.flows().map(|(index, key, _)| {
-            let [a, b] = key.ends.map(|(address, port)| transport::end(address, port));
+            let [a, b] = key.ends.map(|end| end.to_string());
             (index, [format!("tcp {a}->{b}"), format!("tcp {b}->{a}")])
         });
         Ok(Self {

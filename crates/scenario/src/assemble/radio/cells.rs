@@ -18,7 +18,8 @@ pub(super) fn apply(
     raw: &RawScenario,
     wifi: &[WifiNode<'_>],
     sets: &[BssId],
-    (band, stations): (Band, &mut [StationConfig]),
+    band: Band,
+    stations: &mut [StationConfig],
     problems: &mut Problems,
 ) -> (Vec<u8>, Vec<OperatingChannel>) {
     let of_names: BTreeMap<Option<&str>, BssId> =
@@ -54,7 +55,7 @@ pub(super) fn apply(
         Standard::Dot11ax => colours(raw, &of_names, &cells),
         _ => Vec::new(),
     };
-    (colours, channels::of_sets(raw, &of_names, &cells, (band, &*stations), problems))
+    (colours, channels::of_sets(raw, &of_names, &cells, band, &*stations, problems))
 }
 
 /// Returns the cells of the file by set; reports those without a set, and second ones of a set.

@@ -18,7 +18,8 @@ pub(super) fn of_sets(
     raw: &RawScenario,
     of_names: &BTreeMap<Option<&str>, BssId>,
     cells: &BTreeMap<BssId, &RawCell>,
-    (band, stations): (Band, &[StationConfig]),
+    band: Band,
+    stations: &[StationConfig],
     problems: &mut Problems,
 ) -> Vec<OperatingChannel> {
     let mut given: BTreeMap<BssId, &Given> = BTreeMap::new();
@@ -42,7 +43,7 @@ pub(super) fn of_sets(
     let mut found: BTreeMap<BssId, Subchannel> = BTreeMap::new();
     for (&set, at) in &given {
         let Some(primary) = primary(at, band, problems) else { continue };
-        check_width(&at.place, (band, primary), (set, stations), problems);
+        check_width(&at.place, band, primary, set, stations, problems);
         found.insert(set, primary);
     }
     if band == Band::Ghz2_4 {
@@ -54,7 +55,7 @@ pub(super) fn of_sets(
     for neighbour in raw.neighbour.iter().filter(|neighbour| neighbour.channel.is_none()) {
         let name = format!("{}:", neighbour.name.value.0);
         if let Some(&set) = of_names.get(&Some(name.as_str())) {
-            check_width(&neighbour.here, (band, first), (set, stations), problems);
+            check_width(&neighbour.here, band, first, set, stations, problems);
         }
     }
     let mut channels = vec![OperatingChannel::default(); of_names.len()];
@@ -93,8 +94,10 @@ fn primary(at: &Given, band: Band, problems: &mut Problems) -> Option<Subchannel
 /// Reports a channel that is not part of one as wide as the nodes of its set.
 fn check_width(
     place: &Place,
-    (band, primary): (Band, Subchannel),
-    (set, stations): (BssId, &[StationConfig]),
+    band: Band,
+    primary: Subchannel,
+    set: BssId,
+    stations: &[StationConfig],
     problems: &mut Problems,
 ) {
     let widths = stations.iter().filter(|it| it.bss == set).map(|it| it.capabilities.width());

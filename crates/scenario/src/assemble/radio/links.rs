@@ -30,7 +30,8 @@ enum Given {
 pub(super) fn pairs(
     raw: &RawScenario,
     wifi: &[WifiNode<'_>],
-    (names, heard): (&Names, &Heard),
+    names: &Names,
+    heard: &Heard,
     common: &Common,
     problems: &mut Problems,
 ) -> (Links, Vec<(StationId, StationId)>) {

@@ -80,7 +80,8 @@ pub(super) fn check_standard(raw: &RawNodeSettings, common: &Common, problems: &
 pub(super) fn fixed_rate(
     raw: &RawNodeSettings,
     mcs: &At<Whole<0, 31>>,
-    (common, streams): (&Common, u8),
+    common: &Common,
+    streams: u8,
     problems: &mut Problems,
 ) -> Option<Option<Rate>> {
     let control = &raw.rate_control;
@@ -145,7 +146,7 @@ pub(super) fn fixed_rate(
         problems.push(&mcs.place, message);
     }
     if let (Some(rate), Some(at)) = (rate, far) {
-        check_packets(raw, rate, (common, &at.place), problems);
+        check_packets(raw, rate, common, &at.place, problems);
     }
     Some(rate.filter(|_| problems.len() == before))
 }
@@ -154,7 +155,8 @@ pub(super) fn fixed_rate(
 fn check_packets(
     raw: &RawNodeSettings,
     rate: Rate,
-    (common, place): (&Common, &Place),
+    common: &Common,
+    place: &Place,
     problems: &mut Problems,
 ) {
     let bytes = match &raw.mtu {

@@ -16,7 +16,8 @@ const INTERVAL_MIN: Duration = Duration::from_millis(1);
 pub(super) fn config(
     raw: &RawMuMimo,
     role: Role,
-    (node, qos): (&RawNodeSettings, bool),
+    node: &RawNodeSettings,
+    qos: bool,
     common: &Common,
     problems: &mut Problems,
 ) -> Option<MuMimoConfig> {

@@ -37,7 +37,9 @@ pub(super) struct Saves {
 /// Returns the power save of a node of this role and name.
 pub(super) fn config(
     raw: &RawNodeSettings,
-    (role, name, qos): (Role, &str, bool),
+    role: Role,
+    name: &str,
+    qos: bool,
     common: &Common,
     problems: &mut Problems,
 ) -> Saves {

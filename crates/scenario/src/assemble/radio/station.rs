@@ -37,7 +37,8 @@ pub(super) fn config(
     index: usize,
     node: &Expanded<'_>,
     bss: BssId,
-    (common, used): (&Common, &BTreeSet<Standard>),
+    common: &Common,
+    used: &BTreeSet<Standard>,
     problems: &mut Problems,
 ) -> StationConfig {
     let raw = &node.raw.settings;
@@ -61,7 +62,7 @@ pub(super) fn config(
     let operating_mode = raw.operating_mode.as_ref().and_then(|table| {
         operating_mode::config(table, node.role(), &capabilities, common, problems)
     });
-    let saves = power_save::config(raw, (node.role(), &node.name, qos), common, problems);
+    let saves = power_save::config(raw, node.role(), &node.name, qos, common, problems);
     StationConfig {
         identity: Identity::of(&node.name),
         address: node.raw.address.as_ref().map_or_else(
@@ -101,13 +102,13 @@ pub(super) fn config(
         ofdma: raw
             .ofdma
             .as_ref()
-            .and_then(|ofdma| ofdma_of(ofdma, node.role(), (raw, qos), common, problems)),
+            .and_then(|ofdma| ofdma_of(ofdma, node.role(), raw, qos, common, problems)),
         // `cells` says which sets do it.
         obss_pd: None,
         mu_mimo: raw
             .mu_mimo
             .as_ref()
-            .and_then(|of| mu_mimo::config(of, node.role(), (raw, qos), common, problems)),
+            .and_then(|of| mu_mimo::config(of, node.role(), raw, qos, common, problems)),
         promiscuous: false,
     }
 }
@@ -116,7 +117,8 @@ pub(super) fn config(
 fn ofdma_of(
     ofdma: &RawOfdma,
     role: Role,
-    (raw, qos): (&RawNodeSettings, bool),
+    raw: &RawNodeSettings,
+    qos: bool,
     common: &Common,
     problems: &mut Problems,
 ) -> Option<OfdmaConfig> {
@@ -448,7 +450,7 @@ fn later_rate(
 ) -> Option<Rate> {
     let own = raw.streams.value.get();
     let streams = raw.rate_control.streams.as_ref().map_or(own, |at| at.value.get());
-    if let Some(rate) = modes::fixed_rate(raw, mcs, (common, streams), problems) {
+    if let Some(rate) = modes::fixed_rate(raw, mcs, common, streams, problems) {
         return rate;
     }
     let of = |mcs: u8| match common.standard {

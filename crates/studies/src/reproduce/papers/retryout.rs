@@ -212,7 +212,7 @@ const FIG6: Figure =
                 let ours = greatest(&below(f64::INFINITY, &all(runs, laptop, true), rtt));
                 let name = format!("{laptop}: longest at any rate, with the method");
                 let paper = Statement::Text("no large delay");
-                let most = about(SUPPRESSED_MS).1;
+                let most = about(SUPPRESSED_MS).to;
                 quantities.push(Quantity::value(name, "ms", paper, ours, (0.0, most)));
             }
             quantities.push(Quantity::value(
@@ -241,7 +241,7 @@ const FIG6: Figure =
                     without
                         .target_at(0, slow_rates, about(WORST_MS), "band: worst of none")
                         .target_at(1, slow_rates, suppressed, "band: means of tsq and codel"),
-                    with.target_at(0, all_rates, (0.0, suppressed.1), "band"),
+                    with.target_at(0, all_rates, (0.0, suppressed.to), "band"),
                 ],
             }
         },

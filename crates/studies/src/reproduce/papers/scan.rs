@@ -20,7 +20,7 @@ use crate::reproduce::heard::time_s;
 use crate::scenario_file;
 use lasthop_capture::air::schedule::Period;
 use lasthop_capture::transport::FlowSecond;
-use lasthop_figures::plot::{Axis, Panel, Series};
+use lasthop_figures::plot::{Axis, Panel, Series, Span};
 
 /// The paper and its figures.
 pub const PAPER: Paper = Paper {
@@ -330,7 +330,7 @@ const FIG7: Figure = Figure {
         runs
     },
     read: |runs: &Runs<'_>| {
-        let mut findings = download(runs, (350.0, 500.0), growth::Shape::Cubic);
+        let mut findings = download(runs, (350.0, 500.0).into(), growth::Shape::Cubic);
         let [small, usual] =
             [SMALL_QUEUES, RUN].map(|name| Transfer::new(runs.get(name), "download").normal_mbps());
         findings.quantities.push(Quantity::value(
@@ -357,7 +357,7 @@ const FIG9: Figure = Figure {
     title: "Download, NewReno",
     shows: "The teeth of the window are straight.",
     runs: || with_uploads(DOWNLOAD_RENO),
-    read: |runs: &Runs<'_>| download(runs, (300.0, 500.0), growth::Shape::Straight),
+    read: |runs: &Runs<'_>| download(runs, (300.0, 500.0).into(), growth::Shape::Straight),
 };
 
 const FIG10: Figure = Figure {
@@ -378,7 +378,7 @@ fn with_uploads(download: ScenarioFile) -> Vec<Run> {
 }
 
 /// Figures 7 and 9.
-fn download(runs: &Runs<'_>, window: (f64, f64), shape: growth::Shape) -> Findings {
+fn download(runs: &Runs<'_>, window: Span, shape: growth::Shape) -> Findings {
     let run = Transfer::heard(runs.get(RUN), "download");
     let small = Transfer::heard(runs.get(UPLOADED), "upload");
     let freely = Transfer::new(runs.get(UPLOADED_FREELY), "upload");

@@ -37,7 +37,9 @@ pub fn loaded_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
         if !measured.is_empty() {
             rows.extend(measured);
             rows.extend(
-                NOT_HERE.into_iter().filter_map(|tunnel| earlier_row(tunnel, loss_percent)),
+                NOT_HERE
+                    .into_iter()
+                    .filter_map(|(tunnel, control)| earlier_row(tunnel, control, loss_percent)),
             );
         }
     }
@@ -82,7 +84,7 @@ const NOT_HERE: [(&str, &str); 3] =
     [("tinyfecVPN", "cubic"), ("tinyfecVPN-tuned", "cubic"), ("tinyfecVPN-tuned", "bbr")];
 
 /// The row of such a tunnel; `None` if it was not measured with this loss.
-fn earlier_row((tunnel, congestion_control): (&str, &str), loss_percent: u32) -> Option<Row> {
+fn earlier_row(tunnel: &str, congestion_control: &str, loss_percent: u32) -> Option<Row> {
     let mut cells = vec!["-".to_owned(); 11];
     cells[0] = loss_percent.to_string();
     cells[1] = tunnel.into();

@@ -240,7 +240,7 @@ fn a_fixed_rate_keeps_its_mcs() {
     // MCS 9 exists for one stream in 20 MHz of 802.11ax, not of 802.11ac.
     let vht = Rate::vht(9, 2, width, GuardInterval::Long).expect("a rate");
     let less = Rate::vht(8, 1, ChannelWidth::Mhz20, GuardInterval::Long);
-    assert_eq!(Some(vht.within((ChannelWidth::Mhz20, 1))), less);
+    assert_eq!(Some(vht.within(ChannelWidth::Mhz20, 1)), less);
     // Of the association, too, and of a rate that is set later.
     config.stations[STA.index()].operating_mode = Some(narrow);
     let mut later = Cell::new(&config, Seed::new(9, 0)).expect("a sound cell");

@@ -88,7 +88,7 @@ fn quantities(runs: &Runs<'_>, generation: Generation) -> Vec<Quantity> {
     let value = |laptop, what, unit, paper, ours, band| {
         Quantity::value(name(laptop, what), unit, Statement::Text(paper), ours, band)
     };
-    let most = about(SMALL_MS).1;
+    let most = about(SMALL_MS).to;
     vec![
         value(
             LONG,

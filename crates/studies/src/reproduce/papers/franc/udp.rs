@@ -16,7 +16,11 @@ const E3: [f64; 10] = [0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0
 const E3_PLACED: f64 = 10.0;
 /// Places of the helper, as e1 and e2 in percent. The text of the paper has "(30%,
 /// 3%)", an error: it calls the set symmetric.
-const PLACES: [(f64, f64); 3] = [(10.0, 50.0), (30.0, 30.0), (50.0, 10.0)];
+const PLACES: [HelperPlace; 3] = [
+    HelperPlace { e1: 10.0, e2: 50.0 },
+    HelperPlace { e1: 30.0, e2: 30.0 },
+    HelperPlace { e1: 50.0, e2: 10.0 },
+];
 
 /// Cause if the link with a helper falls short.
 const SPENT: &str = "By the text a helper is idle after its budget, and budgets are enough on \
@@ -49,15 +53,28 @@ fn runs() -> Vec<Run> {
     Link::ALL.into_iter().flat_map(of).collect()
 }
 
-fn placed(e3: f64, (e1, e2): (f64, f64)) -> Losses {
-    Losses { e1, e2, e3 }
+/// A place of the helper, by the losses on its way, in per cent.
+#[derive(Clone, Copy)]
+struct HelperPlace {
+    e1: f64,
+    e2: f64,
+}
+
+impl HelperPlace {
+    fn with(self, e3: f64) -> Losses {
+        Losses { e1: self.e1, e2: self.e2, e3 }
+    }
+
+    fn name(self) -> String {
+        format!("({} %, {} %)", self.e1, self.e2)
+    }
 }
 
 fn placed_runs() -> Vec<Run> {
     let mut runs = Vec::new();
     for e3 in E3.into_iter().filter(|e3| *e3 >= E3_PLACED) {
         runs.extend([Link::Plain, Link::Coded].map(|link| run(link, Losses::halves(e3))));
-        runs.extend(PLACES.map(|place| run(Link::Helped, placed(e3, place))));
+        runs.extend(PLACES.map(|place| run(Link::Helped, place.with(e3))));
     }
     runs
 }
@@ -68,9 +85,9 @@ fn curve(runs: &Runs<'_>, link: Link, read: impl Fn(&RunData) -> f64) -> Vec<Poi
 }
 
 /// A value over e3, with the helper in a place.
-fn placed_curve(runs: &Runs<'_>, place: (f64, f64), read: impl Fn(&RunData) -> f64) -> Vec<Point> {
+fn placed_curve(runs: &Runs<'_>, place: HelperPlace, read: impl Fn(&RunData) -> f64) -> Vec<Point> {
     let there = E3.into_iter().filter(|e3| *e3 >= E3_PLACED);
-    there.map(|e3| (e3, read(runs.get(&name(Link::Helped, placed(e3, place)))))).collect()
+    there.map(|e3| (e3, read(runs.get(&name(Link::Helped, place.with(e3)))))).collect()
 }
 
 pub(super) fn throughput(run: &RunData) -> f64 {
@@ -214,10 +231,6 @@ pub const FIG10: Figure = Figure {
     },
 };
 
-fn place_name((e1, e2): (f64, f64)) -> String {
-    format!("({e1} %, {e2} %)")
-}
-
 pub const FIG11: Figure = Figure {
     id: "fig11",
     title: "UDP throughput by the helper's place",
@@ -237,7 +250,7 @@ pub const FIG11: Figure = Figure {
             .with(Series::dotted_line(Link::Plain.name(), plain.clone()))
             .with(Series::dotted_line(Link::Coded.name(), coded.clone()));
         for (place, points) in PLACES.into_iter().zip(placed.clone()) {
-            panel = panel.with(Series::dotted_line(place_name(place), points));
+            panel = panel.with(Series::dotted_line(place.name(), points));
         }
         let improves = placed.iter().all(|points| {
             let gain = ratios(points, &plain);
@@ -287,7 +300,7 @@ pub const FIG12: Figure = Figure {
         let means = placed.clone().map(|points| mean(&ys(&points)));
         let mut panel = Panel::new("", e3_axis(), Axis::new("timeouts for a block"));
         for (place, points) in PLACES.into_iter().zip(placed) {
-            panel = panel.with(Series::dotted_line(place_name(place), points));
+            panel = panel.with(Series::dotted_line(place.name(), points));
         }
         Findings {
             quantities: vec![

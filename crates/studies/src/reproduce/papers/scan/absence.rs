@@ -214,9 +214,9 @@ fn fig4(runs: &Runs<'_>) -> Findings {
             .because("The paper's time includes a second Null after the answered one."),
         ],
         panels: vec![
-            lanes(run, "Leaving", example, example.leaving),
-            lanes(run, "The absence", example, (example.leaving.0, example.returning.1)),
-            lanes(run, "Returning", example, example.returning),
+            lanes(run, "Leaving", example, example.leaving.0, example.leaving.1),
+            lanes(run, "The absence", example, example.leaving.0, example.returning.1),
+            lanes(run, "Returning", example, example.returning.0, example.returning.1),
         ],
     }
 }
@@ -276,7 +276,7 @@ fn schedule(run: &RunData) -> Vec<Panel> {
 
 /// A panel of the frames without data of an absence in a part of it, with a row for each
 /// kind.
-fn lanes(run: &RunData, title: &str, parts: &Parts<'_>, (from, to): (f64, f64)) -> Panel {
+fn lanes(run: &RunData, title: &str, parts: &Parts<'_>, from: f64, to: f64) -> Panel {
     const NAMES: [&str; 6] = ["Null, PM = 1", "Null, PM = 0", "RTS", "CTS", "Ack", "beacon"];
     let laptop = run.heard(LAPTOP);
     let around = 0.05 * (to - from);
