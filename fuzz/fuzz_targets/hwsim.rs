@@ -24,14 +24,14 @@ fuzz_target!(|datagram: &[u8]| {
                 assert!(receive_index(stage.rate, band) < 12);
             }
         }
-        if let Some(facts) = FrameFacts::of(sent.frame) {
+        if let Some(facts) = FrameFacts::read(sent.frame) {
             assert!(facts.bytes as usize == sent.frame.len() + 4);
             let change = agreement_change(sent.frame);
             let answer = declined(sent.frame);
             assert!(change.is_none() || answer.is_none());
             if let Some(answer) = answer {
                 assert!(
-                    FrameFacts::of(&answer).is_some_and(|a| a.transmitter == Some(facts.receiver))
+                    FrameFacts::read(&answer).is_some_and(|a| a.transmitter == Some(facts.receiver))
                 );
             }
         }

@@ -112,7 +112,7 @@ fn check(sweep: &Sweep, asked: Option<&[u8]>, journal: &[u8], drawn: usize) {
     let file = folder.join("journal.jsonl");
     let write = |bytes: &[u8]| fs::write(&file, bytes).expect("there is room");
     fs::write(folder.join("sweep.json"), asked.unwrap_or(&sweep.asked)).expect("there is room");
-    let lines = Lines::of(journal);
+    let lines = Lines::new(journal);
     // Tables of nothing take as long as others.
     let is_empty = lines.sound.is_empty() && asked.is_none();
     write(journal);
@@ -151,7 +151,7 @@ fn check(sweep: &Sweep, asked: Option<&[u8]>, journal: &[u8], drawn: usize) {
     assert!(whole == tables, "halves that are merged are the whole");
 
     let cut = &lines.blanked[..drawn % (lines.blanked.len() + 1)];
-    let kept = Lines::of(ended(cut)).sound;
+    let kept = Lines::new(ended(cut)).sound;
     assert!(lines.sound.starts_with(&kept), "only the line that it was cut in is lost");
     write(cut);
     let (_, cut) = read(read_tables(folder), folder).expect("its lines can be read");
@@ -197,7 +197,7 @@ fn read<T>(read: Result<T, StoreError>, folder: &Path) -> Option<T> {
 }
 
 impl<'a> Lines<'a> {
-    fn of(journal: &'a [u8]) -> Self {
+    fn new(journal: &'a [u8]) -> Self {
         let (mut sound, mut damaged, mut blanked) = (Vec::new(), 0, Vec::new());
         for line in ended(journal).split_inclusive(|byte| *byte == b'\n') {
             if line.len() >= SUM_LENGTH && line.ends_with(&sum(content(line))) {

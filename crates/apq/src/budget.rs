@@ -34,7 +34,7 @@ pub(crate) struct AddressClass(u128);
 
 impl AddressClass {
     /// The class of `address`.
-    pub fn of(address: &SocketAddr) -> Self {
+    pub fn from_address(address: &SocketAddr) -> Self {
         Self(match address.ip().to_canonical() {
             IpAddr::V4(ip) => ip.to_ipv6_mapped().to_bits(),
             IpAddr::V6(ip) => ip.to_bits() >> 64 << 64,
@@ -86,7 +86,7 @@ impl Budget {
         to: &SocketAddr,
         bytes: u16,
     ) -> Result<(), Instant> {
-        let (class, bits) = (AddressClass::of(to), 8 * u64::from(bytes));
+        let (class, bits) = (AddressClass::from_address(to), 8 * u64::from(bytes));
         if self.addresses.len() >= ADDRESSES_MAX && !self.addresses.contains_key(&class) {
             self.addresses.retain(|_, bucket| !bucket.is_full(now));
             if self.addresses.len() >= ADDRESSES_MAX {
@@ -122,7 +122,7 @@ impl Strangers {
 
     /// Whether `to` may be answered; `secret` keys the hash that selects its class.
     pub fn take(&mut self, now: Instant, secret: &Key, to: &SocketAddr) -> bool {
-        let AddressClass(address) = AddressClass::of(to);
+        let AddressClass(address) = AddressClass::from_address(to);
         let (high, low) = ((address >> 64) as u64, address as u64);
         let hash = unguessable(secret, b"class", &[high, low]);
         let hash = u64::from_be_bytes(*hash.first_chunk().expect("a key has 32 bytes"));
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     fn class(address: &str) -> AddressClass {
-        AddressClass::of(&address.parse().expect("it is an address"))
+        AddressClass::from_address(&address.parse().expect("it is an address"))
     }
 
     #[test]

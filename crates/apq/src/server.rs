@@ -428,9 +428,10 @@ impl Server {
     /// Whether one more session of `from` may be used; the error is the reason why
     /// not.
     fn place(&self, from: &SocketAddr) -> Result<(), &'static str> {
-        let class = AddressClass::of(from);
+        let class = AddressClass::from_address(from);
         let used = self.sessions.iter().filter(|session| session.confirmed);
-        let of_class = used.clone().filter(|session| AddressClass::of(&session.control) == class);
+        let of_class =
+            used.clone().filter(|session| AddressClass::from_address(&session.control) == class);
         if used.count() >= self.config.sessions_max {
             return Err("there is no session left");
         }
@@ -443,13 +444,13 @@ impl Server {
     /// Closes an unused session if there are too many, preferably one of the same
     /// address.
     fn forget(&mut self, from: &SocketAddr) {
-        let class = AddressClass::of(from);
+        let class = AddressClass::from_address(from);
         let oldest = |is_it: &dyn Fn(&Session) -> bool| {
             let found = self.sessions.iter().enumerate().filter(|(_, s)| !s.confirmed && is_it(s));
             let number = found.clone().count();
             found.min_by_key(|(_, session)| session.opened).map(|(index, _)| (index, number))
         };
-        let own = oldest(&|session| AddressClass::of(&session.control) == class)
+        let own = oldest(&|session| AddressClass::from_address(&session.control) == class)
             .filter(|(_, number)| *number >= self.config.sessions_max.div_ceil(2));
         let any = oldest(&|_| true).filter(|(_, number)| *number >= UNCONFIRMED_MAX);
         if let Some((index, _)) = own.or(any) {

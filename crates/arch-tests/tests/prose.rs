@@ -34,7 +34,7 @@ struct Area {
 }
 
 impl Area {
-    fn of(texts: &[Text]) -> Self {
+    fn from_texts(texts: &[Text]) -> Self {
         let prose = Prose::default();
         let mut area = Self::default();
         for Text { path, text } in texts {
@@ -81,14 +81,14 @@ fn texts(extensions: &[&str]) -> Vec<Text> {
 
 #[test]
 fn documents_read_well() {
-    Area::of(&texts(&["md"])).assert_within(DOCUMENTS_MAX);
+    Area::from_texts(&texts(&["md"])).assert_within(DOCUMENTS_MAX);
 }
 
 #[test]
 fn every_page_reads_well() {
     let mut faults = Vec::new();
     for page in texts(&["md"]) {
-        let area = Area::of(std::slice::from_ref(&page));
+        let area = Area::from_texts(std::slice::from_ref(&page));
         if area.weak.len() > 1 && area.share() > PAGE_MAX {
             faults.push(format!("{}: {:.1} %\n{}", page.path, area.share(), area.weak.join("\n")));
         }
@@ -100,14 +100,14 @@ fn every_page_reads_well() {
 fn help_reads_well() {
     let mut help = texts(&["rs"]);
     help.retain(|text| text.path.starts_with(HELP));
-    Area::of(&help).assert_within(HELP_MAX);
+    Area::from_texts(&help).assert_within(HELP_MAX);
 }
 
 #[test]
 fn doc_comments_read_well() {
     let mut comments = texts(&["rs", "py", "ts"]);
     comments.retain(|text| !text.path.starts_with(HELP));
-    Area::of(&comments).assert_within(DOC_COMMENTS_MAX);
+    Area::from_texts(&comments).assert_within(DOC_COMMENTS_MAX);
 }
 
 /// An exception without its sentence would hide the next one.

@@ -51,7 +51,7 @@ const SYSTEM_FOLDERS: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
 /// Reads and tries everything. Trials run in child processes; only the priority of the calling
 /// thread is changed, and restored.
 pub fn gather() -> Facts {
-    let mut files = Files::of("/");
+    let mut files = Files::below("/");
     let machine = machine(&mut files);
     let user = user(&mut files);
     let modules = modules(&mut files, &machine.kernel);

@@ -85,7 +85,7 @@ impl Path {
             // In earnest a key and entropy are secret, and drawn from the system.
             let keys = Keys::Shared([7; 32]);
             let config = Config::new(NodeId(id), role, keys, DATAGRAM_BYTES_MAX);
-            let mut stream = seed.stream_of("node", Identity::of(name));
+            let mut stream = seed.stream_of("node", Identity::from_name(name));
             let entropy = Entropy::from_stream(&mut stream);
             Node::new(config, entropy, stream, Instant::ZERO)
         };

@@ -168,7 +168,7 @@ impl Flow {
     /// Returns the identity, derived from the name: the key of the flow's random streams and of its
     /// flow hash.
     pub fn identity(&self) -> Identity {
-        Identity::of(&self.name)
+        Identity::from_name(&self.name)
     }
 }
 
@@ -176,6 +176,6 @@ impl FrancLink {
     /// Returns the identity, derived from the name: with the identity of a node, the key of the
     /// random streams of that node in this link.
     pub fn identity(&self) -> Identity {
-        Identity::of(&self.name)
+        Identity::from_name(&self.name)
     }
 }

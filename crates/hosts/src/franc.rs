@@ -153,7 +153,7 @@ pub(crate) enum Content<'a> {
 
 impl<'a> Content<'a> {
     /// The content of a packet of a flow of the model.
-    pub fn of(segment: Option<&'a Segment>) -> Self {
+    pub fn from_segment(segment: Option<&'a Segment>) -> Self {
         segment.map_or(Self::Filling, Self::Segment)
     }
 }
@@ -522,7 +522,7 @@ impl Link {
         let number = self.next_number;
         self.next_number = self.next_number.wrapping_add(1);
         let identification;
-        let order = self.order.entry(Ordered::of(&packet)).or_default();
+        let order = self.order.entry(Ordered::from_packet(&packet)).or_default();
         order.numbers.push_back(number);
         if packet.fragment.is_whole() {
             identification = order.next_identification;
@@ -543,7 +543,7 @@ impl Link {
                     Content::Filling | Content::Frame(_) => None,
                 };
                 let made = Made { packet: &packet, segment, number, identification };
-                let bytes = bytes::of(made, &self.identities);
+                let bytes = bytes::packet_bytes(made, &self.identities);
                 let mark = Mark::of_made(&bytes).expect("it is long enough");
                 (bytes, mark)
             }
@@ -598,7 +598,7 @@ impl Link {
             return;
         };
         let Inside { mut packet, end, since, .. } = self.forget(id).expect("it is inside");
-        let key = Ordered::of(&packet);
+        let key = Ordered::from_packet(&packet);
         if matches!(self.members[index].machine, Some(Machine::Coded(_))) {
             let entered = self.members[end].node;
             while let Some(&first) = self.order.get(&key).and_then(|order| order.numbers.front())
@@ -644,7 +644,8 @@ impl Link {
     fn forget(&mut self, number: u32) -> Option<Inside> {
         let inside = self.inside.remove(&number)?;
         self.marks.remove(&(inside.mark, number));
-        if let Some(Order { numbers, .. }) = self.order.get_mut(&Ordered::of(&inside.packet))
+        if let Some(Order { numbers, .. }) =
+            self.order.get_mut(&Ordered::from_packet(&inside.packet))
             && let Some(at) = numbers.iter().position(|&other| other == number)
         {
             numbers.remove(at);
@@ -654,7 +655,7 @@ impl Link {
 }
 
 impl Ordered {
-    fn of(packet: &Packet) -> Self {
+    fn from_packet(packet: &Packet) -> Self {
         if packet.fragment.is_whole() {
             Self::Flow(packet.flow, packet.source, packet.flow_hash)
         } else {

@@ -401,7 +401,7 @@ impl Hosts {
                         let content = if is_drivers(&packet) {
                             Content::Frame(frames(packet.tag))
                         } else {
-                            Content::of(flows.segment(&packet))
+                            Content::from_segment(flows.segment(&packet))
                         };
                         francs.diverted(at, node, packet, content, Outside { network, sink });
                     }

@@ -87,10 +87,11 @@ impl Tcp {
             endpoint.small_queues = SmallQueues::Off;
         }
         // What an end announces is for the segments of the other one.
-        let mut announced = endpoints.map(|end| Announced::of(&Config { segment_bytes, ..end }));
+        let mut announced =
+            endpoints.map(|end| Announced::from_config(&Config { segment_bytes, ..end }));
         if adapts {
             let segment_bytes = network.path_mtu_max(flow.from, flow.to) - HEADER_BYTES;
-            let longest = Announced::of(&Config { segment_bytes, ..endpoints[RECEIVER] });
+            let longest = Announced::from_config(&Config { segment_bytes, ..endpoints[RECEIVER] });
             announced[RECEIVER] = longest;
         }
         Ok(Self {

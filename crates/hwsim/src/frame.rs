@@ -37,7 +37,7 @@ pub struct FrameFacts {
 
 impl FrameFacts {
     /// Reads a frame; `None` if it is too short for its header.
-    pub fn of(frame: &[u8]) -> Option<Self> {
+    pub fn read(frame: &[u8]) -> Option<Self> {
         let view = View::new(frame, Layout::default()).ok()?;
         let kind = view.kind();
         let tid = view.qos_control().map(|qos| qos.tid);
@@ -152,13 +152,13 @@ mod tests {
     #[test]
     fn data_has_a_category_and_a_number() {
         let qos_data = frame([0x88, 1], A, B, &[6, 0, 1, 2, 3]);
-        let facts = FrameFacts::of(&qos_data).unwrap();
+        let facts = FrameFacts::read(&qos_data).unwrap();
         assert_eq!((facts.receiver, facts.transmitter, facts.bytes), (A, Some(B), 24 + 5 + 4));
         assert_eq!(facts.category, Some(AccessCategory::Voice));
         assert_eq!(facts.data, Some((6, SeqNo12::new(197))));
         // QoS Null has no body that could be lost; Data has no TID; a beacon goes ahead.
         let category = |control, rest: &[u8]| {
-            let facts = FrameFacts::of(&frame(control, A, B, rest)).unwrap();
+            let facts = FrameFacts::read(&frame(control, A, B, rest)).unwrap();
             (facts.category, facts.data)
         };
         assert_eq!(category([0xc8, 1], &[0, 0]), (Some(AccessCategory::BestEffort), None));
@@ -167,12 +167,12 @@ mod tests {
         assert_eq!(category([0x40, 0], &[]), (Some(AccessCategory::Voice), None));
         // An Ack has one address; a Block Ack Request for TID 1 is background.
         let ack = [&[0xd4, 0, 0, 0][..], &A.0].concat();
-        assert_eq!(FrameFacts::of(&ack).map(|facts| facts.transmitter), Some(None));
+        assert_eq!(FrameFacts::read(&ack).map(|facts| facts.transmitter), Some(None));
         let request = [&[0x84, 0, 0, 0][..], &A.0, &B.0, &[4, 0x10, 0x50, 0x0c]].concat();
-        let facts = FrameFacts::of(&request).unwrap();
+        let facts = FrameFacts::read(&request).unwrap();
         assert!(facts.is_block_ack_request);
         assert_eq!(facts.category, Some(AccessCategory::Background));
-        assert_eq!(FrameFacts::of(&qos_data[..20]), None);
+        assert_eq!(FrameFacts::read(&qos_data[..20]), None);
     }
 
     /// 9.6.4.3 and 9.6.4.4: the originator is the station that asked, or that the frame names.

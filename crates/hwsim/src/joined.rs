@@ -181,7 +181,7 @@ impl Joined {
 
     fn handle_sent(&mut self, now: Instant, sent: &Sent<'_>) {
         let Some(&from) = self.by_key.get(&sent.radio) else { return };
-        let Some(facts) = FrameFacts::of(sent.frame) else { return };
+        let Some(facts) = FrameFacts::read(sent.frame) else { return };
         // What a radio sends with is an address of it, whatever its interfaces are called.
         if let Some(own) = facts.transmitter {
             self.by_address.insert(own, from);

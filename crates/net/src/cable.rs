@@ -193,7 +193,7 @@ impl Cable {
             if limit.admits(&packet, packets, bytes.as_u64()) {
                 self.booked_bytes += u64::from(packet.bytes);
                 if is_awaited {
-                    self.awaited.push_back((begins, packet.bytes, Released::of(&packet)));
+                    self.awaited.push_back((begins, packet.bytes, Released::from_packet(&packet)));
                     packet.notify = false;
                 } else {
                     self.booked.push_back((begins, packet.bytes));

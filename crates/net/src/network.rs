@@ -263,7 +263,7 @@ impl Network {
             now: Instant::ZERO,
             next: Instant::MAX,
             routes,
-            mtus: config.nodes.iter().map(|node| Mtu::of(node, config)).collect(),
+            mtus: config.nodes.iter().map(|node| Mtu::for_node(node, config)).collect(),
             taps: Vec::new(),
             datagrams: Datagrams::default(),
             hosts,

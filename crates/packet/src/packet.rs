@@ -375,7 +375,7 @@ pub struct Released {
 
 impl Released {
     /// The report for `packet` alone, if its source is to be notified.
-    pub fn of(packet: &Packet) -> Option<Self> {
+    pub fn from_packet(packet: &Packet) -> Option<Self> {
         let &Packet { source, flow, .. } = packet;
         packet.notify.then_some(Self { source, flow, packets: 1, bytes: u32::from(packet.bytes) })
     }
@@ -402,7 +402,7 @@ impl Released {
     /// Appends a report for `packet` to `list`, if its source is to be notified.
     #[inline]
     pub fn book(packet: &Packet, list: &mut VecDeque<Self>) {
-        if let Some(released) = Self::of(packet) {
+        if let Some(released) = Self::from_packet(packet) {
             released.add_to(list);
         }
     }

@@ -110,7 +110,7 @@ pub extern "C" fn lasthop_cancel() {
 pub extern "C" fn lasthop_knobs() -> u32 {
     STATE.with_borrow_mut(|state| {
         told(request(&state.input).and_then(|request| {
-            say(knobs::of(&request)?.to_json());
+            say(knobs::for_request(&request)?.to_json());
             Ok(OK)
         }))
     })

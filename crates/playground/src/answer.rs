@@ -91,7 +91,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    fn of(intervals: &[Snapshot], flow: usize) -> Self {
+    fn new(intervals: &[Snapshot], flow: usize) -> Self {
         let column = |part: fn(&DelayPartsSummary) -> f64| -> Vec<Option<f64>> {
             let parts = intervals.iter().map(|interval| interval.flows[flow].parts.as_ref());
             parts.map(|parts| parts.map(|parts| short(part(parts)))).collect()
@@ -120,7 +120,7 @@ pub struct Curve {
 }
 
 impl Curve {
-    pub(crate) fn of(histogram: &Histogram) -> Self {
+    pub(crate) fn from_histogram(histogram: &Histogram) -> Self {
         let steps = u64::from(QUANTILES).min(histogram.count()) as u32;
         let shares = (1..=steps).map(|step| f64::from(step) / f64::from(steps));
         // The slowest have points of their own, but for the very last ones.
@@ -161,7 +161,7 @@ impl Answer {
                 delay_ms: ms(|reading| reading.delay),
                 rtt_ms: ms(|reading| reading.rtt),
                 cwnd_packets: readings().map(|(_, reading)| reading.cwnd_packets).collect(),
-                parts_ms: Parts::of(intervals, index),
+                parts_ms: Parts::new(intervals, index),
                 delay_curve,
                 rtt_curve,
             }

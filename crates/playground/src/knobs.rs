@@ -85,7 +85,7 @@ pub enum Control {
 ///
 /// # Errors
 /// All faults of the scenario.
-pub fn of(request: &Request) -> Result<Knobs, String> {
+pub fn for_request(request: &Request) -> Result<Knobs, String> {
     let scenario = parse(&request.file, &request.text, &request.sets);
     let scenario = scenario.map_err(|error| error.to_string())?;
     let document: DocumentMut = scenario.source_text.parse().expect("what was parsed once is TOML");

@@ -49,7 +49,7 @@ impl Watch {
             .finish_with_intervals(info, stats)
             .expect("a recorder without files has no errors");
         let curves = |of: fn(&Flow) -> &Histogram| {
-            self.flows.iter().map(|flow| Curve::of(of(flow))).collect::<Vec<_>>()
+            self.flows.iter().map(|flow| Curve::from_histogram(of(flow))).collect::<Vec<_>>()
         };
         let (delays, round_trips) = (curves(|flow| &flow.delays), curves(|flow| &flow.round_trips));
         Answer::new(&document, text, &names, &intervals, [delays, round_trips])

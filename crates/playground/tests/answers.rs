@@ -127,7 +127,7 @@ fn what_is_wrong_is_said_as_the_command_says_it() {
 #[test]
 fn knobs_are_there_where_they_change_something() {
     let paths = |name: &str| -> Vec<String> {
-        let knobs = knobs::of(&request(name, &[])).expect("it is right").knobs;
+        let knobs = knobs::for_request(&request(name, &[])).expect("it is right").knobs;
         knobs.into_iter().map(|knob| knob.path).collect()
     };
     let hello = paths("hello");
@@ -151,7 +151,7 @@ fn a_knob_shows_what_is_set() {
     for name in ["hello", "upload", "contention", "places/cafe", "places/hotel", "scan"] {
         let request = request(name, &[]);
         let scenario = parse(&request.file, &request.text, &[]).expect("it is right");
-        for knob in knobs::of(&request).expect("it is right").knobs {
+        for knob in knobs::for_request(&request).expect("it is right").knobs {
             let now = match &knob.control {
                 Control::Range { now, line, .. } if line.is_none() => now.to_string(),
                 Control::Choice { now: Some(now), .. } => now.clone(),

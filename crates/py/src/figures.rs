@@ -64,7 +64,7 @@ impl RawPaper {
 
     fn claims(&self) -> PyResult<Table> {
         let rows: Vec<_> = self.0.claims.iter().flat_map(tests).collect();
-        Table::of([
+        Table::from_columns([
             ("place", texts(rows.iter().map(|row| Some(row.claim.place)))),
             ("says", texts(rows.iter().map(|row| Some(row.claim.says)))),
             ("figure", texts(rows.iter().map(|row| row.by.map(|(figure, _)| figure)))),
@@ -75,7 +75,7 @@ impl RawPaper {
 
     fn calibrated(&self) -> PyResult<Table> {
         let all = self.0.calibrated;
-        Table::of([
+        Table::from_columns([
             ("key", texts(all.iter().map(|one| Some(one.key)))),
             ("value", texts(all.iter().map(|one| Some(one.value)))),
             ("reason", texts(all.iter().map(|one| Some(one.reason)))),
@@ -206,7 +206,7 @@ impl RawFigures {
             }
         }
         let verdict = |quantity: Option<&Quantity>| quantity.map(|q| q.verdict().as_str());
-        Table::of([
+        Table::from_columns([
             ("key", texts(rows.iter().map(|(paper, ..)| Some(paper.key)))),
             ("place", texts(rows.iter().map(|(_, test, _)| Some(test.claim.place)))),
             ("says", texts(rows.iter().map(|(_, test, _)| Some(test.claim.says)))),
@@ -224,7 +224,7 @@ impl RawFigures {
             _ => of.panel.left.label.clone(),
         };
         let colour = |of: &Of<'_>| format!("#{:06x}", Ink::Series(of.number).light());
-        Table::of([
+        Table::from_columns([
             ("panel", counts(rows.iter().map(|of| Some(of.panel_number)))),
             ("panel_title", texts(rows.iter().map(|of| Some(&of.panel.title)))),
             ("series_number", counts(rows.iter().map(|of| Some(of.number)))),
@@ -242,7 +242,7 @@ impl RawFigures {
         let rows: Vec<(Of<'_>, Point)> = all_series(panels)
             .flat_map(|of| of.series.points.iter().map(move |&point| (of, point)))
             .collect();
-        Table::of([
+        Table::from_columns([
             ("panel", counts(rows.iter().map(|(of, _)| Some(of.panel_number)))),
             ("panel_title", texts(rows.iter().map(|(of, _)| Some(&of.panel.title)))),
             ("series_number", counts(rows.iter().map(|(of, _)| Some(of.number)))),
@@ -266,7 +266,7 @@ impl RawFigures {
             }
         }
         let end = |span: Option<Span>, end: fn(Span) -> f64| span.map(end);
-        Table::of([
+        Table::from_columns([
             ("panel", counts(rows.iter().map(|row| Some(row.0)))),
             ("series_number", counts(rows.iter().map(|row| row.1.map(|(number, _)| number)))),
             ("series", texts(rows.iter().map(|row| row.1.map(|(_, name)| name)))),
@@ -288,7 +288,7 @@ impl RawFigures {
                 rows.push((number, panel, "right", axis, ends));
             }
         }
-        Table::of([
+        Table::from_columns([
             ("panel", counts(rows.iter().map(|row| Some(row.0)))),
             ("panel_title", texts(rows.iter().map(|row| Some(&row.1.title)))),
             ("axis", texts(rows.iter().map(|row| Some(row.2)))),
@@ -311,7 +311,7 @@ impl RawFigures {
 
     fn runs(&self, index: usize) -> PyResult<Table> {
         let runs = &self.outcome(index)?.runs;
-        Table::of([
+        Table::from_columns([
             ("name", texts(runs.iter().map(|run| Some(&run.name)))),
             ("scenario", texts(runs.iter().map(|run| Some(run.path)))),
             ("set", texts(runs.iter().map(|run| Some(run.sets.join("\n"))))),
@@ -416,7 +416,7 @@ fn quantities(outcomes: &[Outcome]) -> PyResult<Table> {
         _ => None,
     };
     let off = |quantity: &Quantity| Some(quantity.off_text()).filter(|text| !text.is_empty());
-    Table::of([
+    Table::from_columns([
         ("key", texts(rows.iter().map(|row| Some(&row.0.key)))),
         ("figure", texts(rows.iter().map(|row| Some(&row.0.figure)))),
         ("quantity", texts(rows.iter().map(|row| Some(&row.0.quantity)))),

@@ -46,7 +46,8 @@ pub fn mean_ci(table: &Bound<'_, Table>, by: Vec<String>, of: Vec<String>) -> Py
         for (&group, value) in group.iter().zip(values) {
             of_group[group].extend(value.filter(|value| value.is_finite()));
         }
-        let estimates: Vec<_> = of_group.iter().map(|values| Estimate::of(values)).collect();
+        let estimates: Vec<_> =
+            of_group.iter().map(|values| Estimate::from_values(values)).collect();
         let estimates = estimates.iter().map(Option::as_ref);
         let means: Float64Array = estimates.clone().map(|e| e.map(|e| e.mean)).collect();
         let halves: Float64Array = estimates.clone().map(|e| e.and_then(|e| e.ci95)).collect();

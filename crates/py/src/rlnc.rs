@@ -92,7 +92,7 @@ enum Form {
 }
 
 impl Vector {
-    fn of(vector: lasthop_rlnc::Vector<'_>) -> Self {
+    fn new(vector: lasthop_rlnc::Vector<'_>) -> Self {
         Self(match vector {
             lasthop_rlnc::Vector::Source(index) => Form::Source(index),
             lasthop_rlnc::Vector::Seeded { seed, first, count, density } => {
@@ -214,7 +214,7 @@ fn packet<'py>(
     made: Result<(lasthop_rlnc::Vector<'_>, &[u8]), SymbolError>,
 ) -> PyResult<Packet<'py>> {
     let (vector, payload) = made.map_err(wrong)?;
-    Ok((Vector::of(vector), PyBytes::new(py, payload)))
+    Ok((Vector::new(vector), PyBytes::new(py, payload)))
 }
 
 /// The sender of a block: adds symbols, and returns combinations of them.
@@ -296,7 +296,7 @@ impl Encoder {
         py.detach(|| encoder.coded_many(&seeds, density, payloads)).map_err(wrong)?;
         let packets = seeds.iter().enumerate().map(|(row, &seed)| {
             let vector = encoder.vector(seed, density).map_err(wrong)?;
-            Ok((Vector::of(vector), PyBytes::new(py, payloads.row(row))))
+            Ok((Vector::new(vector), PyBytes::new(py, payloads.row(row))))
         });
         packets.collect()
     }

@@ -59,7 +59,7 @@ impl SweepPlan {
                 if axes.is_empty() {
                     return Err(sweep_error(py, "no key is varied: vary is empty".into()));
                 }
-                Plan::of(file, text, sets, axes, zip, runs)
+                Plan::from_axes(file, text, sets, axes, zip, runs)
             }
             None => {
                 let request = lasthop_sweep::Request { vary: Vec::new(), zip, runs };
@@ -111,7 +111,7 @@ impl SweepPlan {
 
     /// Returns the description from which another process makes its runs.
     fn blueprint<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, Blueprint::of(&self.plan).to_json().as_bytes())
+        PyBytes::new(py, Blueprint::from_plan(&self.plan).to_json().as_bytes())
     }
 
     /// Opens the folder of the sweep, and creates it if missing.
@@ -333,7 +333,7 @@ fn axis(py: Python<'_>, path: &str, values: &Bound<'_, PyAny>) -> PyResult<Axis>
             })? {
                 found.push(toml::varied(&value?)?);
             }
-            Axis::of(path, found)
+            Axis::new(path, found)
         }
     };
     axis.map_err(|VaryError { message, .. }| sweep_error(py, format!("vary[{path:?}]: {message}")))

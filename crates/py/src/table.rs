@@ -41,7 +41,9 @@ impl Table {
     }
 
     /// Makes a table of columns with their names, all of one length.
-    pub fn of<'a>(columns: impl IntoIterator<Item = (&'a str, ArrayRef)>) -> PyResult<Self> {
+    pub fn from_columns<'a>(
+        columns: impl IntoIterator<Item = (&'a str, ArrayRef)>,
+    ) -> PyResult<Self> {
         let columns = columns.into_iter().map(|(name, values)| (name, values, true));
         let batch = RecordBatch::try_from_iter_with_nullable(columns).map_err(bug)?;
         Ok(Self { batch })

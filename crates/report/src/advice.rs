@@ -15,7 +15,7 @@ pub fn note(run: &mut RunDocument, remedies: &mut Remedies<'_>, trials: &Trials)
 
 /// Returns a finding as it stands in documents and on pages.
 pub fn summary(finding: &Finding, remedies: &mut Remedies<'_>, trials: &Trials) -> FindingSummary {
-    let remedy = remedies.of(finding);
+    let remedy = remedies.for_finding(finding);
     let trial = trials.with(&remedy);
     FindingSummary {
         kind: finding.kind.as_str().to_owned(),

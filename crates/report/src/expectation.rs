@@ -180,7 +180,7 @@ impl Expectation {
 
     /// Returns the part of the document and the name of the entry, in which `*` matches any
     /// characters; `None` for a number of the document itself.
-    pub fn of(&self) -> Option<(Part, &str)> {
+    pub fn place(&self) -> Option<(Part, &str)> {
         self.of.as_ref().map(|(part, name)| (*part, name.as_str()))
     }
 
@@ -194,7 +194,7 @@ impl Expectation {
         let mut readings = Vec::new();
         for (run, document) in runs.iter().enumerate() {
             let document = serde_json::to_value(document).expect("a document has string keys");
-            let Some((part, pattern)) = self.of() else {
+            let Some((part, pattern)) = self.place() else {
                 readings.push(self.reading(run, "", Some(&document)));
                 continue;
             };
@@ -305,7 +305,7 @@ mod tests {
         ] {
             let expectation = parse(text);
             let of = part.map(|part| (part, name));
-            assert_eq!((expectation.of(), expectation.path.join(".")), (of, path.to_owned()));
+            assert_eq!((expectation.place(), expectation.path.join(".")), (of, path.to_owned()));
             assert_eq!(expectation.to_string(), text);
         }
     }

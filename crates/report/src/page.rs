@@ -78,7 +78,7 @@ pub fn html(content: &Content<'_>) -> String {
             let _ = write!(body, "<p><strong>Warning:</strong> {told}.</p>");
         }
     }
-    let own = Own::of(run);
+    let own = Own::new(run);
     body.push_str(&wrong(content));
     if let Some(figure) = causes(run) {
         let (heads, rows) = causes_table(run);

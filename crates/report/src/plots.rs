@@ -43,7 +43,7 @@ pub struct Own<'a> {
 
 impl<'a> Own<'a> {
     /// Returns the reader's own flows and nodes of a run.
-    pub fn of(run: &'a RunDocument) -> Self {
+    pub fn new(run: &'a RunDocument) -> Self {
         let programs = run.programs.iter().flat_map(|(name, program)| {
             let ends = [program.sender.as_deref(), program.receiver.as_deref()];
             [Some(name.as_str())].into_iter().chain(ends).flatten()
@@ -578,7 +578,7 @@ pub fn causes(run: &RunDocument) -> Option<Figure> {
     let slowest: Vec<_> = flows.iter().map(|(.., slowest)| *slowest).collect();
     let left_out = match all.saturating_sub(FLOWS_MAX) {
         0 => String::new(),
-        _ => format!(" The {FLOWS_MAX} of {all} flows {}.", Own::of(run).rule("most packets")),
+        _ => format!(" The {FLOWS_MAX} of {all} flows {}.", Own::new(run).rule("most packets")),
     };
     Some(Figure {
         title: "Where the delay went",
@@ -598,7 +598,7 @@ type FlowDelays<'a> = (&'a String, u64, DelayPartsSummary, DelayPartsSummary);
 
 /// The flows with most packets and their delays, and how many there are in all.
 fn delays(run: &RunDocument) -> (Vec<FlowDelays<'_>>, usize) {
-    let own = Own::of(run);
+    let own = Own::new(run);
     let flows = run.flows.iter().map(|(name, flow)| {
         (name, flow.packets_received, flow.delay_parts_ms, flow.delay_parts_slowest_ms)
     });

@@ -30,7 +30,7 @@ const INSTEAD: [(&str, &str); 3] = [
 /// Returns the remedy of `finding` as arguments of `--set` that the scenario `text` accepts; empty
 /// if it accepts none, or if they change nothing.
 pub fn applicable(text: &str, finding: &Finding) -> Vec<String> {
-    Remedies::new(text).of(finding)
+    Remedies::new(text).for_finding(finding)
 }
 
 /// The remedies of one scenario; each remedy is searched for once.
@@ -47,7 +47,7 @@ impl<'a> Remedies<'a> {
     }
 
     /// Returns the remedy of `finding` as arguments of `--set`.
-    pub fn of(&mut self, finding: &Finding) -> Vec<String> {
+    pub fn for_finding(&mut self, finding: &Finding) -> Vec<String> {
         if finding.remedy.is_empty() {
             return Vec::new();
         }
@@ -63,7 +63,7 @@ impl<'a> Remedies<'a> {
     fn found(&self, changes: &[String]) -> Option<Vec<String>> {
         let mut sets = Sets { text: self.text, last: bare(self.text, &[])?, taken: Vec::new() };
         for change in changes {
-            let Some(part) = Part::of(change) else { continue };
+            let Some(part) = Part::parse(change) else { continue };
             match part {
                 Part::Nodes { rest } => sets.take_for_all(rest),
                 part => sets.take(&part),
@@ -184,7 +184,7 @@ enum Part<'a> {
 
 impl<'a> Part<'a> {
     /// The part of a change; names may hold dots, keys of remedies are the ones below.
-    fn of(change: &'a str) -> Option<Self> {
+    fn parse(change: &'a str) -> Option<Self> {
         const KEYS: [&str; 10] = [
             ".queue",
             ".driver_queue",

@@ -105,7 +105,7 @@ impl Trials {
 
     /// Tries the remedies that the scenario `text` of `run` accepts. The scenario as it was runs, too,
     /// so that both numbers have the same origin.
-    pub fn of(run: &RunDocument, text: &str, simulate: Simulate<'_>) -> Self {
+    pub fn try_all(run: &RunDocument, text: &str, simulate: Simulate<'_>) -> Self {
         Self::some(run, text, None, simulate)
     }
 
@@ -130,7 +130,7 @@ impl Trials {
         let mut wanted: Vec<(Finding, Vec<String>)> = Vec::new();
         let mut remedies = Remedies::new(text);
         for finding in findings(run) {
-            let sets = remedies.of(&finding);
+            let sets = remedies.for_finding(&finding);
             if !sets.is_empty() && wanted.iter().all(|(_, known)| *known != sets) {
                 wanted.push((finding, sets));
             }
@@ -351,7 +351,7 @@ mod tests {
             seen.push((scenario.seed, number, scenario.duration.as_secs_f64()));
             Ok(if seen.len() == 1 { document(900.0, 23.0) } else { document(9.0, 22.0) })
         };
-        let trials = Trials::of(&document(1_000.0, 20.0), TEXT, &mut simulate);
+        let trials = Trials::try_all(&document(1_000.0, 20.0), TEXT, &mut simulate);
         assert_eq!(seen, [(5, 3, 62.0); 2]);
         assert!(trials.is_shortened && trials.none_because.is_none());
         let [trial] = &trials.trials[..] else { panic!("{trials:?}") };
@@ -365,7 +365,7 @@ mod tests {
     #[test]
     fn what_does_not_help_and_what_cannot_run_is_said() {
         let bad = document(1_000.0, 20.0);
-        let trials = Trials::of(&bad, TEXT, &mut |_, _| Ok(bad.clone()));
+        let trials = Trials::try_all(&bad, TEXT, &mut |_, _| Ok(bad.clone()));
         assert!(trials.trials.iter().all(|trial| !trial.helps) && trials.trials.len() == 1);
         // A run that was just made is not made again, and nothing is tried that costs too much.
         let mut made = 0;
@@ -381,9 +381,9 @@ mod tests {
         let sets = ["node.sta.queue.kind=fq-codel".to_owned()];
         assert!(none.why_not(&sets).starts_with("simulate tries remedies of short runs only"));
         assert_eq!(made, 1);
-        let trials = Trials::of(&bad, TEXT, &mut |_, _| Err("no".to_owned()));
+        let trials = Trials::try_all(&bad, TEXT, &mut |_, _| Err("no".to_owned()));
         assert_eq!(trials.none_because.as_deref(), Some("no"));
         let mut never = |_: &Scenario, _| panic!("nothing to try");
-        assert_eq!(Trials::of(&document(1.0, 20.0), TEXT, &mut never), Trials::default());
+        assert_eq!(Trials::try_all(&document(1.0, 20.0), TEXT, &mut never), Trials::default());
     }
 }

@@ -59,7 +59,7 @@ fn first(text: &str) -> (Finding, Vec<String>, Option<Trial>) {
             .map_err(|why| why.to_string())
     };
     let sets = applicable(text, &first);
-    let trial = Trials::of(&document, text, &mut again).with(&sets).cloned();
+    let trial = Trials::try_all(&document, text, &mut again).with(&sets).cloned();
     (first, sets, trial)
 }
 

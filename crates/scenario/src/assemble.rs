@@ -50,7 +50,7 @@ pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -
     times(raw, problems);
     let mut nodes = nodes::expand(&raw.node, problems)?;
     nodes::check_roles(&nodes, raw, problems);
-    let (names, own) = (Names::of(&nodes), nodes.len());
+    let (names, own) = (Names::new(&nodes), nodes.len());
     let neighbours = neighbour::raw_nodes(raw, problems);
     nodes::add(&mut nodes, neighbours.iter().flat_map(neighbour::Nodes::expand), problems)?;
     let heard = neighbour::Heard::new(raw, &nodes, &neighbours, &names, problems);
@@ -117,7 +117,7 @@ fn node_configs(nodes: &[nodes::Expanded<'_>], mtus: &[NodeMtu]) -> Vec<NodeConf
         .iter()
         .zip(mtus)
         .map(|(node, &mtu)| NodeConfig {
-            identity: Identity::of(&node.name),
+            identity: Identity::from_name(&node.name),
             station: if node.is_wifi() { stations.next() } else { None },
             mtu: mtu.bytes,
             host_cost: node.raw.settings.host_cost.as_ref().map(|cost| HostCost {
@@ -199,7 +199,7 @@ fn is_written(place: &Place) -> bool {
 pub(crate) struct Names(BTreeMap<String, usize>);
 
 impl Names {
-    fn of(nodes: &[nodes::Expanded<'_>]) -> Self {
+    fn new(nodes: &[nodes::Expanded<'_>]) -> Self {
         Self(nodes.iter().enumerate().map(|(index, node)| (node.name.clone(), index)).collect())
     }
 

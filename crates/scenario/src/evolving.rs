@@ -209,7 +209,7 @@ impl Evolving {
     pub fn knobs(&self, at: Duration) -> Vec<Knob> {
         let mut now = self.clone();
         now.catch_up(at);
-        knobs::of(&now.evolved)
+        knobs::list(&now.evolved)
     }
 
     /// Returns the scenario as a file, with the changes as `[[change]]`; its duration becomes

@@ -76,7 +76,7 @@ pub enum KnobKind {
 }
 
 /// Returns the knobs of the current scenario.
-pub(crate) fn of(evolved: &Evolved) -> Vec<Knob> {
+pub(crate) fn list(evolved: &Evolved) -> Vec<Knob> {
     let mut ranked = Vec::new();
     let radios = radios(evolved);
     links(evolved, &radios, &mut ranked);

@@ -192,7 +192,7 @@ pub struct Emulation {
 impl Node {
     /// Returns the identity of the node's random streams.
     pub fn identity(&self) -> Identity {
-        Identity::of(&self.name)
+        Identity::from_name(&self.name)
     }
 }
 

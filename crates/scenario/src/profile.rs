@@ -40,7 +40,7 @@ type Key = (&'static str, &'static str);
 const ROOM: Key = ("fading.kind", "rician");
 
 impl Profile {
-    fn of(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         use lasthop_config::scalar::Scalar;
         Self::read(&Value::String(text.to_owned())).ok()
     }
@@ -106,7 +106,7 @@ impl Profile {
 pub(crate) fn expand(tree: &mut Node, document: &mut DocumentMut, problems: &mut Problems) {
     let named = |node: Option<&Node>| {
         let name = node.and_then(|node| node.child("profile")).and_then(Node::as_str)?;
-        Profile::of(name)
+        Profile::parse(name)
     };
     let defaults = tree.child("node_defaults").cloned();
     let (of_all, of_nodes) = (named(Some(tree)), named(defaults.as_ref()));

@@ -617,7 +617,7 @@ fn links_follow_from_places_and_powers() {
             [5.0 + 30.0 * angle.cos(), 30.0 * angle.sin()]
         }
     };
-    let propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
+    let propagation = Propagation::in_band(Band::Ghz5, ChannelWidth::Mhz20);
     for (from, to) in (0..5).flat_map(|from| (0..5).map(move |to| (from, to))) {
         if from != to {
             let ([x, y], [u, v]) = (place(from), place(to));

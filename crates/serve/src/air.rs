@@ -99,7 +99,7 @@ enum Class {
 impl Class {
     const NAMES: [&'static str; 5] = ["data", "retries", "control", "management", "collided"];
 
-    fn of(frame: &str) -> Self {
+    fn from_frame(frame: &str) -> Self {
         match frame {
             "data" | "qos_data" => Self::Data,
             "ack"
@@ -181,7 +181,7 @@ impl Lane {
 impl Timeline {
     /// Sorts the events.
     pub(crate) fn new(events: EventsReading) -> Self {
-        let classes = events.texts.iter().map(|text| Class::of(text)).collect();
+        let classes = events.texts.iter().map(|text| Class::from_frame(text)).collect();
         let numbers = numbers(&events.packets);
         let mut by_number: Vec<u32> = (0..events.packets.len() as u32).collect();
         by_number.sort_by_key(|index| numbers[*index as usize]);

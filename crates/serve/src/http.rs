@@ -204,18 +204,18 @@ pub struct Response {
 
 impl Response {
     /// Makes a response with a body of a media type.
-    pub(crate) fn of(kind: &'static str, body: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn with_body(kind: &'static str, body: impl Into<Vec<u8>>) -> Self {
         Self { status: 200, kind, body: body.into(), policy: POLICY }
     }
 
     /// Makes a response with a JSON document.
     pub(crate) fn json(body: impl Into<Vec<u8>>) -> Self {
-        Self::of("application/json", body)
+        Self::with_body("application/json", body)
     }
 
     /// Makes a response with a report as a page.
     pub(crate) fn report(body: impl Into<Vec<u8>>) -> Self {
-        let page = Self::of("text/html; charset=utf-8", body);
+        let page = Self::with_body("text/html; charset=utf-8", body);
         Self { policy: REPORT_POLICY, ..page }
     }
 

@@ -57,9 +57,9 @@ pub fn answer(site: &Site, request: &Request) -> Answer {
         (["live" | "set"], Err((status, why))) => Response::error(status, &why),
         _ if !is_get => Response::error(405, "expected GET, or POST of set"),
         (["set"], Ok(_)) => Response::error(405, "expected POST"),
-        ([""], _) => Response::of("text/html; charset=utf-8", PAGE),
-        (["viewer.js"], _) => Response::of("text/javascript; charset=utf-8", SCRIPT),
-        (["viewer.css"], _) => Response::of("text/css; charset=utf-8", STYLE),
+        ([""], _) => Response::with_body("text/html; charset=utf-8", PAGE),
+        (["viewer.js"], _) => Response::with_body("text/javascript; charset=utf-8", SCRIPT),
+        (["viewer.css"], _) => Response::with_body("text/css; charset=utf-8", STYLE),
         (["runs"], _) => runs(site),
         (["run", id, rest @ ..], _) => of_run(site, id, rest, &request.query)
             .unwrap_or_else(|(status, why)| Response::error(status, &why)),
@@ -85,7 +85,7 @@ fn of_run(site: &Site, id: &str, rest: &[&str], query: &str) -> Result<Response,
     let id = id.ok_or_else(|| (404, "expected the number of a run".to_owned()))?;
     match rest {
         [] => Ok(Response::json(runs.document(id)?.to_string())),
-        ["series"] => Ok(json_of(&Series::of(&runs.series(id)?))),
+        ["series"] => Ok(json_of(&Series::new(&runs.series(id)?))),
         ["report.html"] => Ok(Response::report(runs.report(id)?)),
         ["air"] => {
             let [from_ns, to_ns, width] = numbers(query, ["from_ns", "to_ns", "width"])?;

@@ -172,7 +172,7 @@ impl Runs {
     /// Returns the timeline of a run, and reads it unless it is kept.
     pub(crate) fn timeline(&self, id: usize) -> Result<Arc<Timeline>, Failure> {
         let path = self.file(id, "events.parquet")?;
-        let stamp = Stamp::of(&path).map_err(|why| broken(why.to_string()))?;
+        let stamp = Stamp::read(&path).map_err(|why| broken(why.to_string()))?;
         let place = {
             let mut kept = self.kept();
             let found = kept.iter().position(|it| it.run == id && it.stamp == stamp);
@@ -332,7 +332,7 @@ fn search(folder: &Path, depth: usize, looked: &mut usize, found: &mut Vec<PathB
 fn made(folder: &Path) -> Option<Stamp> {
     let all = folder.parent().map(|parent| parent.join("runs.json"));
     let path = all.filter(|path| is_file(path)).unwrap_or_else(|| folder.join("run.json"));
-    Stamp::of(&path).ok()
+    Stamp::read(&path).ok()
 }
 
 /// Whether the path is a file and not a symbolic link.
@@ -351,7 +351,7 @@ fn bounded(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 impl Stamp {
-    fn of(path: &Path) -> io::Result<Self> {
+    fn read(path: &Path) -> io::Result<Self> {
         let metadata = fs::symlink_metadata(path)?;
         Ok(Self(metadata.mtime(), metadata.mtime_nsec(), metadata.len()))
     }

@@ -25,7 +25,7 @@ struct Entry<'a> {
 }
 
 impl<'a> Series<'a> {
-    pub(crate) fn of(table: &'a SeriesTable) -> Self {
+    pub(crate) fn new(table: &'a SeriesTable) -> Self {
         let mut times = table.at_ns.clone();
         times.sort_unstable();
         times.dedup();
@@ -79,7 +79,7 @@ mod tests {
             ],
             is_cut: false,
         };
-        let json = serde_json::to_string(&Series::of(&table)).expect("it is JSON");
+        let json = serde_json::to_string(&Series::new(&table)).expect("it is JSON");
         assert_eq!(
             json,
             r#"{"at_s":[0.1,0.2],"flows":[{"name":"f","throughput_mbps":[1.5,2.0]}],"nodes":[{"name":"n","queue_packets":[3.0,null]}],"links":[],"is_cut":false}"#

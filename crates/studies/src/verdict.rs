@@ -17,7 +17,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// Returns [`Verdict::Pass`] if `ok`, else [`Verdict::Fail`].
-    pub const fn of(ok: bool) -> Self {
+    pub const fn pass_if(ok: bool) -> Self {
         if ok { Self::Pass } else { Self::Fail }
     }
 

@@ -12,7 +12,7 @@ const TRACE: &str = include_str!("../data/fq-codel-6.12.trace");
 fn every_decision_of_linux_6_12_is_ours() {
     let trace = Trace::parse(TRACE).unwrap();
     assert_eq!(trace.kernel, "6.12.117+deb12-amd64");
-    let comparison = Comparison::of(&trace);
+    let comparison = Comparison::replay(&trace);
     for (name, share) in comparison.shares() {
         assert_eq!(share.equal, share.of, "{name}: {:#?}", comparison.differences);
     }
@@ -28,7 +28,7 @@ fn a_packet_that_is_not_the_kernels_shows() {
     let drop = trace.events.iter().position(|event| matches!(event, Event::Drop(_))).unwrap();
     let mut without = trace.clone();
     without.events.remove(drop);
-    assert!(!Comparison::of(&without).drops.is_whole());
+    assert!(!Comparison::replay(&without).drops.is_whole());
     // One of the flow that waits longest.
     let is_long = |event: &Event| matches!(event, Event::Arrival { bytes: 1400.., .. });
     let events = trace.events.iter().enumerate().filter(|(_, event)| is_long(event));
@@ -37,12 +37,12 @@ fn a_packet_that_is_not_the_kernels_shows() {
     if let Event::Arrival { flow, .. } = &mut moved.events[last] {
         *flow += 1;
     }
-    assert!(!Comparison::of(&moved).departures.is_whole());
+    assert!(!Comparison::replay(&moved).departures.is_whole());
     let mut longer = trace.clone();
     if let Event::Arrival { bytes, .. } = &mut longer.events[last] {
         *bytes += 600;
     }
-    assert!(!Comparison::of(&longer).departures.is_whole());
+    assert!(!Comparison::replay(&longer).departures.is_whole());
 }
 
 #[test]

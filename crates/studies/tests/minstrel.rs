@@ -11,7 +11,7 @@ const TRACE: &str = include_str!("../data/minstrel-6.1.trace");
 fn every_figure_of_linux_6_1_is_ours() {
     let trace = Trace::parse(TRACE).unwrap();
     assert_eq!(trace.kernel, "6.1.0-56-amd64");
-    let comparison = Comparison::of(&trace);
+    let comparison = Comparison::replay(&trace);
     assert!(comparison.statuses > 5_000 && comparison.snapshots > 10, "{comparison:?}");
     for (name, share) in comparison.shares() {
         assert!(share.is_whole(), "{name}: {share}: {:#?}", comparison.differences);
@@ -28,20 +28,20 @@ fn a_report_that_is_not_the_kernels_shows() {
     let (index, _) = statuses.max_by_key(|&(index, _)| index).unwrap();
     let mut without = trace.clone();
     without.events.remove(index);
-    assert!(!Comparison::of(&without).counts.is_whole());
+    assert!(!Comparison::replay(&without).counts.is_whole());
     let mut better = trace.clone();
     let mut later = trace;
     if let Event::Status { acked, mpdus, .. } = &mut better.events[index] {
         *acked = if acked == mpdus { 0 } else { *mpdus };
     }
-    assert!(!Comparison::of(&better).counts.is_whole());
+    assert!(!Comparison::replay(&better).counts.is_whole());
     // Fifty windows of 50 ms instead of 52.
     for event in &mut later.events {
         if let Event::Status { at, .. } = event {
             *at += *at / 12;
         }
     }
-    assert!(!Comparison::of(&later).probabilities.is_whole());
+    assert!(!Comparison::replay(&later).probabilities.is_whole());
 }
 
 #[test]
@@ -61,6 +61,6 @@ fn a_broken_trace_is_refused_with_its_line() {
         assert_eq!(error, TraceError { line, expected: error.expected }, "{text}");
     }
     // A trace of nothing compares nothing: no share is whole.
-    let comparison = Comparison::of(&Trace::parse("kernel 6.1\ninit 0\n5 3/5 1*1\n").unwrap());
+    let comparison = Comparison::replay(&Trace::parse("kernel 6.1\ninit 0\n5 3/5 1*1\n").unwrap());
     assert!(comparison.shares().iter().all(|(_, share)| !share.is_whole()));
 }

@@ -72,7 +72,7 @@ pub enum AfarError {
 impl Blueprint {
     /// Returns the blueprint of a plan. Other files of the scenario must exist there at the same
     /// absolute paths.
-    pub fn of(plan: &Plan) -> Self {
+    pub fn from_plan(plan: &Plan) -> Self {
         let absolute = || std::path::absolute(plan.file()).ok()?.to_str().map(str::to_owned);
         let has_files = plan.attached().next().is_some();
         let file = if has_files { absolute() } else { None };
@@ -116,7 +116,8 @@ impl Blueprint {
     /// If the scenario differs here, because one of its files is missing or differs.
     pub fn plan(&self) -> Result<Plan, AfarError> {
         let axes = self.axes.clone();
-        let plan = Plan::of(&self.file, &self.text, &self.sets, axes, self.zip, Some(self.runs))?;
+        let plan =
+            Plan::from_axes(&self.file, &self.text, &self.sets, axes, self.zip, Some(self.runs))?;
         let mut here = plan.attached();
         for (there, digest) in &self.attached {
             if here.next().is_none_or(|(path, found)| path != *there || found != *digest) {

@@ -125,7 +125,8 @@ impl Page {
     fn close_combination(&mut self) {
         let (combination, quantities) = &mut self.current;
         for (values, estimates) in quantities.iter_mut().zip(&mut self.estimates) {
-            estimates.extend(Estimate::of(values).map(|estimate| (*combination, estimate)));
+            estimates
+                .extend(Estimate::from_values(values).map(|estimate| (*combination, estimate)));
             values.clear();
         }
     }

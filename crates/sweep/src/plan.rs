@@ -139,7 +139,7 @@ impl Plan {
     ///
     /// # Errors
     /// The same errors as [`Plan::new`].
-    pub fn of(
+    pub fn from_axes(
         file: &str,
         text: &str,
         sets: &[String],
@@ -386,8 +386,9 @@ impl Plan {
 
     /// Returns a column with all values for each key.
     pub fn columns(&self) -> Vec<(ValueColumn, Vec<Value>)> {
-        let column =
-            |axis: &Axis| ValueColumn::of(&axis.path, axis.values.iter().map(String::as_str));
+        let column = |axis: &Axis| {
+            ValueColumn::for_values(&axis.path, axis.values.iter().map(String::as_str))
+        };
         self.axes.iter().map(column).collect()
     }
 }

@@ -572,7 +572,7 @@ impl<'a> Results<'a> {
         let names = journal.names();
         // Of all that are there, so that more values give more rows, and no other ones.
         let column = |(at, key): (usize, &AskedKey)| {
-            ValueColumn::of(&key.key, names.iter().map(move |values| values[at].as_str()))
+            ValueColumn::for_values(&key.key, names.iter().map(move |values| values[at].as_str()))
         };
         let keys: Vec<_> = asked.keys.iter().enumerate().map(column).collect();
         let order = |a: u32, b: u32| {

@@ -143,7 +143,10 @@ pub struct ValueColumn {
 impl ValueColumn {
     /// Returns the column for `values` of the key at `path`, and each value as the column has it.
     /// Values that have no kind in common are text, as they were written.
-    pub fn of<'a>(path: &str, values: impl Iterator<Item = &'a str> + Clone) -> (Self, Vec<Value>) {
+    pub fn for_values<'a>(
+        path: &str,
+        values: impl Iterator<Item = &'a str> + Clone,
+    ) -> (Self, Vec<Value>) {
         let reads: Vec<Read> = values.clone().map(read).collect();
         let suffix = reads.first().map_or("", |first| first.suffix);
         let is_one = reads.iter().all(|read| read.suffix == suffix);
@@ -222,7 +225,7 @@ mod tests {
     use super::*;
 
     fn column(path: &str, values: &[&str]) -> (String, ValueKind, Vec<Value>) {
-        let (column, values) = ValueColumn::of(path, values.iter().copied());
+        let (column, values) = ValueColumn::for_values(path, values.iter().copied());
         (column.name, column.kind, values)
     }
 

@@ -64,7 +64,7 @@ impl Axis {
     ///
     /// # Errors
     /// If one of the arguments cannot be read.
-    pub fn of(path: &str, values: Vec<String>) -> Result<Self, VaryError> {
+    pub fn new(path: &str, values: Vec<String>) -> Result<Self, VaryError> {
         let error = |message: String| VaryError { argument: path.to_owned(), message };
         if path.is_empty() || path.contains('=') {
             return Err(error("expected a key, like node.sta.count".into()));

@@ -16,7 +16,7 @@ fn made(plan: &Plan, numbers: &[u64]) -> Vec<Made> {
 
 /// A plan that went through a message.
 fn sent(plan: &Plan) -> Result<Plan, AfarError> {
-    Blueprint::from_json(Blueprint::of(plan).to_json().as_bytes())?.plan()
+    Blueprint::from_json(Blueprint::from_plan(plan).to_json().as_bytes())?.plan()
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn what_is_no_result_of_the_run_is_refused() {
 #[test]
 fn another_version_or_scenario_makes_no_runs() {
     let plan = plan(&VARY, 1);
-    let json = Blueprint::of(&plan).to_json();
+    let json = Blueprint::from_plan(&plan).to_json();
     let version = env!("CARGO_PKG_VERSION");
     let other = json.replacen(version, "0.0.1-other", 1);
     let why = Blueprint::from_json(other.as_bytes()).expect_err("it is of another version");
@@ -153,9 +153,9 @@ trace = "sizes.csv"
 "#;
     let file = folder.0.join("cell.toml").display().to_string();
     std::fs::write(&sizes, "1000\n2000\n").expect("there is room");
-    let vary = Axis::of("node.sta.queue.packets", vec!["5".into(), "6".into()]);
+    let vary = Axis::new("node.sta.queue.packets", vec!["5".into(), "6".into()]);
     let axes = vec![vary.expect("they differ")];
-    let plan = Plan::of(&file, scenario, &[], axes, false, Some(1)).expect("it is right");
+    let plan = Plan::from_axes(&file, scenario, &[], axes, false, Some(1)).expect("it is right");
     assert_eq!(plan.attached().count(), 1);
     let copy = sent(&plan).expect("it is the same here");
     assert_eq!(made(&copy, &[0, 1]).len(), 2);

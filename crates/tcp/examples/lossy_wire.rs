@@ -36,7 +36,7 @@ fn main() {
                 "{name:<8}  {:6.1}  {:7.2}  {:5.2}  {:15}  {:8}",
                 loss * 100.0,
                 time.as_secs_f64(),
-                Bitrate::of(Bytes::new(TRANSFER), time).as_mbps_f64(),
+                Bitrate::from_bytes_in(Bytes::new(TRANSFER), time).as_mbps_f64(),
                 client.retransmissions(),
                 client.timeouts(),
             );

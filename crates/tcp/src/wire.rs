@@ -39,7 +39,7 @@ impl Announced {
 
     /// Returns the options of an endpoint with this configuration, if its peer's segments are no
     /// longer than its own.
-    pub fn of(config: &Config) -> Self {
+    pub fn from_config(config: &Config) -> Self {
         let window = config.receive_window.as_u64();
         let fits = |shift: &u8| window >> shift <= u64::from(u16::MAX);
         let shift = (Self::WINDOW_SHIFT..=Self::WINDOW_SHIFT_MAX).find(fits);
@@ -264,7 +264,7 @@ mod tests {
         #[test]
         fn windows_fit(receive_window in 1..1_u64 << 31) {
             let config = Config { receive_window: Bytes::new(receive_window), ..Config::default() };
-            let announced = Announced::of(&config);
+            let announced = Announced::from_config(&config);
             let shift = announced.window_shift;
             prop_assert!((7..=14).contains(&shift));
             prop_assert!(receive_window >> shift <= 65_535 || shift == 14);

@@ -583,7 +583,7 @@ impl Link {
         };
         if qos.is_some_and(|qos| qos.amsdu_present) {
             let mut writer = amsdu::Writer::new();
-            let msdus = frame.packets.iter().map(|packet| Msdu::of(packet, contents, usize::MAX));
+            let msdus = frame.packets.iter().map(|packet| Msdu::new(packet, contents, usize::MAX));
             for msdu in msdus {
                 let Msdu { destination, source, .. } = msdu;
                 writer
@@ -597,7 +597,7 @@ impl Link {
             let (repr, bytes) = (self.header(addresses, qos), writer.finish());
             return DataFrame { repr, bytes, skip: 0, left_out: 0 };
         }
-        let msdu = frame.packets.first().map(|packet| Msdu::of(packet, contents, bytes_made));
+        let msdu = frame.packets.first().map(|packet| Msdu::new(packet, contents, bytes_made));
         let Msdu { destination, source, frame, left_out } = msdu.unwrap_or(Msdu {
             destination: self.receiver,
             source: self.transmitter,
@@ -671,7 +671,7 @@ impl Msdu {
     /// Bytes of the frame before the MSDU.
     const SKIP: usize = ethernet::HEADER_BYTES - llc::LEN;
 
-    fn of(packet: &Packet, contents: Contents<'_>, bytes_made: usize) -> Self {
+    fn new(packet: &Packet, contents: Contents<'_>, bytes_made: usize) -> Self {
         let Contents { frames, segments, names } = contents;
         // A fragment has the tag of its packet, whose bytes are not its own.
         let real = if packet.fragment.is_whole() {

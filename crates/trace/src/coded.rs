@@ -146,14 +146,21 @@ impl CodedTally {
             directions,
             nodes: nodes
                 .map(|(index, node)| {
-                    (names.node(node.node).to_owned(), of(&node.stats, role(index), &name_of))
+                    (
+                        names.node(node.node).to_owned(),
+                        node_summary(&node.stats, role(index), &name_of),
+                    )
                 })
                 .collect(),
         })
     }
 }
 
-fn of(stats: &Stats, role: CodedRole, name_of: &dyn Fn(usize) -> String) -> CodedNodeSummary {
+fn node_summary(
+    stats: &Stats,
+    role: CodedRole,
+    name_of: &dyn Fn(usize) -> String,
+) -> CodedNodeSummary {
     let per_block = |count: u64| {
         let is_end = role == CodedRole::End && stats.blocks_done > 0;
         is_end.then(|| rounded(count as f64 / stats.blocks_done as f64, 6))

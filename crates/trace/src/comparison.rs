@@ -92,10 +92,10 @@ impl Comparison {
             warmup_s: first.warmup_s,
             late_runs: emulated.iter().filter(is_late).count() as u32,
             flows: flows
-                .map(|name| (name.clone(), FlowComparison::of(simulated, emulated, name)))
+                .map(|name| (name.clone(), FlowComparison::new(simulated, emulated, name)))
                 .collect(),
             nodes: nodes
-                .map(|name| (name.clone(), NodeComparison::of(simulated, emulated, name)))
+                .map(|name| (name.clone(), NodeComparison::new(simulated, emulated, name)))
                 .collect(),
         })
     }
@@ -121,13 +121,13 @@ impl Pair {
         Self { simulated, emulated, ratio: ratio() }
     }
 
-    fn of(
+    fn from_runs(
         simulated: &[RunDocument],
         emulated: &[RunDocument],
         value: impl Fn(&RunDocument) -> Option<f64>,
     ) -> Self {
         let mean = |runs: &[RunDocument]| {
-            Estimate::of(&runs.iter().filter_map(&value).collect::<Vec<_>>())
+            Estimate::from_values(&runs.iter().filter_map(&value).collect::<Vec<_>>())
                 .map(|estimate| estimate.mean)
         };
         Self::new(mean(simulated), mean(emulated))
@@ -135,9 +135,9 @@ impl Pair {
 }
 
 impl FlowComparison {
-    fn of(simulated: &[RunDocument], emulated: &[RunDocument], name: &str) -> Self {
+    fn new(simulated: &[RunDocument], emulated: &[RunDocument], name: &str) -> Self {
         let pair = |value: fn(&FlowSummary) -> Option<f64>| {
-            Pair::of(simulated, emulated, |run| value(run.flows.get(name)?))
+            Pair::from_runs(simulated, emulated, |run| value(run.flows.get(name)?))
         };
         Self {
             goodput_mbps: pair(|flow| flow.goodput_mbps),
@@ -151,9 +151,9 @@ impl FlowComparison {
 }
 
 impl NodeComparison {
-    fn of(simulated: &[RunDocument], emulated: &[RunDocument], name: &str) -> Self {
+    fn new(simulated: &[RunDocument], emulated: &[RunDocument], name: &str) -> Self {
         let pair = |value: fn(&NodeSummary) -> Option<f64>| {
-            Pair::of(simulated, emulated, |run| value(run.nodes.get(name)?))
+            Pair::from_runs(simulated, emulated, |run| value(run.nodes.get(name)?))
         };
         Self {
             queue_mean_packets: pair(|node| Some(node.queue_packets?.mean)),

@@ -35,7 +35,7 @@ impl OutputLock {
     /// [`OutputError::Busy`] if another writer has locked it.
     pub fn exclusive(path: impl Into<PathBuf>) -> Result<Self, OutputError> {
         let path = path.into();
-        let above = Above::of(&path);
+        let above = Above::find(&path);
         let is_free = above.as_ref().is_none_or(Above::take);
         if let Some(above) = above.as_ref().filter(|_| !is_free) {
             return Err(OutputError::Busy { holder: above.holder(), path });
@@ -52,7 +52,7 @@ impl OutputLock {
     /// also an error if the directory cannot be created.
     pub fn shared(path: impl Into<PathBuf>) -> Result<Self, OutputError> {
         let path = path.into();
-        if let Some(above) = Above::of(&path).filter(Above::is_taken) {
+        if let Some(above) = Above::find(&path).filter(Above::is_taken) {
             return Err(OutputError::Busy { holder: above.holder(), path });
         }
         fs::create_dir_all(&path)
@@ -85,7 +85,7 @@ struct Above {
 impl Above {
     /// Finds the folder above `path`; `None` if the path has no last name, or the folder is
     /// unreadable.
-    fn of(path: &Path) -> Option<Self> {
+    fn find(path: &Path) -> Option<Self> {
         let absolute = std::path::absolute(path).ok()?;
         absolute.file_name()?;
         let above = absolute.ancestors().skip(1).find(|folder| folder.is_dir())?;

@@ -179,7 +179,7 @@ impl Recorder {
         snapshot.flows.clear();
         let flows = self.flows.iter().chain(self.programs.iter().map(|(_, tally)| tally));
         for (flow, before) in flows.zip(&mut self.totals) {
-            let now = FlowTotals::of(flow, wants_parts);
+            let now = FlowTotals::new(flow, wants_parts);
             snapshot.flows.push(now.since(before, flow));
             *before = now;
         }
@@ -403,7 +403,7 @@ impl Sink for Recorder {
 }
 
 impl FlowTotals {
-    fn of(flow: &FlowTally, wants_parts: bool) -> Self {
+    fn new(flow: &FlowTally, wants_parts: bool) -> Self {
         Self {
             payload_bytes: flow.payload_bytes,
             sent: flow.sent,

@@ -69,7 +69,7 @@ impl RunSet {
             .into_iter()
             .map(|name| {
                 let estimates =
-                    FlowEstimates::of(runs.iter().filter_map(|run| run.flows.get(&name)));
+                    FlowEstimates::new(runs.iter().filter_map(|run| run.flows.get(&name)));
                 (name, estimates)
             })
             .collect();
@@ -88,9 +88,9 @@ pub fn run_set_schema() -> serde_json::Value {
 }
 
 impl FlowEstimates {
-    fn of<'a>(flows: impl Iterator<Item = &'a FlowSummary> + Clone) -> Self {
+    fn new<'a>(flows: impl Iterator<Item = &'a FlowSummary> + Clone) -> Self {
         let estimate = |value: fn(&FlowSummary) -> Option<f64>| {
-            Estimate::of(&flows.clone().filter_map(value).collect::<Vec<_>>())
+            Estimate::from_values(&flows.clone().filter_map(value).collect::<Vec<_>>())
         };
         Self {
             goodput_mbps: estimate(|flow| flow.goodput_mbps),
@@ -107,7 +107,7 @@ impl FlowEstimates {
 
 impl Estimate {
     /// Estimates from one value of each independent run; `None` without values.
-    pub fn of(values: &[f64]) -> Option<Self> {
+    pub fn from_values(values: &[f64]) -> Option<Self> {
         if values.is_empty() {
             return None;
         }
@@ -156,16 +156,16 @@ mod tests {
         let spread = (4.0f64 * 9.0 / 10.0).sqrt();
         let values: Vec<f64> =
             (0..10).map(|i| if i % 2 == 0 { 10.0 + spread } else { 10.0 - spread }).collect();
-        let estimate = Estimate::of(&values).expect("ten values");
+        let estimate = Estimate::from_values(&values).expect("ten values");
         assert!((estimate.mean - 10.0).abs() < 1e-9);
         assert!((estimate.ci95.expect("more than one") - 2.262 * 2.0 / 10f64.sqrt()).abs() < 1e-4);
     }
 
     #[test]
     fn one_run_is_not_sure_of_anything() {
-        let estimate = Estimate::of(&[3.0]).expect("one value");
+        let estimate = Estimate::from_values(&[3.0]).expect("one value");
         assert_eq!((estimate.mean, estimate.ci95, estimate.runs), (3.0, None, 1));
-        assert_eq!(Estimate::of(&[]), None);
+        assert_eq!(Estimate::from_values(&[]), None);
     }
 
     #[test]

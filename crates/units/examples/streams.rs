@@ -46,15 +46,15 @@ fn rates() {
 /// A stream belongs to a component: one more component changes nothing for the others.
 fn streams() {
     let seed = Seed::new(1, 0);
-    let mut phone = seed.stream_of("backoff", Identity::of("phone"));
+    let mut phone = seed.stream_of("backoff", Identity::from_name("phone"));
     println!("phone alone:           {}", draws(&mut phone));
 
-    let mut phone = seed.stream_of("backoff", Identity::of("phone"));
-    let mut laptop = seed.stream_of("backoff", Identity::of("laptop"));
+    let mut phone = seed.stream_of("backoff", Identity::from_name("phone"));
+    let mut laptop = seed.stream_of("backoff", Identity::from_name("laptop"));
     println!("laptop beside it:      {}", draws(&mut laptop));
     println!("phone beside a laptop: {}", draws(&mut phone));
 
-    let mut other_run = Seed::new(1, 1).stream_of("backoff", Identity::of("phone"));
+    let mut other_run = Seed::new(1, 1).stream_of("backoff", Identity::from_name("phone"));
     println!("phone in run 1:        {}", draws(&mut other_run));
 
     let mut arrivals = seed.stream("arrivals");

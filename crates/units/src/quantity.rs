@@ -73,7 +73,7 @@ impl Bitrate {
 
     /// The rate at which `bytes` pass in `time`, rounded down; zero if `time` is
     /// zero.
-    pub fn of(bytes: Bytes, time: Duration) -> Self {
+    pub fn from_bytes_in(bytes: Bytes, time: Duration) -> Self {
         if time.is_zero() {
             return Self(0);
         }
@@ -206,10 +206,16 @@ mod tests {
     #[test]
     fn bytes_over_time_is_a_rate() {
         let gigabyte = Bytes::new(1_000_000_000);
-        assert_eq!(Bitrate::of(gigabyte, Duration::from_secs(8)), Bitrate::from_mbps(1_000));
+        assert_eq!(
+            Bitrate::from_bytes_in(gigabyte, Duration::from_secs(8)),
+            Bitrate::from_mbps(1_000)
+        );
         // 8 bits in 3 s: 2.67 b/s.
-        assert_eq!(Bitrate::of(Bytes::new(1), Duration::from_secs(3)), Bitrate::from_bps(2));
-        assert_eq!(Bitrate::of(gigabyte, Duration::ZERO), Bitrate::from_bps(0));
+        assert_eq!(
+            Bitrate::from_bytes_in(Bytes::new(1), Duration::from_secs(3)),
+            Bitrate::from_bps(2)
+        );
+        assert_eq!(Bitrate::from_bytes_in(gigabyte, Duration::ZERO), Bitrate::from_bps(0));
         let dsss = Bitrate::from_kbps(5_500);
         assert_eq!((dsss.as_bps(), dsss.as_mbps_f64()), (5_500_000, 5.5));
         assert_eq!(Bitrate::from_mbps(54).as_bps(), 54_000_000);

@@ -63,7 +63,7 @@ pub struct Identity(u64);
 
 impl Identity {
     /// The identity of the component called `name`.
-    pub fn of(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         Self(fnv_1a(name.bytes()))
     }
 
@@ -188,7 +188,7 @@ mod tests {
         let seed = Seed::new(1, 0);
         assert_eq!(seed.stream("a").next_u64(), seed.stream("a").next_u64());
         assert_ne!(seed.stream("a").next_u64(), seed.stream("b").next_u64());
-        let of = |name| seed.stream_of("a", Identity::of(name)).next_u64();
+        let of = |name| seed.stream_of("a", Identity::from_name(name)).next_u64();
         assert_ne!(of("ap"), of("phone"));
         assert_ne!(Seed::new(1, 1).stream("a").next_u64(), seed.stream("a").next_u64());
         assert_ne!(Seed::new(2, 0).stream("a").next_u64(), Seed::new(0, 2).stream("a").next_u64());
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn identities_differ_where_components_do() {
-        let [ap, phone, phone1] = ["ap", "phone", "phone1"].map(Identity::of);
+        let [ap, phone, phone1] = ["ap", "phone", "phone1"].map(Identity::from_name);
         let all = [
             ap,
             phone,
@@ -227,9 +227,9 @@ mod tests {
         ];
         for (text, hash) in published {
             assert_eq!(fnv_1a(text.bytes()), hash, "{text:?}");
-            assert_eq!(Identity::of(text), Identity::numbered(hash), "{text:?}");
+            assert_eq!(Identity::from_name(text), Identity::numbered(hash), "{text:?}");
         }
-        assert_eq!(Identity::of("foobar").hash(), 0x72ad_2699);
+        assert_eq!(Identity::from_name("foobar").hash(), 0x72ad_2699);
     }
 
     /// The 99.9 % point of Kolmogorov's distribution is 1.95 / sqrt(n): samples are closer than

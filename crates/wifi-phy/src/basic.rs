@@ -22,7 +22,7 @@ const MANDATORY_DSSS: [DsssRate; 2] = [DsssRate::Mbps1, DsssRate::Mbps2];
 /// use lasthop_wifi_phy::{Band, ControlRates, OfdmRate, Rate, Standard};
 ///
 /// // The highest basic rate that is not above that of the frame.
-/// let rates = ControlRates::of(Standard::Dot11a, Band::Ghz5);
+/// let rates = ControlRates::for_standard(Standard::Dot11a, Band::Ghz5);
 /// let response = rates.response(Rate::Ofdm(OfdmRate::Mbps54));
 /// assert_eq!(response, Rate::Ofdm(OfdmRate::Mbps24));
 /// ```
@@ -36,7 +36,7 @@ pub struct ControlRates {
 impl ControlRates {
     /// Returns the default set: 1 and 2 Mb/s (802.11b); 1, 2, 6, 12 and 24 (802.11g, and 802.11n
     /// and ax at 2.4 GHz); 6, 12 and 24 (802.11a and ac, 802.11n and ax elsewhere).
-    pub fn of(standard: Standard, band: Band) -> Self {
+    pub fn for_standard(standard: Standard, band: Band) -> Self {
         let dsss = MANDATORY_DSSS.map(|rate| Rate::Dsss { rate, preamble: Preamble::Long });
         let mut basic = Vec::new();
         match (standard, band) {
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn responses_that_ns3_sends() {
-        let n = ControlRates::of(Standard::Dot11n, Band::Ghz5);
+        let n = ControlRates::for_standard(Standard::Dot11n, Band::Ghz5);
         for (mcs, mbps) in
             [(1, 12), (3, 24), (5, 24), (7, 24), (9, 12), (11, 24), (13, 24), (15, 24)]
         {
@@ -127,8 +127,8 @@ mod tests {
             assert!(matches!(response, Rate::Ofdm(_)));
             assert_eq!(response.bitrate().as_bps(), mbps * 1_000_000, "MCS {mcs}");
         }
-        let b = ControlRates::of(Standard::Dot11b, Band::Ghz2_4);
-        let g = ControlRates::of(Standard::Dot11g, Band::Ghz2_4);
+        let b = ControlRates::for_standard(Standard::Dot11b, Band::Ghz2_4);
+        let g = ControlRates::for_standard(Standard::Dot11g, Band::Ghz2_4);
         assert_eq!(b.response(cck(Preamble::Long)).to_string(), "2Mb/s");
         assert_eq!(g.response(cck(Preamble::Long)).to_string(), "2Mb/s");
         let fastest = Rate::ErpOfdm(OfdmRate::Mbps54);
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_dsss_response_has_the_preamble_of_its_frame() {
-        let g = ControlRates::of(Standard::Dot11g, Band::Ghz2_4);
+        let g = ControlRates::for_standard(Standard::Dot11g, Band::Ghz2_4);
         assert_eq!(g.response(cck(Preamble::Short)).to_string(), "2Mb/s/short");
     }
 
@@ -154,7 +154,8 @@ mod tests {
 
     #[test]
     fn lowest_rates() {
-        let lowest = |standard, band| ControlRates::of(standard, band).lowest().to_string();
+        let lowest =
+            |standard, band| ControlRates::for_standard(standard, band).lowest().to_string();
         assert_eq!(lowest(Standard::Dot11g, Band::Ghz2_4), "1Mb/s");
         assert_eq!(lowest(Standard::Dot11n, Band::Ghz5), "6Mb/s");
     }

@@ -46,7 +46,7 @@ pub struct PathLoss {
 impl PathLoss {
     /// Returns exponent 3 from the free-space loss at 1 m: 40.05 dB at 2.4 GHz, 46.68 dB at 5.15
     /// GHz, 47.95 dB at 5.955 GHz (channel 1 of 6 GHz).
-    pub fn of(band: Band) -> Self {
+    pub fn in_band(band: Band) -> Self {
         let frequency_hz = match band {
             Band::Ghz2_4 => 2.4e9,
             Band::Ghz5 => 5.15e9,
@@ -140,11 +140,11 @@ pub struct Propagation {
 }
 
 impl Propagation {
-    /// Returns ns-3's defaults: [`PathLoss::of`] the band, noise figure 7 dB, neither shadowing nor
+    /// Returns ns-3's defaults: [`PathLoss::in_band`] the band, noise figure 7 dB, neither shadowing nor
     /// fading.
-    pub fn of(band: Band, width: ChannelWidth) -> Self {
+    pub fn in_band(band: Band, width: ChannelWidth) -> Self {
         Self {
-            path_loss: PathLoss::of(band),
+            path_loss: PathLoss::in_band(band),
             shadowing: Db(0.0),
             fading: Fading::None,
             width,
@@ -342,7 +342,7 @@ mod tests {
 
     fn faded(fading: Fading) -> LinkConfig {
         let propagation =
-            Propagation { fading, ..Propagation::of(Band::Ghz5, ChannelWidth::Mhz20) };
+            Propagation { fading, ..Propagation::in_band(Band::Ghz5, ChannelWidth::Mhz20) };
         propagation.link_with_snr(Db(0.0))
     }
 
@@ -360,14 +360,14 @@ mod tests {
 
     #[test]
     fn path_loss_and_noise_by_hand() {
-        let five = PathLoss::of(Band::Ghz5);
+        let five = PathLoss::in_band(Band::Ghz5);
         // ns-3's reference loss (it rounds the speed of light), and 30 dB a decade.
         assert!((five.reference.0 - 46.6777).abs() < 0.01);
         assert!((five.at(Meters(10.0)).0 - 76.6777).abs() < 0.01);
         assert_eq!(five.at(Meters(0.2)), five.reference);
-        assert!((PathLoss::of(Band::Ghz2_4).reference.0 - 40.05).abs() < 0.01);
-        assert!((PathLoss::of(Band::Ghz6).reference.0 - 47.94).abs() < 0.01);
-        let noise = |width| Propagation::of(Band::Ghz5, width).noise().0;
+        assert!((PathLoss::in_band(Band::Ghz2_4).reference.0 - 40.05).abs() < 0.01);
+        assert!((PathLoss::in_band(Band::Ghz6).reference.0 - 47.94).abs() < 0.01);
+        let noise = |width| Propagation::in_band(Band::Ghz5, width).noise().0;
         assert!((noise(ChannelWidth::Mhz20) + 93.99).abs() < 0.01);
         assert!((noise(ChannelWidth::Mhz40) + 90.98).abs() < 0.01);
         assert!((noise(ChannelWidth::Mhz160) + 84.96).abs() < 0.01);
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_static_link_adds_up() {
-        let propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
+        let propagation = Propagation::in_band(Band::Ghz5, ChannelWidth::Mhz20);
         let mut link =
             Link::new(propagation.link(Dbm(16.0), Meters(10.0), Db(5.0)), &[], stream(1));
         assert!(link.is_static());
@@ -403,7 +403,7 @@ mod tests {
 
     #[test]
     fn a_given_loss_stands_in_for_the_error_model() {
-        let propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
+        let propagation = Propagation::in_band(Band::Ghz5, ChannelWidth::Mhz20);
         let loss = Probability::new(0.2).expect("a probability");
         let mut link = Link::new(propagation.link_with_loss(loss), &[], stream(1));
         let model = ErrorModel::nist();
@@ -454,7 +454,7 @@ mod tests {
 
     #[test]
     fn shadowing_has_its_deviation() {
-        let mut propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
+        let mut propagation = Propagation::in_band(Band::Ghz5, ChannelWidth::Mhz20);
         propagation.shadowing = Db(6.0);
         let mut stream = stream(3);
         let draws: Vec<f64> =

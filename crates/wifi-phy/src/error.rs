@@ -112,7 +112,7 @@ impl ErrorModel {
             Some(gain) => snr + gain,
             None => snr,
         };
-        probability(self.hazard(Mode::of(rate), snr, f64::from(bytes)))
+        probability(self.hazard(Mode::from_rate(rate), snr, f64::from(bytes)))
     }
 
     /// Probability that the PHY header is decoded: SIGNAL, L-SIG and HT-SIG,
@@ -211,7 +211,7 @@ impl Mode {
     ];
 
     #[inline]
-    const fn of(rate: Rate) -> Self {
+    const fn from_rate(rate: Rate) -> Self {
         match rate {
             Rate::Dsss { rate, .. } => Self::dsss(rate),
             Rate::Ofdm(rate) | Rate::ErpOfdm(rate) => Self::ofdm(rate),
@@ -457,12 +457,12 @@ mod tests {
 
     #[test]
     fn every_mode_has_its_own_place() {
-        let mut seen: Vec<Mode> = DsssRate::ALL.map(|rate| Mode::of(dsss(rate))).to_vec();
-        seen.extend(OfdmRate::ALL.map(|rate| Mode::of(Rate::Ofdm(rate))));
-        seen.push(Mode::of(ht(7)));
-        seen.extend([8, 9].map(|mcs| Mode::of(he(mcs))));
+        let mut seen: Vec<Mode> = DsssRate::ALL.map(|rate| Mode::from_rate(dsss(rate))).to_vec();
+        seen.extend(OfdmRate::ALL.map(|rate| Mode::from_rate(Rate::Ofdm(rate))));
+        seen.push(Mode::from_rate(ht(7)));
+        seen.extend([8, 9].map(|mcs| Mode::from_rate(he(mcs))));
         seen.extend([10, 11].map(|mcs| Mode::OF_MCS[mcs]));
-        seen.extend((0..=11).map(|mcs| Mode::of(he_in(mcs, ChannelWidth::Mhz80))));
+        seen.extend((0..=11).map(|mcs| Mode::from_rate(he_in(mcs, ChannelWidth::Mhz80))));
         seen.sort();
         seen.dedup();
         assert_eq!(seen, (0..Mode::COUNT).map(Mode).collect::<Vec<_>>());
@@ -470,24 +470,24 @@ mod tests {
             let same =
                 OfdmRate::ALL.into_iter().find(|ofdm| Some(ofdm.modulation()) == rate.modulation());
             assert_eq!(
-                same.map(|ofdm| Mode::of(Rate::Ofdm(ofdm))),
-                Some(Mode::of(rate)),
+                same.map(|ofdm| Mode::from_rate(Rate::Ofdm(ofdm))),
+                Some(Mode::from_rate(rate)),
                 "MCS {mcs}"
             );
         }
-        assert_eq!(Mode::of(ht(3)), Mode::of(Rate::ErpOfdm(OfdmRate::Mbps24)));
+        assert_eq!(Mode::from_rate(ht(3)), Mode::from_rate(Rate::ErpOfdm(OfdmRate::Mbps24)));
         for mcs in 0..=11 {
             let convolutional = Mode::OF_MCS[usize::from(mcs)];
             let later = convolutional.0.checked_sub(12).map(|index| Mode::LATER[index]);
             assert!(later.is_none() || later == he(mcs).modulation(), "MCS {mcs}");
-            assert!(mcs > 7 || Mode::of(he(mcs)) == Mode::of(ht(mcs)), "MCS {mcs}");
+            assert!(mcs > 7 || Mode::from_rate(he(mcs)) == Mode::from_rate(ht(mcs)), "MCS {mcs}");
             // LDPC above 20 MHz, and for MCS 10 and 11.
-            let wide = Mode::of(he_in(mcs, ChannelWidth::Mhz40));
+            let wide = Mode::from_rate(he_in(mcs, ChannelWidth::Mhz40));
             assert_eq!(wide.in_the_other_code(), Some(convolutional));
             assert_eq!(convolutional.in_the_other_code(), Some(wide));
-            assert_eq!(Mode::of(he(mcs)), if mcs < 10 { convolutional } else { wide });
+            assert_eq!(Mode::from_rate(he(mcs)), if mcs < 10 { convolutional } else { wide });
         }
-        assert_eq!(Mode::of(dsss(DsssRate::Mbps11)).in_the_other_code(), None);
+        assert_eq!(Mode::from_rate(dsss(DsssRate::Mbps11)).in_the_other_code(), None);
     }
 
     /// Maximal ratio combining of two copies of each bit in white noise of equal power adds their

@@ -24,7 +24,7 @@ const GHZ2_4: [(u8, u8); 6] = [(0, 1), (1, 5), (2, 9), (3, 13), (8, 6), (16, 11)
 
 impl Subchannel {
     /// Returns the channel with this number, if the band has it.
-    pub fn of(band: Band, number: u8) -> Option<Self> {
+    pub fn from_number(band: Band, number: u8) -> Option<Self> {
         match band {
             Band::Ghz2_4 => {
                 let known = GHZ2_4.iter().find(|(_, known)| *known == number);
@@ -40,20 +40,21 @@ impl Subchannel {
 
     /// All channels of a band, by their numbers.
     pub fn numbers(band: Band) -> impl Iterator<Item = u8> {
-        (1..=GHZ6_LAST).filter(move |number| Self::of(band, *number).is_some())
+        (1..=GHZ6_LAST).filter(move |number| Self::from_number(band, *number).is_some())
     }
 
     /// Number of the channel; that of the band's first one if the band does not have it.
     pub fn number(self, band: Band) -> u8 {
         let mut numbers = Self::numbers(band);
         let first = if band == Band::Ghz5 { GHZ5[0].1 } else { 1 };
-        numbers.find(|number| Self::of(band, *number) == Some(self)).unwrap_or(first)
+        numbers.find(|number| Self::from_number(band, *number) == Some(self)).unwrap_or(first)
     }
 
     /// Width of the widest channel that contains it.
     pub fn widest(self, band: Band) -> ChannelWidth {
-        let is_there =
-            |place: u8| Self::numbers(band).any(|it| Self::of(band, it) == Some(Self(place)));
+        let is_there = |place: u8| {
+            Self::numbers(band).any(|it| Self::from_number(band, it) == Some(Self(place)))
+        };
         let whole = |width: &ChannelWidth| {
             let first = self.0 >> halvings(*width) << halvings(*width);
             (first..first + (1 << halvings(*width))).all(is_there)
@@ -95,7 +96,7 @@ mod tests {
     /// Places count from the lowest channel upwards, for any of its channels.
     #[test]
     fn places_count_from_the_lowest_frequency() {
-        let of = |number| Subchannel::of(Band::Ghz5, number).expect("it exists");
+        let of = |number| Subchannel::from_number(Band::Ghz5, number).expect("it exists");
         for own in [36, 40, 44, 48] {
             let all = [0, 1, 2, 3].map(|place| of(own).at_place(place, ChannelWidth::Mhz80));
             assert_eq!(all, [36, 40, 44, 48].map(of));
@@ -154,16 +155,16 @@ mod tests {
                 let members: Vec<u8> = all.iter().copied().filter(|it| is_of(*it, group)).collect();
                 assert_eq!(members.len() as u64 * 20_000_000, width.as_hz());
                 for &one in &members {
-                    let place = Subchannel::of(band, one).expect("it exists");
+                    let place = Subchannel::from_number(band, one).expect("it exists");
                     for &other in &all {
-                        let there = Subchannel::of(band, other).expect("it exists");
+                        let there = Subchannel::from_number(band, other).expect("it exists");
                         let is_in = is_of(other, group);
                         assert_eq!(place.shares(there, width), is_in, "{one} {other} {width}");
                     }
                 }
             }
         }
-        let widest = |band, number| Subchannel::of(band, number).map(|it| it.widest(band));
+        let widest = |band, number| Subchannel::from_number(band, number).map(|it| it.widest(band));
         for (number, width) in
             [(36, Mhz160), (64, Mhz160), (132, Mhz80), (144, Mhz80), (149, Mhz80), (165, Mhz20)]
         {
@@ -177,11 +178,14 @@ mod tests {
         }
         for (band, none) in [(Band::Ghz5, 38), (Band::Ghz5, 68), (Band::Ghz6, 2), (Band::Ghz2_4, 3)]
         {
-            assert_eq!(Subchannel::of(band, none), None);
+            assert_eq!(Subchannel::from_number(band, none), None);
         }
         for band in [Band::Ghz2_4, Band::Ghz5, Band::Ghz6] {
             for number in Subchannel::numbers(band) {
-                assert_eq!(Subchannel::of(band, number).map(|it| it.number(band)), Some(number));
+                assert_eq!(
+                    Subchannel::from_number(band, number).map(|it| it.number(band)),
+                    Some(number)
+                );
             }
         }
         assert_eq!(Subchannel::numbers(Band::Ghz5).count(), 25);

@@ -87,7 +87,7 @@ impl fmt::Display for Standard {
 /// use lasthop_units::Duration;
 /// use lasthop_wifi_phy::{Band, Standard, Timing};
 ///
-/// let timing = Timing::of(Standard::Dot11n, Band::Ghz5);
+/// let timing = Timing::new(Standard::Dot11n, Band::Ghz5);
 /// assert_eq!(timing.aifs(3), timing.sifs + timing.slot * 3);
 /// assert_eq!(timing.aifs(3), Duration::from_micros(43));
 /// ```
@@ -109,7 +109,7 @@ impl Timing {
     ///
     /// `band` matters for [`Standard::Dot11n`] and [`Standard::Dot11ax`]; the others have one band
     /// each (see [`Standard::works_in`]).
-    pub const fn of(standard: Standard, band: Band) -> Self {
+    pub const fn new(standard: Standard, band: Band) -> Self {
         let (slot_us, sifs_us, cw_min) = match (standard, band) {
             (Standard::Dot11b, _) => (20, 10, 31),
             (Standard::Dot11g, _) | (Standard::Dot11n | Standard::Dot11ax, Band::Ghz2_4) => {
@@ -193,22 +193,22 @@ mod tests {
     #[test]
     fn intervals_everybody_knows() {
         let us = Duration::from_micros;
-        let b = Timing::of(Standard::Dot11b, Band::Ghz2_4);
-        let g = Timing::of(Standard::Dot11g, Band::Ghz2_4);
-        let a = Timing::of(Standard::Dot11a, Band::Ghz5);
-        let n = Timing::of(Standard::Dot11n, Band::Ghz2_4);
+        let b = Timing::new(Standard::Dot11b, Band::Ghz2_4);
+        let g = Timing::new(Standard::Dot11g, Band::Ghz2_4);
+        let a = Timing::new(Standard::Dot11a, Band::Ghz5);
+        let n = Timing::new(Standard::Dot11n, Band::Ghz2_4);
         assert_eq!((b.difs(), g.difs(), a.difs()), (us(50), us(28), us(34)));
         assert_eq!((b.pifs(), a.pifs(), n.aifs(3)), (us(30), us(25), us(37)));
         assert_eq!((b.cw_min, g.cw_min, a.cw_min, n.cw_max), (31, 15, 15, 1023));
         assert_eq!(g.with_long_slot().difs(), us(50));
-        assert_eq!(Timing::of(Standard::Dot11n, Band::Ghz5), a);
+        assert_eq!(Timing::new(Standard::Dot11n, Band::Ghz5), a);
         // 802.11b: 10 + 50 + 304; 802.11a: 16 + 34 + 44.
         let mbps_1 = Rate::Dsss { rate: DsssRate::Mbps1, preamble: Preamble::Long };
         assert_eq!(b.eifs(mbps_1, Band::Ghz2_4), us(364));
         assert_eq!(a.eifs(Rate::Ofdm(OfdmRate::Mbps6), Band::Ghz5), us(94));
         assert_eq!(a.response_timeout(Rate::Ofdm(OfdmRate::Mbps24)), us(45));
         assert_eq!(b.response_timeout(mbps_1), us(222));
-        assert_eq!(Timing::of(Standard::Dot11n, Band::Ghz6), a);
+        assert_eq!(Timing::new(Standard::Dot11n, Band::Ghz6), a);
         let guard_interval = HeGuardInterval::Ns800Ltf2x;
         let he = Rate::he(0, 1, ChannelWidth::Mhz20, guard_interval, false).expect("a rate");
         assert_eq!(Timing::rx_phy_start_delay(he), us(32));

@@ -91,7 +91,7 @@ impl<'a> Elements<'a> {
 
     /// The amendments with elements in this list.
     pub fn amendments(&self) -> Amendments {
-        Amendments::of(self)
+        Amendments::from_elements(self)
     }
 
     /// Returns the RSN element, if there is one.

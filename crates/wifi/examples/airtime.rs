@@ -17,8 +17,8 @@ const BAND: Band = Band::Ghz5;
 
 fn main() {
     let rate = Rate::ht(15, ChannelWidth::Mhz40, GuardInterval::Short).expect("MCS 0 to 31");
-    let timing = Timing::of(Standard::Dot11n, BAND);
-    let response = ControlRates::of(Standard::Dot11n, BAND).response(rate);
+    let timing = Timing::new(Standard::Dot11n, BAND);
+    let response = ControlRates::for_standard(Standard::Dot11n, BAND).response(rate);
     let block_ack = response.ppdu_duration(sizes::BLOCK_ACK, BAND);
     let backoff = timing.slot * u64::from(timing.cw_min) / 2;
     let overhead = timing.aifs(3) + backoff + timing.sifs + block_ack;
@@ -33,7 +33,7 @@ fn main() {
         let psdu_bytes = mpdus * subframe;
         let ppdu = rate.ppdu_duration(psdu_bytes, BAND);
         let exchange = ppdu + overhead;
-        let goodput = Bitrate::of(Bytes::new((mpdus * PACKET_BYTES).into()), exchange);
+        let goodput = Bitrate::from_bytes_in(Bytes::new((mpdus * PACKET_BYTES).into()), exchange);
         println!(
             "{mpdus:5}  {psdu_bytes:12}  {:7.0}  {:11.0}  {:5.2}  {:10.1} %",
             ppdu.as_micros_f64(),

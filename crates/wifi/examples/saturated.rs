@@ -71,7 +71,7 @@ fn simulate(stations: u16) -> Result<(f64, f64), CellError> {
     let mpdus: u64 = links().map(|link| link.mpdus).sum();
     let retries: u64 = links().map(|link| link.mpdu_retries).sum();
     let bytes = Bytes::new(delivered * u64::from(PACKET_BYTES));
-    Ok((Bitrate::of(bytes, TIME).as_mbps_f64(), retries as f64 / mpdus as f64))
+    Ok((Bitrate::from_bytes_in(bytes, TIME).as_mbps_f64(), retries as f64 / mpdus as f64))
 }
 
 fn refill(cell: &mut Cell, station: StationId, now: Instant, tag: &mut u64) {
@@ -90,7 +90,7 @@ fn config(stations: u16) -> CellConfig {
             (angle.cos(), angle.sin())
         }
     };
-    let propagation = Propagation::of(BAND, ChannelWidth::Mhz20);
+    let propagation = Propagation::in_band(BAND, ChannelWidth::Mhz20);
     let pair = |from: u16, to: u16| {
         let ((x, y), (u, v)) = (place(from), place(to));
         let link = propagation.link(Dbm(16.0), Meters((x - u).hypot(y - v)), Db(0.0));
@@ -117,8 +117,8 @@ fn config(stations: u16) -> CellConfig {
 
 /// The throughput in Mb/s of the closed form, with a retry limit.
 fn bianchi(stations: u16) -> f64 {
-    let timing = Timing::of(Standard::Dot11n, BAND);
-    let response = ControlRates::of(Standard::Dot11n, BAND).response(RATE);
+    let timing = Timing::new(Standard::Dot11n, BAND);
+    let response = ControlRates::for_standard(Standard::Dot11n, BAND).response(RATE);
     let aifs = timing.aifs(EDCA.aifsn);
     let ppdu = RATE.ppdu_duration(sizes::mpdu(PACKET_BYTES.into(), true), BAND);
     let success = ppdu + timing.sifs + response.ppdu_duration(sizes::ACK, BAND) + aifs;

@@ -91,7 +91,7 @@ impl CellConfig {
             standard,
             band,
             control_preamble: None,
-            basic_rates: ControlRates::of(standard, band).basic,
+            basic_rates: ControlRates::for_standard(standard, band).basic,
             group_rate: None,
             beacon_interval: Some(Duration::from_micros(102_400)),
             dtim_period: 2,

@@ -167,14 +167,14 @@ impl Medium {
     /// of one identity, a mean SNR that crosses carrier sense.
     pub fn new(config: &CellConfig, channel: Channel, seed: Seed) -> Result<Self, CellError> {
         let band = channel.band;
-        let control = ControlRates::of(config.standard, band);
+        let control = ControlRates::for_standard(config.standard, band);
         let mut config = config.clone();
         if band != config.band {
             config.basic_rates = control.basic;
             config.band = band;
         }
         let order = crate::config::ranks(&config.stations)?;
-        let timing = Timing::of(config.standard, band);
+        let timing = Timing::new(config.standard, band);
         let rates = Rates::new(&config);
         let mut of_channel =
             seed.stream_of("medium/channel", Identity::numbered(u64::from(channel.mhz)));

@@ -61,7 +61,7 @@ pub fn session(
 
     let arrived = |kind| {
         timeline
-            .of(kind)
+            .of_stream(kind)
             .filter(|passage| windows.full.contains(passage.received() - empty_delay))
             .count()
     };
@@ -94,7 +94,7 @@ pub fn empty_delay(timeline: &Timeline, windows: Windows) -> Option<f64> {
     let both = |passage: &&super::Passage| {
         windows.before.contains(passage.sent) || windows.after.contains(passage.sent)
     };
-    median(timeline.of(StreamKind::Sparse).filter(both).map(|passage| passage.delay))
+    median(timeline.of_stream(StreamKind::Sparse).filter(both).map(|passage| passage.delay))
 }
 
 /// A gap in the saturation flow: packets that did not arrive, and the packets

@@ -116,7 +116,7 @@ pub fn symptoms(
 
     let empty = sorted(
         timeline
-            .of(StreamKind::Sparse)
+            .of_stream(StreamKind::Sparse)
             .filter(|p| windows.before.contains(p.sent) || windows.after.contains(p.sent))
             .map(|p| p.delay),
     );
@@ -235,7 +235,7 @@ pub fn sender_share(timeline: &Timeline, plan: &PhasePlan, record: &PhaseRecord)
         let numbers = first..first + stream.packets();
         first = numbers.end;
         let of_stream =
-            timeline.of(StreamKind::Bulk).filter(|p| numbers.contains(&p.sequence.into()));
+            timeline.of_stream(StreamKind::Bulk).filter(|p| numbers.contains(&p.sequence.into()));
         let (mut low, mut high) = (None::<&super::Passage>, None::<&super::Passage>);
         for passage in of_stream {
             low = low.filter(|low| low.sequence < passage.sequence).or(Some(passage));

@@ -119,7 +119,7 @@ impl Timeline {
     }
 
     /// The packets of one flow, in the order of sending.
-    pub fn of(&self, kind: StreamKind) -> impl Iterator<Item = &Passage> + Clone {
+    pub fn of_stream(&self, kind: StreamKind) -> impl Iterator<Item = &Passage> + Clone {
         self.passages.iter().filter(move |passage| passage.kind == kind)
     }
 
@@ -129,7 +129,7 @@ impl Timeline {
         kind: StreamKind,
         window: Window,
     ) -> impl Iterator<Item = &Passage> + Clone {
-        self.of(kind).filter(move |passage| window.contains(passage.sent))
+        self.of_stream(kind).filter(move |passage| window.contains(passage.sent))
     }
 
     /// Computes the drift of the receiver's clock relative to the sender's, from

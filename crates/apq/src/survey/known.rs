@@ -306,7 +306,7 @@ impl Axis {
 /// lines 6 and 7), so that packets that a long queue still holds at the end count
 /// neither as received nor as a higher rate.
 fn load(timeline: &Timeline, offered_pps: f64, window: Window, axis: Axis) -> Load {
-    let bulk = timeline.of(StreamKind::Bulk);
+    let bulk = timeline.of_stream(StreamKind::Bulk);
     let least = bulk.clone().map(|p| p.delay).fold(f64::INFINITY, f64::min);
     let arrived = bulk.clone().filter(|p| window.contains(p.received() - least)).count();
     let received_pps = arrived as f64 / window.length();
@@ -326,7 +326,7 @@ fn load(timeline: &Timeline, offered_pps: f64, window: Window, axis: Axis) -> Lo
 /// The result of a short train: the rate at which its packets arrived, and whether
 /// their delay increased.
 fn train(timeline: &Timeline, plan: &PhasePlan, offered_pps: f64, sender: f64, axis: Axis) -> Load {
-    let bulk = timeline.of(StreamKind::Bulk);
+    let bulk = timeline.of_stream(StreamKind::Bulk);
     let planned = plan.streams.iter().filter(|stream| stream.kind == StreamKind::Bulk);
     let planned: u64 = planned.map(crate::StreamPlan::packets).sum();
     let arrived = bulk.clone().count();

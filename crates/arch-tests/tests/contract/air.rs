@@ -216,7 +216,7 @@ pub fn config() -> impl Strategy<Value = Shown> {
     let links = prop::collection::vec(link, 10);
     let cell = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (stations, links, cell).prop_map(|(mut stations, links, (beacons, capture, fading, record))| {
-        let mut propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
+        let mut propagation = Propagation::in_band(Band::Ghz5, ChannelWidth::Mhz20);
         if fading {
             propagation.fading = Fading::Rayleigh { doppler_hz: 20.0 };
         }

@@ -69,7 +69,7 @@ fn work() -> impl Strategy<Value = Work> {
 }
 
 fn config(radios: u16, hidden: bool, loss: Option<f64>, promiscuous: bool) -> CellConfig {
-    let propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
+    let propagation = Propagation::in_band(Band::Ghz5, ChannelWidth::Mhz20);
     let mut links = Vec::new();
     for from in 0..radios {
         for to in (0..radios).filter(|to| *to != from) {

@@ -28,7 +28,7 @@ fn config(
 ) -> CellConfig {
     let rate = Rate::he(3, 1, ChannelWidth::Mhz80, HeGuardInterval::Ns800Ltf2x, false);
     let rate = rate.expect("a rate");
-    let propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz80);
+    let propagation = Propagation::in_band(Band::Ghz5, ChannelWidth::Mhz80);
     let usual = propagation.link(Dbm(20.0), Meters(2.0), Db(0.0));
     let stations = (0..2 * sets).map(|number| {
         let role = if number % 2 == 0 { Role::AccessPoint } else { Role::Station };
@@ -57,7 +57,7 @@ fn config(
     let mut config = CellConfig::new(Standard::Dot11ax, Band::Ghz5, stations.collect(), pairs);
     config.colours = colours.to_vec();
     let channel = |&(place, waits): &(u8, bool)| OperatingChannel {
-        primary: Subchannel::of(Band::Ghz5, 36 + 4 * place).expect("it exists"),
+        primary: Subchannel::from_number(Band::Ghz5, 36 + 4 * place).expect("it exists"),
         access: if waits { BandwidthAccess::Static } else { BandwidthAccess::Dynamic },
     };
     config.channels = channels.iter().map(channel).collect();

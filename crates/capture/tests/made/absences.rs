@@ -1,6 +1,6 @@
 //! Causes of absences: the same traffic with absences of many lengths and rhythms.
 
-use crate::feed::{AP, Feed, GROUP, MS, STATION, US, beacon, frame, of, radiotap};
+use crate::feed::{AP, Feed, GROUP, MS, STATION, US, beacon, frame, of_kind, radiotap};
 use lasthop_capture::document::CaptureDocument;
 use lasthop_capture::finding::Kind;
 use lasthop_capture::link::LinkType;
@@ -106,12 +106,12 @@ fn only(document: &CaptureDocument, kind: Kind, words: &[&str]) {
     for other in KINDS {
         let count = usize::from(other == kind);
         assert_eq!(
-            of(document, other).len(),
+            of_kind(document, other).len(),
             count,
             "{kind:?} {words:?}: {other:?} in {sentences:?}"
         );
     }
-    let sentence = &of(document, kind)[0].sentence;
+    let sentence = &of_kind(document, kind)[0].sentence;
     for word in words {
         assert!(sentence.contains(word), "{kind:?}: no \"{word}\" in {sentence}");
     }
@@ -259,7 +259,7 @@ fn power_save() {
     }
     let document = life.document();
     only(&document, Kind::PowerSave, &["saves power"]);
-    let check = &of(&document, Kind::PowerSave)[0].check;
+    let check = &of_kind(&document, Kind::PowerSave)[0].check;
     assert!(check.contains("beacon intervals of 102 ms as its listen interval"), "{check}");
 }
 

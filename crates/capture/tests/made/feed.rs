@@ -48,7 +48,7 @@ impl Feed {
 }
 
 /// Findings of a kind.
-pub fn of(document: &CaptureDocument, kind: Kind) -> Vec<&Finding> {
+pub fn of_kind(document: &CaptureDocument, kind: Kind) -> Vec<&Finding> {
     document.findings.iter().filter(|finding| finding.kind == kind).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Stations that are thrown out, refused, or do not agree on keys; and stations that are far away.
 
-use crate::feed::{AP, Feed, GROUP, MS, SECOND, STATION, beacon, frame, of};
+use crate::feed::{AP, Feed, GROUP, MS, SECOND, STATION, beacon, frame, of_kind};
 use lasthop_capture::document::CaptureDocument;
 use lasthop_capture::finding::Kind;
 use lasthop_capture::link::LinkType;
@@ -31,7 +31,7 @@ fn a_flood_is_told_with_reason_and_rate() {
         (5_000 + n / 64 * 1_000 + n % 64, removal(DEAUTHENTICATION, to, from, n as u16, 7))
     });
     let document = network(flood.collect());
-    let [finding] = of(&document, Kind::Deauthentication)[..] else { panic!("one") };
+    let [finding] = of_kind(&document, Kind::Deauthentication)[..] else { panic!("one") };
     for words in [
         "640 deauthentications",
         "52 % of all frames",
@@ -46,7 +46,7 @@ fn a_flood_is_told_with_reason_and_rate() {
     // To all, by disassociations.
     let flood = (0..200u64).map(|n| (n * 20, removal(DISASSOCIATION, GROUP, AP, n as u16, 8)));
     let document = network(flood.collect());
-    let sentence = &of(&document, Kind::Deauthentication)[0].sentence;
+    let sentence = &of_kind(&document, Kind::Deauthentication)[0].sentence;
     assert!(
         sentence.contains("200 disassociations") && sentence.contains("all stations"),
         "{sentence}"
@@ -61,18 +61,18 @@ fn who_is_thrown_out_again_and_again() {
             .collect()
     };
     let document = network(removals(6));
-    let sentence = &of(&document, Kind::Deauthentication)[0].sentence;
+    let sentence = &of_kind(&document, Kind::Deauthentication)[0].sentence;
     assert!(sentence.contains("6 times (6 deauthentications; reason 4, inactivity)"), "{sentence}");
     // Twice in a minute, or one removal that is repeated, is nothing.
-    assert!(of(&network(removals(2)), Kind::Deauthentication).is_empty());
+    assert!(of_kind(&network(removals(2)), Kind::Deauthentication).is_empty());
     let mut repeated = removal(DEAUTHENTICATION, STATION, AP, 1, 3);
     let mut frames = vec![(1_000, repeated.clone())];
     repeated[1] |= 8;
     frames.extend((1..40).map(|n| (1_000 + n, repeated.clone())));
-    assert!(of(&network(frames), Kind::Deauthentication).is_empty());
+    assert!(of_kind(&network(frames), Kind::Deauthentication).is_empty());
     // An access point that goes, and throws twenty stations out.
     let goes = (0..20u8).map(|n| (1_000, removal(DEAUTHENTICATION, [2, 0, 0, 0, 1, n], AP, 1, 3)));
-    assert!(of(&network(goes.collect()), Kind::Deauthentication).is_empty());
+    assert!(of_kind(&network(goes.collect()), Kind::Deauthentication).is_empty());
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn refusals_have_their_status_in_words() {
     let document =
         network(vec![(100, authentication(13)), (200, association(17)), (300, association(17))]);
     let sentences: Vec<_> =
-        of(&document, Kind::JoinRefused).iter().map(|it| &it.sentence[..]).collect();
+        of_kind(&document, Kind::JoinRefused).iter().map(|it| &it.sentence[..]).collect();
     let has = |words: &str| sentences.iter().any(|sentence| sentence.contains(words));
     assert!(
         has(
@@ -99,7 +99,7 @@ fn refusals_have_their_status_in_words() {
     // Success, and SAE that asks for another first message or has its password element by hashing.
     for status in [0, 76, 77, 126] {
         let document = network(vec![(100, authentication(status)), (200, association(0))]);
-        assert!(of(&document, Kind::JoinRefused).is_empty(), "{status}");
+        assert!(of_kind(&document, Kind::JoinRefused).is_empty(), "{status}");
     }
 }
 
@@ -131,7 +131,7 @@ fn handshakes_that_fail() {
     let mut wrong = say(&[first, second, first, second, first, second, first, second]);
     wrong.push((5_000, removal(DEAUTHENTICATION, STATION, AP, 99, 15)));
     let document = network(wrong);
-    let [finding] = of(&document, Kind::HandshakeFailed)[..] else { panic!("one") };
+    let [finding] = of_kind(&document, Kind::HandshakeFailed)[..] else { panic!("one") };
     for words in [
         "fails once",
         "message 1 came 4 times, message 2 4, message 3 0",
@@ -141,12 +141,12 @@ fn handshakes_that_fail() {
         assert!(finding.sentence.contains(words), "no \"{words}\" in {}", finding.sentence);
     }
     let document = network(say(&[first, first, first, first]));
-    assert!(of(&document, Kind::HandshakeFailed)[0].sentence.contains("does not answer"));
+    assert!(of_kind(&document, Kind::HandshakeFailed)[0].sentence.contains("does not answer"));
     // Whole; message 4 missed; and encrypted data behind messages of which most were missed.
     let mut missed = say(&[first, first, first]);
     missed.push((3_000, frame([0x08, 0x41], AP, STATION, 9, &[0; 40])));
     for frames in [say(&[first, second, third, fourth]), say(&[first, second, third]), missed] {
-        assert!(of(&network(frames), Kind::HandshakeFailed).is_empty());
+        assert!(of_kind(&network(frames), Kind::HandshakeFailed).is_empty());
     }
 }
 
@@ -170,13 +170,13 @@ fn a_weak_signal_is_one_beside_a_strong_one() {
     };
     let hear = |station, access_point, rate| hear_some(station, access_point, rate, 1);
     let document = hear(-83, -45, 12);
-    let sentence = &of(&document, Kind::WeakSignal)[0].sentence;
+    let sentence = &of_kind(&document, Kind::WeakSignal)[0].sentence;
     assert!(sentence.contains("02:00:00:00:00:02 is heard at -83 dBm"), "{sentence}");
     // At a high rate; both far away; both near.
     for (station, access_point, rate) in [(-83, -45, 108), (-83, -80, 12), (-50, -45, 12)] {
-        assert!(of(&hear(station, access_point, rate), Kind::WeakSignal).is_empty());
+        assert!(of_kind(&hear(station, access_point, rate), Kind::WeakSignal).is_empty());
     }
     // The monitor hears the slow ones only.
     let document = hear_some(-83, -45, 12, 10);
-    assert!(of(&document, Kind::WeakSignal).is_empty(), "{:?}", document.findings);
+    assert!(of_kind(&document, Kind::WeakSignal).is_empty(), "{:?}", document.findings);
 }

@@ -1,7 +1,7 @@
 //! Findings that are shares of a link: captures with the problem, similar ones without it, and ones
 //! of which the monitor misses most of the link, so that the share is unknown.
 
-use crate::feed::{AP, Feed, MS, SECOND, STATION, US, beacon, frame, of, radiotap};
+use crate::feed::{AP, Feed, MS, SECOND, STATION, US, beacon, frame, of_kind, radiotap};
 use lasthop_capture::document::CaptureDocument;
 use lasthop_capture::finding::Kind;
 use lasthop_capture::link::LinkType;
@@ -103,7 +103,9 @@ fn doze(misses: Misses, asks: bool) -> CaptureDocument {
 #[test]
 fn dozing_and_sending_to_who_dozes() {
     let document = doze(Misses::Nothing, false);
-    let [vain] = &of(&document, Kind::SentInVain)[..] else { panic!("{:?}", document.findings) };
+    let [vain] = &of_kind(&document, Kind::SentInVain)[..] else {
+        panic!("{:?}", document.findings)
+    };
     assert!(vain.sentence.contains("80 of 80 data frames"), "{}", vain.sentence);
     assert!(kinds(&document).contains(&Kind::PowerSave), "{:?}", document.findings);
     assert_eq!(kinds(&doze(Misses::Nothing, true)), [Kind::PowerSave], "it has asked for them");
@@ -235,7 +237,7 @@ fn two(first: Rate, second: Rate, misses: bool) -> CaptureDocument {
 fn a_slow_station_takes_the_air_of_faster_ones() {
     let (slow, fast) = (Rate::Legacy(2), Rate::Ht(7));
     let document = two(slow, fast, false);
-    let [finding] = &of(&document, Kind::SlowStation)[..] else { panic!("one") };
+    let [finding] = &of_kind(&document, Kind::SlowStation)[..] else { panic!("one") };
     assert!(finding.sentence.starts_with("02:00:00:00:00:02"), "{}", finding.sentence);
     for (first, second) in [(slow, slow), (fast, fast)] {
         assert!(!kinds(&two(first, second, false)).contains(&Kind::SlowStation));
@@ -261,7 +263,7 @@ fn few_mpdus_in_a_ppdu_on_a_busy_channel() {
         heard(frames)
     };
     let document = sent(1, 400);
-    let [finding] = &of(&document, Kind::LowAggregation)[..] else { panic!("one") };
+    let [finding] = &of_kind(&document, Kind::LowAggregation)[..] else { panic!("one") };
     assert!(finding.sentence.contains("1.0 MPDUs in a PPDU"), "{}", finding.sentence);
     for (in_each, every_us) in [(8, 2_400), (1, 10_000)] {
         let document = sent(in_each, every_us);
@@ -353,7 +355,7 @@ fn what_is_said_of_tcp_was_heard() {
     let packets = transfer(150, true);
     for document in [on_a_wire(&packets), on_the_air(&packets, false)] {
         for kind in [Kind::Bufferbloat, Kind::TcpLoss] {
-            assert_eq!(of(&document, kind).len(), 1, "{:?}", document.findings);
+            assert_eq!(of_kind(&document, kind).len(), 1, "{:?}", document.findings);
         }
     }
     let document = on_the_air(&packets, true);

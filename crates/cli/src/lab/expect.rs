@@ -35,7 +35,7 @@ impl ExpectArgs {
         let nodes: Vec<&str> = scenario.own_nodes().iter().map(|node| node.name.as_str()).collect();
         let flows: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
         for expectation in &self.expect {
-            let Some((part, name)) = expectation.of() else { continue };
+            let Some((part, name)) = expectation.place() else { continue };
             let pairs = || {
                 let ends = nodes.iter().flat_map(|from| nodes.iter().map(move |to| (from, to)));
                 ends.map(|(from, to)| format!("{from}->{to}")).any(|pair| expectation.names(&pair))

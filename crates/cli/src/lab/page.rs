@@ -89,7 +89,7 @@ pub fn named(file: &Path, stream: Stream) -> String {
 /// Makes the page of a folder.
 fn page(folder: &Path, tried: &Tried<'_>) -> Result<Page, Failure> {
     let without_text = |html: String| Page { html, found: String::new() };
-    match Kind::of(folder)? {
+    match Kind::recognise(folder)? {
         Kind::Run => Ok(of_run(&mut Run::read(folder)?, tried)),
         Kind::Set => Ok(of_set(&mut Set::read(folder)?)),
         Kind::Comparison => of_comparison(folder),
@@ -100,7 +100,7 @@ fn page(folder: &Path, tried: &Tried<'_>) -> Result<Page, Failure> {
 
 fn of_run(it: &mut Run, tried: &Tried<'_>) -> Page {
     let made = match (tried, &it.scenario) {
-        (Tried::Now, Some((_, text))) => Trials::of(&it.run, text, &mut simulated),
+        (Tried::Now, Some((_, text))) => Trials::try_all(&it.run, text, &mut simulated),
         _ => Trials::default(),
     };
     let trials = match tried {
@@ -175,7 +175,7 @@ fn of_comparison(folder: &Path) -> Result<Page, Failure> {
 
 /// Makes the page of several folders of runs, beside each other.
 fn beside(folders: &[PathBuf]) -> Result<Page, Failure> {
-    let of = |folder: &PathBuf| match Kind::of(folder)? {
+    let of = |folder: &PathBuf| match Kind::recognise(folder)? {
         Kind::Run | Kind::Set => variant(folder, &folder.display().to_string()),
         _ => Err(Failure::Message(format!(
             "{}: expected the folder of a run or of several, which simulate or emulate wrote; \
@@ -191,7 +191,7 @@ fn beside(folders: &[PathBuf]) -> Result<Page, Failure> {
 
 fn variant(folder: &Path, name: &str) -> Result<Variant, Failure> {
     let name = name.to_owned();
-    Ok(match Kind::of(folder)? {
+    Ok(match Kind::recognise(folder)? {
         Kind::Set => {
             let Set { set, series, scenario } = Set::read(folder)?;
             Variant { name, set, series: mean_series(&series), scenario }

@@ -152,7 +152,7 @@ fn what_to_expect_is_what_simulations_give() {
 struct Run(usize);
 
 impl Run {
-    fn of(&self, place: &str) -> Measured {
+    fn measured(&self, place: &str) -> Measured {
         measured()[place][self.0]
     }
 }
@@ -166,13 +166,13 @@ fn holds(what: &str, is_so: impl Fn(&Run) -> bool) {
 
 fn faster(one: &str, other: &str) {
     holds(&format!("{one} is faster than {other}"), |run| {
-        run.of(one).download_mbps > 1.2 * run.of(other).download_mbps
+        run.measured(one).download_mbps > 1.2 * run.measured(other).download_mbps
     });
 }
 
 fn slower(one: &str, other: &str) {
     holds(&format!("pings of {one} are slower than of {other}"), |run| {
-        run.of(one).ping_p95_ms > 1.2 * run.of(other).ping_p95_ms
+        run.measured(one).ping_p95_ms > 1.2 * run.measured(other).ping_p95_ms
     });
 }
 
@@ -200,10 +200,10 @@ fn places_differ_as_they_should() {
     // An oven is off for half of the time, a scanning laptop away for a tenth of a second.
     let spread_ms = |place: Measured| place.ping_p95_ms - place.ping_p50_ms;
     holds("who meets the oven waits for half a period", |run| {
-        (5.0..20.0).contains(&spread_ms(run.of("microwave")))
+        (5.0..20.0).contains(&spread_ms(run.measured("microwave")))
     });
     holds("who meets a scan waits for a tenth of a second", |run| {
-        (60.0..250.0).contains(&spread_ms(run.of("scan")))
+        (60.0..250.0).contains(&spread_ms(run.measured("scan")))
     });
 }
 

@@ -19,7 +19,7 @@ pub struct Files {
 
 impl Files {
     /// Makes a reader of the files below `root`, by their absolute paths.
-    pub fn of(root: impl Into<PathBuf>) -> Self {
+    pub fn below(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into(), unread: Vec::new() }
     }
 

@@ -219,7 +219,7 @@ mod tests {
         fs::write(station.join("aql"), aql).unwrap();
         fs::write(station.join("agg_status"), "00\t\t0\t0\t0\t\t1\t0x01\t002\n").unwrap();
         let (mut wifi, mut unread) = (associated(), Vec::new());
-        read_debugfs(&Files::of(&root), "wlan1", &mut wifi, &mut unread);
+        read_debugfs(&Files::below(&root), "wlan1", &mut wifi, &mut unread);
         let limits = wifi.aql_limits.unwrap();
         let of_voice = AqlLimit { category: "VO".into(), low_us: 5_000, high_us: 12_000 };
         assert_eq!((limits.enabled, limits.limits), (Some(true), vec![of_voice]));
@@ -241,10 +241,10 @@ mod tests {
     fn why_there_is_no_debugfs_is_said() {
         let root = root("without");
         let (mut wifi, mut unread) = (associated(), Vec::new());
-        read_debugfs(&Files::of(&root), "wlan1", &mut wifi, &mut unread);
+        read_debugfs(&Files::below(&root), "wlan1", &mut wifi, &mut unread);
         assert_eq!(unread[0].why, "there is none");
         fs::write(root.join("proc/self/mounts"), "sysfs /sys sysfs rw 0 0\n").unwrap();
-        read_debugfs(&Files::of(&root), "wlan1", &mut wifi, &mut unread);
+        read_debugfs(&Files::below(&root), "wlan1", &mut wifi, &mut unread);
         assert!(unread[1].why.contains("not mounted"), "{unread:?}");
         assert_eq!(wifi, associated());
         fs::remove_dir_all(root).unwrap();

@@ -157,7 +157,7 @@ mod tests {
     use crate::plot::layout::layout_with_frames;
     use crate::plot::style::WIDE;
 
-    fn of(panel: Panel) -> Vec<Spot> {
+    fn spots_of(panel: Panel) -> Vec<Spot> {
         let panels = [panel];
         let (_, frames) = layout_with_frames(&panels, WIDE);
         spots(&panels[0], &frames[0])
@@ -169,7 +169,7 @@ mod tests {
             .right(Axis::new("window, segments"))
             .with(Series::line("up", vec![(1.0, 10.5), (2.0, 11.25)]))
             .with(Series::line("cwnd", vec![(1.0, 40.0)]).on_right());
-        let texts: Vec<_> = of(panel).into_iter().map(|spot| spot.text).collect();
+        let texts: Vec<_> = spots_of(panel).into_iter().map(|spot| spot.text).collect();
         assert_eq!(
             texts,
             ["time: 1 s\nup: 10.5 Mb/s\ncwnd: 40 segments", "time: 2 s\nup: 11.25 Mb/s"]
@@ -181,7 +181,7 @@ mod tests {
         let points = (0..6_000).map(|at| (f64::from(at), f64::from(at % 7))).collect();
         let panel = Panel::new("", Axis::new("time, s"), Axis::new("queue, packets"))
             .with(Series::line("ap", points));
-        let spots = of(panel);
+        let spots = spots_of(panel);
         assert_eq!(spots.len(), COLUMNS_MAX);
         assert_eq!(spots[1].text, "time: 100 to 199 s\nap: 0 to 6 packets");
         let ends = |spot: &Spot| (spot.x, spot.x + spot.width);
@@ -194,7 +194,7 @@ mod tests {
         let panel = Panel::new("", Axis::new("one-way delay, ms"), lanes)
             .with(Series::intervals("queue", [(0.0, 12.5, 0.0), (0.0, 0.0, 1.0)]))
             .with(Series::intervals("air", [(12.5, 13.0, 0.0), (0.0, 0.5, 1.0)]));
-        let texts: Vec<_> = of(panel).into_iter().map(|spot| spot.text).collect();
+        let texts: Vec<_> = spots_of(panel).into_iter().map(|spot| spot.text).collect();
         assert_eq!(
             texts,
             [
@@ -209,7 +209,7 @@ mod tests {
     fn a_name_stands_for_its_number() {
         let panel = Panel::new("", Axis::new("station").names(["a", "b"]), Axis::new("delay, ms"))
             .with(Series::bars("mean", vec![(0.0, 7.0), (1.0, 0.123_45)]));
-        let texts: Vec<_> = of(panel).into_iter().map(|spot| spot.text).collect();
+        let texts: Vec<_> = spots_of(panel).into_iter().map(|spot| spot.text).collect();
         assert_eq!(texts, ["station: a\nmean: 7 ms", "station: b\nmean: 0.1235 ms"]);
     }
 }

@@ -33,7 +33,7 @@ const ANNOUNCED: Announced =
 pub enum Mark {
     /// The mark of a TCP segment: source address, ports and identification.
     Segment([u8; 4], [u8; 4], u16),
-    /// The mark of other packets made by [`of`]: the number.
+    /// The mark of other packets made by [`packet_bytes`]: the number.
     Number(u32),
     /// The mark of a driver's packet: a hash of all bytes that no queue on the path
     /// changes.
@@ -41,7 +41,7 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// The mark of bytes made by [`of`]; `None` if they are too short.
+    /// The mark of bytes made by [`packet_bytes`]; `None` if they are too short.
     pub fn of_made(bytes: &[u8]) -> Option<Self> {
         let behind_ports = bytes.get(NUMBER_AT..BYTES_MIN)?.try_into().expect("it has four bytes");
         let is_whole = bytes[6..8] == [0, 0];
@@ -66,7 +66,7 @@ impl Mark {
     }
 }
 
-/// Input of [`of`].
+/// Input of [`packet_bytes`].
 #[derive(Clone, Copy, Debug)]
 pub struct Made<'a> {
     /// The packet to make bytes of.
@@ -82,7 +82,7 @@ pub struct Made<'a> {
 
 /// Returns the packet as bytes; `nodes` are those of the network. The last part of a
 /// cut packet may be too short for the number; it is then up to 7 bytes longer here.
-pub fn of(content: Made<'_>, nodes: &[Identity]) -> Vec<u8> {
+pub fn packet_bytes(content: Made<'_>, nodes: &[Identity]) -> Vec<u8> {
     let Made { packet, segment, number, identification } = content;
     let length = usize::from(packet.bytes).max(BYTES_MIN);
     let mut bytes = Vec::with_capacity(length);
@@ -177,7 +177,7 @@ mod tests {
     use lasthop_units::Instant;
 
     fn nodes() -> [Identity; 3] {
-        ["a", "b", "c"].map(Identity::of)
+        ["a", "b", "c"].map(Identity::from_name)
     }
 
     fn content(packet: &Packet, number: u32) -> Made<'_> {
@@ -191,7 +191,7 @@ mod tests {
             destination: NodeId(2),
             ..Packet::new(0, 600, Instant::ZERO)
         };
-        let of = |packet, number| of(content(packet, number), &nodes());
+        let of = |packet, number| packet_bytes(content(packet, number), &nodes());
         let (one, other) = (of(&packet, 1), of(&packet, 2));
         let numbers = [Some(Mark::Number(1)), Some(Mark::Number(2))];
         assert_eq!((one.len(), [Mark::of_made(&one), Mark::of_made(&other)]), (600, numbers));
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn a_mark_survives_congestion_and_nothing_else() {
         let packet = Packet { ecn_capable: true, ..Packet::new(0, 60, Instant::ZERO) };
-        let bytes = of(content(&packet, 1), &nodes());
+        let bytes = packet_bytes(content(&packet, 1), &nodes());
         let mut marked = bytes.clone();
         assert!(ip::mark_congestion(&mut marked) && marked != bytes);
         assert_eq!(Mark::of_frame(&marked), Mark::of_frame(&bytes));
@@ -288,7 +288,7 @@ mod tests {
                 ..Packet::new(0, bytes, Instant::ZERO)
             };
             let nodes = nodes();
-            let made = of(
+            let made = packet_bytes(
                 Made { segment: Some(&segment), identification: 77, ..content(&packet, 3) },
                 &nodes,
             );

@@ -384,7 +384,7 @@ fn cell_at(rate: Rate, standard: Standard, rx_interrupt: RxInterrupt) -> Network
             ..StationConfig::fixed(role, identity, rate)
         }
     };
-    let propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
+    let propagation = Propagation::in_band(Band::Ghz5, ChannelWidth::Mhz20);
     let link = propagation.link_with_loss(Probability::new(0.0).expect("a probability"));
     let pairs = (0..3u16).flat_map(|from| (0..3u16).map(move |to| (from, to)));
     let links = pairs

@@ -64,7 +64,7 @@ impl Coalescer {
     /// Handles an IP packet. Packets that cannot wait any longer go to `write`: a header with a
     /// packet, and the number of its segments.
     pub fn push(&mut self, packet: &[u8], write: &mut dyn FnMut(&[u8], usize)) {
-        let layout = Layout::of(packet)
+        let layout = Layout::find(packet)
             .filter(|layout| if layout.is_tcp { self.kinds.tcp } else { self.kinds.udp });
         let Some(layout) = layout else {
             self.write_alone(packet, write);
@@ -171,7 +171,7 @@ impl Open {
 
 impl Layout {
     /// Returns the offsets in `packet`, if it may be coalesced.
-    fn of(packet: &[u8]) -> Option<Self> {
+    fn find(packet: &[u8]) -> Option<Self> {
         let is_ipv4 = packet.first()? >> 4 == 4;
         let (protocol, ip, length) = if is_ipv4 {
             let header = packet.get(..IPV4_BYTES)?;

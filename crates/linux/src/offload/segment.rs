@@ -26,7 +26,7 @@ pub fn segment(
         take(packet);
         return Ok(1);
     }
-    let layout = Layout::of(packet, &header)?;
+    let layout = Layout::find(packet, &header)?;
     let (headers, data) = packet.split_at(layout.headers);
     let segments = data.len().div_ceil(layout.segment_bytes).max(1);
     for index in 0..segments {
@@ -73,7 +73,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(packet: &[u8], header: &Header) -> Result<Self, OffloadError> {
+    fn find(packet: &[u8], header: &Header) -> Result<Self, OffloadError> {
         let is_tcp = match header.kind & !GSO_ECN {
             GSO_TCP4 | GSO_TCP6 => true,
             GSO_UDP => false,

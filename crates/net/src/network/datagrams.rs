@@ -42,7 +42,7 @@ impl Datagrams {
     /// Records that a packet, or a part of one, was cut into this many parts.
     pub fn cut(&mut self, packet: &Packet, parts: u32) {
         if !packet.fragment.is_whole() {
-            self.of(packet).parts += parts - 1;
+            self.datagram(packet).parts += parts - 1;
             return;
         }
         self.cut += 1;
@@ -53,7 +53,7 @@ impl Datagrams {
 
     /// Handles a part that arrived at its destination.
     pub fn arrived(&mut self, now: Instant, node: NodeId, part: &Packet) -> Option<End> {
-        let datagram = self.of(part);
+        let datagram = self.datagram(part);
         // The packet is marked if any part is (RFC 3168, section 5.3).
         datagram.ecn_marked |= part.ecn_marked;
         let (id, ecn_marked) = (datagram.id, datagram.ecn_marked);
@@ -70,14 +70,14 @@ impl Datagrams {
 
     /// Handles a part that was lost at `node`.
     pub fn lost(&mut self, node: NodeId, part: &Packet, reason: DropReason) -> Option<End> {
-        self.of(part).lost.get_or_insert((node, reason));
+        self.datagram(part).lost.get_or_insert((node, reason));
         self.end_part(node, part, reason)
     }
 
     /// Counts a part as ended. If it was the last one, the packet is lost, for `reason`
     /// unless a part was lost for another one before.
     fn end_part(&mut self, node: NodeId, part: &Packet, reason: DropReason) -> Option<End> {
-        let datagram = self.of(part);
+        let datagram = self.datagram(part);
         datagram.parts -= 1;
         if datagram.parts > 0 {
             return None;
@@ -93,7 +93,7 @@ impl Datagrams {
         self.travelling.is_empty()
     }
 
-    fn of(&mut self, part: &Packet) -> &mut Datagram {
+    fn datagram(&mut self, part: &Packet) -> &mut Datagram {
         self.travelling.get_mut(&key(part)).expect("it was entered when it was cut")
     }
 }

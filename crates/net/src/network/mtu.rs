@@ -17,7 +17,7 @@ pub(super) struct Mtu {
 }
 
 impl Mtu {
-    pub fn of(node: &NodeConfig, config: &NetworkConfig) -> Self {
+    pub fn for_node(node: &NodeConfig, config: &NetworkConfig) -> Self {
         let station = node.station.zip(config.cell.as_ref());
         let adaptive = station.and_then(|(s, cell)| cell.stations[s.index()].adaptive_mtu);
         Self { least: adaptive.map_or(node.mtu, |adaptive| adaptive.bytes_min), most: node.mtu }

@@ -239,7 +239,7 @@ fn cell_and_host(loss: f64) -> NetworkConfig {
             ..StationConfig::fixed(role, Identity::numbered(u64::from(index)), rate)
         }
     };
-    let propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
+    let propagation = Propagation::in_band(Band::Ghz5, ChannelWidth::Mhz20);
     let link = propagation.link_with_loss(Probability::new(loss).expect("a probability"));
     let pairs = (0..4u16).flat_map(|from| (0..4u16).map(move |to| (from, to)));
     let links = pairs

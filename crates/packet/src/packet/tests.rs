@@ -112,7 +112,7 @@ fn releases_are_told_together() {
         let packet = Packet::new(0, bytes, Instant::ZERO);
         let packet = Packet { source: NodeId(source), flow: FlowId(flow), ..packet };
         Released::book(&packet, &mut list);
-        assert_eq!(Released::of(&packet), None, "nobody asked");
+        assert_eq!(Released::from_packet(&packet), None, "nobody asked");
         Released::book(&Packet { notify: true, ..packet }, &mut list);
     }
     let told: alloc::vec::Vec<_> =

@@ -42,7 +42,7 @@ impl Plots {
         if sparse >= bulk.begin {
             return;
         }
-        if let Some(session) = Session::of(record) {
+        if let Some(session) = Session::from_phase(record) {
             self.sessions.insert((record.direction, bulk.packet_bytes), session);
         }
     }
@@ -91,7 +91,7 @@ impl Plots {
 
 impl Session {
     /// Returns the session of a phase; `None` if hardly any packet arrived.
-    fn of(record: &PhaseRecord) -> Option<Self> {
+    fn from_phase(record: &PhaseRecord) -> Option<Self> {
         let sent_s =
             |sample: &Sample| sample.sent_ns.wrapping_sub(record.started_ns) as i64 as f64 / 1e9;
         let bulk = record.plan.streams.iter().filter(|stream| stream.kind == StreamKind::Bulk);
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn delays_are_those_of_the_queue() {
-        let session = Session::of(&record()).expect("packets arrived");
+        let session = Session::from_phase(&record()).expect("packets arrived");
         assert_eq!(session.load, (1.0, 2.0));
         for (index, &(at, delay)) in session.delays.iter().flatten().enumerate() {
             let expected = if (1.0..2.0).contains(&at) { 48.0 } else { 0.0 };

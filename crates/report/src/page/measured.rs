@@ -80,7 +80,7 @@ fn sessions(samples: &[ApqSample]) -> BTreeMap<(bool, u16), Session> {
     let mut found = BTreeMap::new();
     for phase in samples.chunk_by(|one, other| one.phase == other.phase) {
         let bulk = phase.iter().find(|sample| sample.is_bulk);
-        if let (Some(bulk), Some(session)) = (bulk, Session::of(phase)) {
+        if let (Some(bulk), Some(session)) = (bulk, Session::from_phase(phase)) {
             found.insert((bulk.direction == ApqWay::Up, bulk.packet_bytes), session);
         }
     }
@@ -89,7 +89,7 @@ fn sessions(samples: &[ApqSample]) -> BTreeMap<(bool, u16), Session> {
 
 impl Session {
     /// The session of a phase; `None` if the queue was not empty before it was filled.
-    fn of(phase: &[ApqSample]) -> Option<Self> {
+    fn from_phase(phase: &[ApqSample]) -> Option<Self> {
         let first_sent = phase.iter().map(|sample| sample.sent_ns).min()?;
         let at = |sample: &ApqSample| (sample.sent_ns.wrapping_sub(first_sent)) as f64 / 1e9;
         let bulk = || phase.iter().filter(|sample| sample.is_bulk);

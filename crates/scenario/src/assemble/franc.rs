@@ -39,7 +39,7 @@ pub(super) fn links(
             let message = format!("there are two coded links called {:?}", franc.name.value.0);
             problems.push(&franc.name.place, message);
         }
-        let Some(members) = Members::of(franc, names, problems) else { continue };
+        let Some(members) = Members::find(franc, names, problems) else { continue };
         for (&node, place) in members.nodes.iter().zip(&members.places) {
             if !taken.insert(node) {
                 let message = format!(
@@ -96,7 +96,7 @@ struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    fn of(raw: &'a RawFranc, names: &Names, problems: &mut Problems) -> Option<Self> {
+    fn find(raw: &'a RawFranc, names: &Names, problems: &mut Problems) -> Option<Self> {
         let [first, last] = &raw.ends.value;
         let none = Vec::new();
         let relays = raw.relays.as_ref().map_or(&none, |at| &at.value);

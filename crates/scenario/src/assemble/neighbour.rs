@@ -63,7 +63,7 @@ pub(super) fn raw_nodes(raw: &RawScenario, problems: &mut Problems) -> Vec<Nodes
             problems.push(&neighbour.level.place, message);
         }
         if neighbour.busy.value.as_f64() > 0.0 {
-            nodes.extend(Nodes::of(index, neighbour, raw.channel.standard.value, problems));
+            nodes.extend(Nodes::new(index, neighbour, raw.channel.standard.value, problems));
         }
     }
     nodes
@@ -79,7 +79,7 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    fn of(
+    fn new(
         neighbour: usize,
         raw: &RawNeighbour,
         standard: Standard,

@@ -299,7 +299,7 @@ fn not_negative(ratio: &At<Db>, problems: &mut Problems) {
 fn path_loss(channel: &RawChannel, band: Band, problems: &mut Problems) -> PathLoss {
     let raw = &channel.path_loss;
     not_negative(&raw.shadowing, problems);
-    let usual = PathLoss::of(band);
+    let usual = PathLoss::in_band(band);
     match raw.model.value {
         PathLossKind::LogDistance => PathLoss {
             reference: raw.reference.as_ref().map_or(usual.reference, |at| at.value),
@@ -458,7 +458,7 @@ fn not_a_rate(at: &At<Bitrate>, common: &Common, mcs: Option<&str>, problems: &m
 
 fn basic_rates(channel: &RawChannel, common: &Common, problems: &mut Problems) -> Vec<Rate> {
     let Some(at) = &channel.basic_rates else {
-        return ControlRates::of(common.standard, common.band).basic;
+        return ControlRates::for_standard(common.standard, common.band).basic;
     };
     let mut rates = Vec::new();
     for &value in &at.value {

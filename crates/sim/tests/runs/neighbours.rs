@@ -176,7 +176,7 @@ struct Log {
 }
 
 impl Log {
-    fn of(scenario: &Scenario) -> Self {
+    fn record(scenario: &Scenario) -> Self {
         let own = scenario.own_nodes().iter().filter(|node| node.role.is_wifi()).count();
         let own = (0..own as u16).map(StationId).collect();
         let mut log = Self { own, ..Self::default() };
@@ -221,11 +221,11 @@ impl Sink for Log {
 /// Neither one that is off, nor one that is far below the noise, moves a random stream.
 #[test]
 fn who_is_not_heard_changes_nothing() {
-    let without = Log::of(&scenario(DRAWS, &["neighbour=[]"]));
+    let without = Log::record(&scenario(DRAWS, &["neighbour=[]"]));
     assert!(without.lines.len() > 5_000, "{}", without.lines.len());
     for set in ["neighbour.flat.busy=0", "neighbour.flat.level=-160dBm"] {
         let with = scenario(DRAWS, &[set]);
-        let log = Log::of(&with);
+        let log = Log::record(&with);
         let theirs = log.ppdus.len() > without.ppdus.len();
         assert_eq!(theirs, set.contains("level"), "{set}");
         for (number, (line, expected)) in log.lines.iter().zip(&without.lines).enumerate() {
@@ -234,7 +234,7 @@ fn who_is_not_heard_changes_nothing() {
         assert_eq!(log.lines.len(), without.lines.len(), "{set}");
     }
     // One that is heard does.
-    assert!(Log::of(&scenario(DRAWS, &[])).lines != without.lines);
+    assert!(Log::record(&scenario(DRAWS, &[])).lines != without.lines);
 }
 
 /// A saturated link whose exchanges are all alike, and a neighbour below saturation that both
@@ -406,7 +406,7 @@ mcs = 7
 #[test]
 fn a_hidden_neighbour_spoils_what_it_overlaps() {
     let scenario = scenario(HIDDEN, &[]);
-    let log = Log::of(&scenario);
+    let log = Log::record(&scenario);
     let [ap, laptop] = [StationId(0), StationId(1)];
     let theirs: Vec<&Ppdu> = log.ppdus.iter().filter(|it| it.transmitter > laptop).collect();
     let (mut clean, mut missed, mut partly, mut mpdus_lost) = (0, 0, 0, 0);

@@ -45,7 +45,7 @@ struct Story {
 }
 
 impl Story {
-    fn of(name: &str, sets: &[&str], duration: Duration) -> Self {
+    fn run(name: &str, sets: &[&str], duration: Duration) -> Self {
         let scenario = shipped(name, sets, duration);
         let flows = vec![Flow::default(); scenario.flows.len()];
         let mut story = Self { flows, duration, ..Self::default() };
@@ -117,7 +117,7 @@ fn every_one_runs() {
         // The handshake of a coded link suffers losses, too: one of six starts only
         // after half a second.
         let duration = if name == "franc" { SECOND * 3 } else { SECOND / 2 };
-        let story = Story::of(&name, &[], duration);
+        let story = Story::run(&name, &[], duration);
         let (packets, ..) = story.fingerprint();
         assert!(packets > 0, "{name}");
     }
@@ -141,22 +141,22 @@ fn trajectories_stay_as_they_are() {
     let long = ["scan", "doze", "phone-call", "twt"];
     let duration = |name| if long.contains(&name) { SECOND * 6 } else { SECOND };
     let now =
-        FINGERPRINTS.map(|(name, _)| (name, Story::of(name, &[], duration(name)).fingerprint()));
+        FINGERPRINTS.map(|(name, _)| (name, Story::run(name, &[], duration(name)).fingerprint()));
     assert_eq!(now, FINGERPRINTS);
 }
 
 /// 59.6 Mb/s of UDP payload, out of the 65 Mb/s of MCS 7.
 #[test]
 fn hello_shows_what_mcs_7_carries() {
-    let payload = Story::of("hello", &[], SECOND).mbps(0) * 1472.0 / 1500.0;
+    let payload = Story::run("hello", &[], SECOND).mbps(0) * 1472.0 / 1500.0;
     assert!((payload - 59.6).abs() < 0.4, "{payload} Mb/s");
 }
 
 #[test]
 fn hidden_stations_need_rts() {
-    let without = Story::of("hidden", &[], SECOND);
+    let without = Story::run("hidden", &[], SECOND);
     assert!(without.mbps(0) + without.mbps(1) < 13.0, "{without:?}");
-    let with = Story::of("hidden", &["node_defaults.rts_threshold=0"], SECOND);
+    let with = Story::run("hidden", &["node_defaults.rts_threshold=0"], SECOND);
     assert!(with.mbps(0) + with.mbps(1) > 19.5);
     assert!(
         with.flows.iter().all(|flow| flow.lost * 100 < flow.packets),
@@ -167,12 +167,12 @@ fn hidden_stations_need_rts() {
 
 #[test]
 fn a_far_sensor_needs_extended_range() {
-    let flows = Story::of("far-sensor", &[], SECOND * 10).flows;
+    let flows = Story::run("far-sensor", &[], SECOND * 10).flows;
     // One reading every 100 ms, and nothing else that could be late for long.
     assert!((96..=100).contains(&flows[0].packets) && flows[0].lost <= 2, "{}", flows[0].packets);
     assert!(flows[1].packets > 1_000);
     for without in ["node_defaults.extended_range=false", "node.ap.extended_range=false"] {
-        let flows = Story::of("far-sensor", &[without], SECOND * 10).flows;
+        let flows = Story::run("far-sensor", &[without], SECOND * 10).flows;
         assert_eq!((flows[0].packets, flows[0].lost > 90), (0, true));
         assert!(flows[1].packets > 1_000);
     }
@@ -184,7 +184,7 @@ fn an_operating_mode_costs_others_what_the_queue_lets_it() {
     // Each second's megabits of the phone and of the laptop.
     let goodput = |sets: &[&str]| {
         let until = |seconds: u64| {
-            let flows = Story::of("operating-mode", sets, SECOND * seconds).flows;
+            let flows = Story::run("operating-mode", sets, SECOND * seconds).flows;
             [0, 1].map(|flow: usize| flows[flow].bytes as f64 * 8e-6)
         };
         let (four, five, seven) = (until(4), until(5), until(7));
@@ -200,7 +200,7 @@ fn an_operating_mode_costs_others_what_the_queue_lets_it() {
 #[test]
 fn a_queue_without_management_delays_everybody() {
     let longest = |sets: &[&str]| {
-        let round_trips = Story::of("upload", sets, SECOND * 15).flows.remove(1).round_trips;
+        let round_trips = Story::run("upload", sets, SECOND * 15).flows.remove(1).round_trips;
         *round_trips.last().expect("pings are answered")
     };
     let (deep, fair) = (longest(&[]), longest(&["node.laptop.queue.kind=fq-codel"]));
@@ -210,17 +210,17 @@ fn a_queue_without_management_delays_everybody() {
 
 #[test]
 fn voice_overtakes_background() {
-    let apart = Story::of("edca", &[], SECOND * 2);
+    let apart = Story::run("edca", &[], SECOND * 2);
     assert!(apart.median_delay(0) < Duration::from_millis(6), "{}", apart.median_delay(0));
     assert_eq!(apart.flows[0].lost, 0);
-    let together = Story::of("edca", &["flow.call.access_category=background"], SECOND * 2);
+    let together = Story::run("edca", &["flow.call.access_category=background"], SECOND * 2);
     assert!(together.flows[0].delays.last() > Some(&Duration::from_millis(200)));
     assert!(together.flows[0].lost > 0);
 }
 
 #[test]
 fn long_packets_pay_once() {
-    let mbps = |sets: &[&str]| Story::of("jumbo", sets, SECOND).mbps(0);
+    let mbps = |sets: &[&str]| Story::run("jumbo", sets, SECOND).mbps(0);
     let (jumbo, plain) = (mbps(&[]), mbps(&["flow.up.packet_bytes=1500"]));
     let aggregates =
         mbps(&["flow.up.packet_bytes=1500", "node.*.aggregation.ampdu_bytes_max=65535"]);
@@ -230,7 +230,7 @@ fn long_packets_pay_once() {
 
 #[test]
 fn a_scan_delays_only_the_one_that_scans() {
-    let story = Story::of("scan", &[], SECOND * 8);
+    let story = Story::run("scan", &[], SECOND * 8);
     let longest = |flow: usize| *story.flows[flow].round_trips.last().expect("it was answered");
     assert!(longest(1) > Duration::from_millis(100), "{}", longest(1));
     assert!(longest(2) < Duration::from_millis(20), "{}", longest(2));
@@ -242,7 +242,7 @@ fn a_scan_delays_only_the_one_that_scans() {
 #[test]
 fn who_dozes_answers_late() {
     let of = |sets: &[&str]| {
-        let flows = Story::of("doze", sets, SECOND * 10).flows;
+        let flows = Story::run("doze", sets, SECOND * 10).flows;
         assert!(flows.iter().all(|flow| flow.lost == 0 && flow.round_trips.len() >= 21));
         let median = |flow: usize| flows[flow].round_trips[flows[flow].round_trips.len() / 2];
         (median(0), median(1))
@@ -262,7 +262,7 @@ fn who_dozes_answers_late() {
 #[test]
 fn who_has_a_target_wake_time_answers_at_it() {
     let of = |sets: &[&str]| {
-        let flows = Story::of("twt", sets, SECOND * 60).flows;
+        let flows = Story::run("twt", sets, SECOND * 60).flows;
         assert!(flows.iter().all(|flow| flow.lost == 0 && flow.round_trips.len() >= 40));
         [0, 1, 2].map(|flow| {
             let trips = &flows[flow].round_trips;
@@ -281,7 +281,7 @@ fn who_has_a_target_wake_time_answers_at_it() {
 
 #[test]
 fn fast_fading_costs_throughput() {
-    let mbps = |sets: &[&str]| Story::of("fading", sets, SECOND * 10).mbps(0);
+    let mbps = |sets: &[&str]| Story::run("fading", sets, SECOND * 10).mbps(0);
     let walking = mbps(&[]);
     let (still, fast) = (mbps(&["channel.fading=none"]), mbps(&["channel.fading.doppler=100Hz"]));
     assert!(still > walking && walking > fast, "{still} {walking} {fast}");

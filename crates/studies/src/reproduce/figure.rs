@@ -241,7 +241,7 @@ impl Quantity {
             },
             Ours::Shown(shows) => shows,
         };
-        Verdict::of(passes)
+        Verdict::pass_if(passes)
     }
 }
 
@@ -255,7 +255,7 @@ fn shares_most(one: Span, other: Span) -> bool {
 impl Findings {
     /// The verdict on all quantities together: pass if all pass.
     pub fn verdict(&self) -> Verdict {
-        Verdict::of(self.quantities.iter().all(|quantity| quantity.verdict() == Verdict::Pass))
+        Verdict::pass_if(self.quantities.iter().all(|quantity| quantity.verdict() == Verdict::Pass))
     }
 }
 

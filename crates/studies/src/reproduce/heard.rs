@@ -96,7 +96,8 @@ mod tests {
     /// A download of some seconds with four absences.
     fn download() -> Run {
         let sets = ["duration=6s", "node.sta1.scan.start=2s", "node.sta1.scan.channels=4"];
-        sets.iter().fold(Run::of("run", scenario_file!("scan/fig7.toml")), |run, set| run.set(*set))
+        sets.iter()
+            .fold(Run::new("run", scenario_file!("scan/fig7.toml")), |run, set| run.set(*set))
     }
 
     fn made(run: &Run) -> RunData {

@@ -19,7 +19,7 @@
 //!     title: "Throughput over time",
 //!     shows: "The link is saturated all the time.",
 //!     // Several runs are told apart by their names.
-//!     runs: || vec![Run::of("upload", UPLOAD).set("duration=3s")],
+//!     runs: || vec![Run::new("upload", UPLOAD).set("duration=3s")],
 //!     read: fig3,
 //! };
 //!

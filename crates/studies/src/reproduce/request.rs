@@ -42,7 +42,7 @@ pub struct Run {
 
 impl Run {
     /// Returns a run of `file` without changes.
-    pub fn of(name: impl Into<String>, file: ScenarioFile) -> Self {
+    pub fn new(name: impl Into<String>, file: ScenarioFile) -> Self {
         let (sets, watch) = (Vec::new(), Watch::default());
         Self { name: name.into(), file, sets, number: 0, watch }
     }

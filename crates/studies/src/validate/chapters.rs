@@ -92,7 +92,7 @@ const RUNS: u64 = 5;
 const T_95: f64 = 2.776;
 
 impl Estimate {
-    fn of(setting: &Setting, quantity: impl Fn(&Measured) -> f64) -> Self {
+    fn measure(setting: &Setting, quantity: impl Fn(&Measured) -> f64) -> Self {
         let runs: Vec<f64> = (0..RUNS)
             .map(|run| quantity(&setting.run(Seed::new(SEED, run), WARMUP, DURATION)))
             .collect();

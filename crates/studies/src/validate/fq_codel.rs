@@ -192,7 +192,7 @@ fn count_all(share: &mut Share, ours: &[u64], theirs: &[u64]) -> bool {
 
 impl Comparison {
     /// Replays a trace.
-    pub fn of(trace: &Trace) -> Self {
+    pub fn replay(trace: &Trace) -> Self {
         let mut queue = Queue::new(&trace.config, 0);
         let mut comparison = Self::default();
         // The hash that stands for each of the kernel's buckets: no two of them collide.

@@ -59,7 +59,7 @@ pub struct Mean {
 
 impl Mean {
     /// The mean of two or more values.
-    pub fn of(values: &[f64]) -> Self {
+    pub fn new(values: &[f64]) -> Self {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -211,12 +211,12 @@ impl Store {
 
     /// The numbers of the runs of a cell.
     pub fn runs(&self, cell: &Cell) -> Vec<u64> {
-        self.of(cell).map(|record| u64::from(record.whole("run"))).collect()
+        self.records_of(cell).map(|record| u64::from(record.whole("run"))).collect()
     }
 
     /// The goodput of each run of a cell, in Mb/s.
     pub fn goodputs(&self, cell: &Cell) -> Vec<f64> {
-        self.of(cell).map(|record| record.number("goodput_mbps")).collect()
+        self.records_of(cell).map(|record| record.number("goodput_mbps")).collect()
     }
 
     /// The releases of the kernels in the results, once each.
@@ -227,7 +227,7 @@ impl Store {
         kernels
     }
 
-    fn of(&self, cell: &Cell) -> impl Iterator<Item = &Record> {
+    fn records_of(&self, cell: &Cell) -> impl Iterator<Item = &Record> {
         self.records.iter().filter(move |record| cell.is_of(record))
     }
 
@@ -264,6 +264,6 @@ mod tests {
     #[test]
     fn the_standard_error_is_that_of_the_mean() {
         // Deviations of 1 and -1: the variance is 2, that of the mean 1.
-        assert_eq!(Mean::of(&[2.0, 4.0]), Mean { mean: 3.0, error: 1.0 });
+        assert_eq!(Mean::new(&[2.0, 4.0]), Mean { mean: 3.0, error: 1.0 });
     }
 }

@@ -251,7 +251,7 @@ impl fmt::Display for Share {
 
 impl Comparison {
     /// Replays a trace. Each status is one report, as mac80211 has it.
-    pub fn of(trace: &Trace) -> Self {
+    pub fn replay(trace: &Trace) -> Self {
         let set = trace.rates();
         let config = RateControlConfig::minstrel_ht();
         let begin = || {

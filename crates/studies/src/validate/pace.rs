@@ -186,7 +186,7 @@ fn row(run: &Pace) -> Row {
         Case::Wires | Case::Gigabit => run.mbps >= GIGABIT_MBPS_MIN,
         Case::Down | Case::Up | Case::Datagrams => run.cpu[1] < CELL_CPU_MAX,
     };
-    let verdict = Verdict::of(is_right && run.lost == 0);
+    let verdict = Verdict::pass_if(is_right && run.lost == 0);
     let scheduling = match run.scheduling {
         Scheduling::Realtime => "SCHED_FIFO",
         Scheduling::Nice => "nice",

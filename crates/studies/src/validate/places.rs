@@ -128,7 +128,7 @@ fn row(place: &Compared) -> Row {
         .into_iter()
         .all(|([ours, theirs], share)| is_within(ours, theirs, share));
     let verdict = match place.late_runs {
-        0 => Verdict::of(is_right),
+        0 => Verdict::pass_if(is_right),
         _ => Verdict::Listed,
     };
     let mut cells = vec![place.place.clone()];

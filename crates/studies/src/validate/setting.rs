@@ -155,7 +155,7 @@ impl Setting {
 
     /// Slot, SIFS and contention windows of the cell.
     pub fn timing(&self) -> Timing {
-        Timing::of(self.standard, self.band)
+        Timing::new(self.standard, self.band)
     }
 
     /// Whether the cell uses EDCA and Block Ack; otherwise DCF.

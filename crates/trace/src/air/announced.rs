@@ -26,7 +26,7 @@ pub(super) fn beacon_elements(info: &AirInfo) -> [Vec<u8>; 2] {
     if !extended.is_empty() {
         behind.extend(octets(&[elements::Repr::ExtendedSupportedRates(extended)]));
     }
-    Phy::of(info).emit(true, &mut behind);
+    Phy::new(info).emit(true, &mut behind);
     [octets(&before), behind]
 }
 
@@ -39,7 +39,7 @@ pub(super) fn probe_elements(info: &AirInfo) -> Vec<u8> {
         list.push(elements::Repr::ExtendedSupportedRates(extended));
     }
     let mut bytes = octets(&list);
-    Phy::of(info).emit(false, &mut bytes);
+    Phy::new(info).emit(false, &mut bytes);
     bytes
 }
 
@@ -77,7 +77,7 @@ struct Phy<'a> {
 }
 
 impl<'a> Phy<'a> {
-    fn of(info: &'a AirInfo) -> Self {
+    fn new(info: &'a AirInfo) -> Self {
         let width = info.rates.iter().map(|rate| rate.width()).max();
         let width = width.unwrap_or(ChannelWidth::Mhz20);
         Self {

@@ -229,7 +229,7 @@ impl EventsReading {
             .into_iter()
             .map(|column| group.int64(column))
             .collect::<Result<_, _>>()?;
-        let kinds: Vec<Kind> = texts.texts.iter().map(|text| Kind::of(text)).collect();
+        let kinds: Vec<Kind> = texts.texts.iter().map(|text| Kind::parse(text)).collect();
         for row in 0..at.len() {
             let Some(at_ns) = at[row] else { continue };
             self.until_ns = self.until_ns.max(at_ns);
@@ -292,7 +292,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(text: &str) -> Self {
+    fn parse(text: &str) -> Self {
         let packet = PacketEvent::ALL.iter().find(|(name, _)| *name == text);
         match (text, packet) {
             ("ppdu", _) => Self::Ppdu,

@@ -213,7 +213,7 @@ fn queues_and_bounds_are_those_of_the_configuration() {
     const RATE: Rate =
         Rate::Ht { mcs: 7, width: ChannelWidth::Mhz20, guard_interval: GuardInterval::Long };
     let station = |role, name: &str| {
-        let mut station = StationConfig::fixed(role, Identity::of(name), RATE);
+        let mut station = StationConfig::fixed(role, Identity::from_name(name), RATE);
         station.address = MacAddr::local(name.len() as u32);
         station
     };

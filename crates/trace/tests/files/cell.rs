@@ -30,7 +30,7 @@ fn station(role: Role, number: u64) -> StationConfig {
 
 /// An access point and two stations at the limit of what MCS 7 reaches.
 pub fn config() -> CellConfig {
-    let propagation = Propagation::of(Band::Ghz2_4, ChannelWidth::Mhz20);
+    let propagation = Propagation::in_band(Band::Ghz2_4, ChannelWidth::Mhz20);
     let link = propagation.link(Dbm(16.0), Meters(33.0), Db(0.0));
     let pair = |(from, to)| PairConfig::steady(StationId(from), StationId(to), link);
     let pairs = [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)];

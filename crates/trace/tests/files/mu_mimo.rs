@@ -20,7 +20,7 @@ const WIDTH: ChannelWidth = ChannelWidth::Mhz80;
 
 /// An access point with four antennas, and two stations.
 fn config(standard: Standard, rate: Rate) -> CellConfig {
-    let link = Propagation::of(Band::Ghz5, WIDTH).link_with_snr(Db(40.0));
+    let link = Propagation::in_band(Band::Ghz5, WIDTH).link_with_snr(Db(40.0));
     let pair = |(from, to)| PairConfig::steady(StationId(from), StationId(to), link);
     let pairs = [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)];
     let mut stations: Vec<StationConfig> = [Role::AccessPoint, Role::Station, Role::Station]

@@ -22,7 +22,7 @@ const GUARD_INTERVAL: HeGuardInterval = HeGuardInterval::Ns800Ltf2x;
 /// An access point and two stations at 80 MHz on channel 36, and a neighbour of 20 MHz with one on
 /// channel 44.
 fn config() -> CellConfig {
-    let link = Propagation::of(Band::Ghz5, ChannelWidth::Mhz80).link_with_snr(Db(40.0));
+    let link = Propagation::in_band(Band::Ghz5, ChannelWidth::Mhz80).link_with_snr(Db(40.0));
     let roles = [Role::AccessPoint, Role::Station, Role::Station, Role::AccessPoint, Role::Station];
     let mut stations = Vec::new();
     for (role, number) in roles.into_iter().zip(0u16..) {
@@ -48,7 +48,7 @@ fn config() -> CellConfig {
     let pair = |(from, to)| PairConfig::steady(StationId(from), StationId(to), link);
     let links = pairs.map(pair).collect();
     let channel = |number| OperatingChannel {
-        primary: Subchannel::of(Band::Ghz5, number).unwrap(),
+        primary: Subchannel::from_number(Band::Ghz5, number).unwrap(),
         access: BandwidthAccess::Dynamic,
     };
     CellConfig {

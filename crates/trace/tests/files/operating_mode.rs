@@ -29,7 +29,7 @@ fn modes() -> Vec<OperatingMode> {
 
 fn run(standard: Standard, rates: Vec<Rate>, recorder: &mut impl Sink) {
     let width = ChannelWidth::Mhz160;
-    let link = Propagation::of(Band::Ghz5, width).link_with_snr(Db(40.0));
+    let link = Propagation::in_band(Band::Ghz5, width).link_with_snr(Db(40.0));
     let pair = |(from, to)| PairConfig::steady(StationId(from), StationId(to), link);
     let stations = [Role::AccessPoint, Role::Station].into_iter().zip(0..);
     let stations: Vec<StationConfig> = stations

@@ -27,7 +27,7 @@ fn segments_that_nobody_knows_are_not_made_up() {
     };
     let header = Header {
         segment: &segment,
-        announced: Announced::of(&Config::default()),
+        announced: Announced::from_config(&Config::default()),
         initial: [0xffff_ffff, 77],
         push: true,
     };

@@ -134,7 +134,7 @@ impl PerTable {
 }
 
 fn key(row: &PerRow) -> (Mode, u32) {
-    (Mode::of(row.rate), row.bytes)
+    (Mode::from_rate(row.rate), row.bytes)
 }
 
 fn same_curve(a: &PerRow, b: &PerRow) -> bool {

@@ -25,7 +25,7 @@ pub struct Amendments {
 
 impl Amendments {
     /// Returns the amendments of these elements, as far as they are complete.
-    pub fn of(elements: &Elements<'_>) -> Self {
+    pub fn from_elements(elements: &Elements<'_>) -> Self {
         let mut amendments = Self::default();
         for element in elements.iter().map_while(Result::ok) {
             match (element.id, element.data.first()) {

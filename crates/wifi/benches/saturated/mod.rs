@@ -121,7 +121,7 @@ impl Saturated {
 }
 
 fn config(case: Case) -> CellConfig {
-    let propagation = Propagation::of(Band::Ghz5, case.rate.width());
+    let propagation = Propagation::in_band(Band::Ghz5, case.rate.width());
     let place = |station: u16| match station {
         0 => (0.0, 0.0),
         _ => {

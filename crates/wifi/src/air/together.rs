@@ -201,7 +201,7 @@ mod tests {
         air.is_timed = true;
         air.primaries = channels
             .iter()
-            .map(|place| Subchannel::of(Band::Ghz5, 36 + 4 * place).expect("a channel"))
+            .map(|place| Subchannel::from_number(Band::Ghz5, 36 + 4 * place).expect("a channel"))
             .collect();
         air
     }

@@ -76,8 +76,8 @@ impl CellConfig {
         let packets = (1..=most).rev().find(|count| psdu(*count) <= bytes_max).unwrap_or(1);
         let block_ack = (packets > 1).then_some(window);
         let timing = match self.independent {
-            true => Timing::of(self.standard, self.band).with_long_slot(),
-            false => Timing::of(self.standard, self.band),
+            true => Timing::new(self.standard, self.band).with_long_slot(),
+            false => Timing::new(self.standard, self.band),
         };
         let access = station.access[lasthop_packet::AccessCategory::BestEffort.index()];
         let backoff = timing.slot * u64::from(access.cw_min) / 2;

@@ -162,7 +162,7 @@ fn check_service_periods(config: &CellConfig, station: &StationConfig) -> Result
 
 /// Timing of a cell: independent cells at 2.4 GHz have the long slot.
 pub(super) fn timing(config: &CellConfig) -> Timing {
-    match (Timing::of(config.standard, config.band), config.band) {
+    match (Timing::new(config.standard, config.band), config.band) {
         (timing, Band::Ghz2_4) if config.independent => timing.with_long_slot(),
         (timing, _) => timing,
     }

@@ -50,7 +50,7 @@ fn station(role: Role, rate: Rate, ampdu: u32) -> StationConfig {
 
 /// The access point in the middle, the stations on a circle of 1 m around it.
 pub(crate) fn cell(stations: usize, rate: Rate, width: ChannelWidth, ampdu: u32) -> CellConfig {
-    let propagation = Propagation::of(Band::Ghz5, width);
+    let propagation = Propagation::in_band(Band::Ghz5, width);
     let place = |station: u16| match station {
         0 => (0.0, 0.0),
         _ => {

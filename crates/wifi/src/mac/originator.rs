@@ -411,7 +411,7 @@ impl Originator {
         let mut book = |packet: &Packet| {
             gone.packets += 1;
             gone.bytes += Bytes::new(u64::from(packet.bytes));
-            let Some(next) = Released::of(packet) else { return };
+            let Some(next) = Released::from_packet(packet) else { return };
             if last.as_mut().is_some_and(|last| last.merge(&next)) {
                 return;
             }

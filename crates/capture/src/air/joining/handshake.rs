@@ -133,7 +133,7 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     /// Messages that are a second apart.
-    fn of(messages: &[Message]) -> Handshake {
+    fn after(messages: &[Message]) -> Handshake {
         let mut handshake = Handshake::default();
         for (n, message) in (1u64..).zip(messages) {
             handshake.handle_message(*message, n, n * SECOND);
@@ -144,22 +144,22 @@ mod tests {
     #[test]
     fn how_it_ends() {
         let counts = |handshake: Handshake| (handshake.so_far().done, handshake.so_far().failed);
-        assert_eq!(counts(of(&[First, Second, Third, Fourth])), (1, 0));
-        assert_eq!(counts(of(&[First, First, Second, Third])), (1, 0));
-        assert_eq!(counts(of(&[First, Second])), (0, 0));
+        assert_eq!(counts(after(&[First, Second, Third, Fourth])), (1, 0));
+        assert_eq!(counts(after(&[First, First, Second, Third])), (1, 0));
+        assert_eq!(counts(after(&[First, Second])), (0, 0));
         // Another passphrase: hostapd sends message 1 four times, and removes the station.
-        let mut wrong = of(&[First, Second, First, Second, First, Second, First, Second]);
+        let mut wrong = after(&[First, Second, First, Second, First, Second, First, Second]);
         wrong.handle_removal(Some(2), 9, 9 * SECOND);
         assert_eq!((wrong.failed, wrong.messages, wrong.reason), (1, [4, 4, 0, 0], Some(2)));
         assert_eq!((wrong.frames, wrong.times), ((1, 9), (SECOND, 9 * SECOND)));
         // A station that does not answer.
-        assert_eq!(counts(of(&[First, First, First])), (0, 1));
+        assert_eq!(counts(after(&[First, First, First])), (0, 1));
         // The station answered, and the monitor missed it: there is encrypted data.
-        let mut missed = of(&[First, First, First]);
+        let mut missed = after(&[First, First, First]);
         missed.handle_protected();
         assert_eq!(counts(missed), (1, 0));
         // A station leaves for another reason.
-        let mut leaves = of(&[First, Second]);
+        let mut leaves = after(&[First, Second]);
         leaves.handle_removal(Some(3), 9, 9 * SECOND);
         assert_eq!(counts(leaves), (0, 0));
     }

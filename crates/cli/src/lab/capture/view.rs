@@ -133,20 +133,20 @@ const COLUMNS: [Column; 13] = [
     }),
     text("network", 12, 8, |_, row| plain(&row.network)),
     number("dBm", 4, 2, |_, row| row.signal_dbm.map_or(String::new(), |dbm| format!("{dbm:.0}"))),
-    text("rate", 12, 9, |screen, row| screen.of(row).rate.map_or(String::new(), rate)),
-    number("PHY", 6, 3, |screen, row| optional(screen.of(row).rate_mbps)),
-    number("mean", 6, 10, |screen, row| optional(screen.of(row).rate_mbps_mean)),
-    number("MPDU/s", 6, 4, |screen, row| whole(screen.of(row).mpdus_per_s)),
-    number("retry%", 6, 1, |screen, row| screen.of(row).retries.map_or(String::new(), tenths)),
-    number("air%", 5, 0, |screen, row| tenths(screen.of(row).airtime)),
-    number("all%", 5, 6, |screen, row| tenths(screen.of(row).airtime_mean)),
-    number("Mb/s", 6, 2, |screen, row| nonzero(screen.of(row).throughput_mbps)),
-    number("A-MPDU", 6, 5, |screen, row| mean(screen.of(row).mpdus_per_ampdu)),
+    text("rate", 12, 9, |screen, row| screen.traffic(row).rate.map_or(String::new(), rate)),
+    number("PHY", 6, 3, |screen, row| optional(screen.traffic(row).rate_mbps)),
+    number("mean", 6, 10, |screen, row| optional(screen.traffic(row).rate_mbps_mean)),
+    number("MPDU/s", 6, 4, |screen, row| whole(screen.traffic(row).mpdus_per_s)),
+    number("retry%", 6, 1, |screen, row| screen.traffic(row).retries.map_or(String::new(), tenths)),
+    number("air%", 5, 0, |screen, row| tenths(screen.traffic(row).airtime)),
+    number("all%", 5, 6, |screen, row| tenths(screen.traffic(row).airtime_mean)),
+    number("Mb/s", 6, 2, |screen, row| nonzero(screen.traffic(row).throughput_mbps)),
+    number("A-MPDU", 6, 5, |screen, row| mean(screen.traffic(row).mpdus_per_ampdu)),
     text("state", 10, 7, |_, row| row.state.map_or(String::new(), state)),
 ];
 
 impl Screen {
-    fn of<'a>(&self, row: &'a Row) -> &'a Traffic {
+    fn traffic<'a>(&self, row: &'a Row) -> &'a Traffic {
         if self.is_received { &row.received } else { &row.sent }
     }
 

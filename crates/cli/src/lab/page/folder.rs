@@ -65,7 +65,7 @@ pub struct Set {
 
 impl Kind {
     /// Recognises the kind of `folder`.
-    pub fn of(folder: &Path) -> Result<Self, Failure> {
+    pub fn recognise(folder: &Path) -> Result<Self, Failure> {
         let shown = folder.display();
         if !folder.is_dir() {
             return Err(Failure::Message(format!("{shown}: there is no such folder; {EXPECTED}")));

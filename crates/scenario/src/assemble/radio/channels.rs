@@ -79,7 +79,7 @@ fn is_neighbour(name: &Option<&str>) -> bool {
 /// Reports a number that the band does not have.
 fn primary(at: &Given, band: Band, problems: &mut Problems) -> Option<Subchannel> {
     let number: u8 = at.value.get();
-    let found = Subchannel::of(band, number);
+    let found = Subchannel::from_number(band, number);
     if found.is_none() {
         let known: Vec<String> = match band {
             Band::Ghz6 => ["1", "5", "9", ".. 233"].map(str::to_owned).to_vec(),
@@ -103,8 +103,9 @@ fn check_width(
     let widths = stations.iter().filter(|it| it.bss == set).map(|it| it.capabilities.width());
     let most = primary.widest(band);
     if let Some(width) = widths.max().filter(|width| *width > most) {
-        let is_fit =
-            |number: &u8| Subchannel::of(band, *number).is_some_and(|it| it.widest(band) >= width);
+        let is_fit = |number: &u8| {
+            Subchannel::from_number(band, *number).is_some_and(|it| it.widest(band) >= width)
+        };
         let fit: Vec<String> =
             Subchannel::numbers(band).filter(is_fit).map(|number| number.to_string()).collect();
         let message = format!(

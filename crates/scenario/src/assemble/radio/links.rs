@@ -52,7 +52,7 @@ pub(super) fn pairs(
             links.add_steady(station_id(from), station_id(to), &link);
             return;
         }
-        let given = given.of(from, to);
+        let given = given.last(from, to);
         let ends = (station_id(from), station_id(to));
         let snr = match given.map(|given| given.what) {
             Some(Given::Snr(snr)) => snr,
@@ -156,7 +156,7 @@ struct GivenLink {
 
 impl GivenPairs {
     /// Returns the last settings for a pair.
-    fn of(&self, from: usize, to: usize) -> Option<GivenLink> {
+    fn last(&self, from: usize, to: usize) -> Option<GivenLink> {
         let place = self.places.get(from * self.stations + to)?.checked_sub(1)?;
         Some(self.said[place as usize])
     }

@@ -217,7 +217,7 @@ fn target_wake(table: &RawPowerSave, name: &str, problems: &mut Problems) -> Opt
         is_sound = false;
     }
     // By the name, so that neither the order of stations nor others move it.
-    let spread = Identity::of(name).offset_within(wake_interval);
+    let spread = Identity::from_name(name).offset_within(wake_interval);
     is_sound.then_some(TwtConfig {
         wake_interval,
         wake_duration,

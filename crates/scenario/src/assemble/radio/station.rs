@@ -64,7 +64,7 @@ pub(super) fn config(
     });
     let saves = power_save::config(raw, node.role(), &node.name, qos, common, problems);
     StationConfig {
-        identity: Identity::of(&node.name),
+        identity: Identity::from_name(&node.name),
         address: node.raw.address.as_ref().map_or_else(
             || MacAddr::local(u32::try_from(index).expect("there are at most NODES_MAX nodes")),
             |at| at.value,
@@ -578,7 +578,7 @@ fn edca(
     common: &Common,
     problems: &mut Problems,
 ) -> [EdcaParameters; 4] {
-    let timing = Timing::of(common.standard, common.band);
+    let timing = Timing::new(common.standard, common.band);
     let (cw_min, cw_max) = (timing.cw_min, timing.cw_max);
     let slots = cw_min + 1;
     let (half, quarter) = (slots / 2 - 1, slots / 4 - 1);

@@ -704,7 +704,7 @@ fn minstrel(path: &Path) -> ExitCode {
         Ok(trace) => trace,
         Err(code) => return code,
     };
-    let comparison = Comparison::of(&trace);
+    let comparison = Comparison::replay(&trace);
     println!("# {} statuses, {} snapshots", comparison.statuses, comparison.snapshots);
     for difference in &comparison.differences {
         println!("# {difference}");
@@ -719,7 +719,7 @@ fn fq_codel(path: &Path) -> ExitCode {
         Ok(trace) => trace,
         Err(code) => return code,
     };
-    let comparison = fq_codel::Comparison::of(&trace);
+    let comparison = fq_codel::Comparison::replay(&trace);
     println!("# {} packets of {} flows", comparison.arrivals, comparison.flows);
     for difference in comparison.differences.iter().take(20) {
         println!("# {difference}");

@@ -98,7 +98,7 @@ const FIG3: Figure = Figure {
     shows: "A computer as access point reports its queue. Ours includes the driver's 40 frames.",
     runs: || {
         let run = |queue: u32| {
-            one_session(Run::of(queue.to_string(), VALIDATION))
+            one_session(Run::new(queue.to_string(), VALIDATION))
                 .set(format!("node.ap.queue.packets={queue}"))
                 .set("series_interval=100ms")
         };
@@ -159,7 +159,7 @@ const FIG4: Figure = Figure {
             public; its text has the sign of the error.",
     runs: || {
         let run = |queue: u32| {
-            Run::of(queue.to_string(), VALIDATION).set(format!("node.ap.queue.packets={queue}"))
+            Run::new(queue.to_string(), VALIDATION).set(format!("node.ap.queue.packets={queue}"))
         };
         SET.into_iter().chain([DRIVER_ALONE]).map(run).collect()
     },

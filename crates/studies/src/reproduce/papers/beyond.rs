@@ -44,7 +44,7 @@ const GENERATIONS: [Generation; 3] = [
 
 impl Generation {
     /// `run` with this generation at its usual width.
-    fn of(self, run: Run) -> Run {
+    fn apply(self, run: Run) -> Run {
         self.at(self.width_mhz, run)
     }
 

@@ -115,7 +115,7 @@ fn by_payload(file: ScenarioFile) -> Vec<Run> {
     for frames in Frames::ALL {
         for payload in PAYLOADS {
             let set = format!("flow.down.packet_bytes={}", payload + HEADERS);
-            let run = Run::of(frames.run(payload), file).set(set);
+            let run = Run::new(frames.run(payload), file).set(set);
             match frames {
                 Frames::Jumbo => runs.push(run),
                 Frames::Cut if payload < CUT_FROM => {}
@@ -235,7 +235,7 @@ const FIG6: Figure = Figure {
         let mut runs = by_payload(FIG4_FILE);
         runs.extend(PAYLOADS.map(|payload| {
             // A burst of one microsecond sends almost nothing.
-            let run = Run::of(quiet(payload), FIG4_FILE).set("flow.bursts.off=1s");
+            let run = Run::new(quiet(payload), FIG4_FILE).set("flow.bursts.off=1s");
             run.set("flow.bursts.on=1us")
                 .set(format!("flow.down.packet_bytes={}", payload + HEADERS))
         }));
@@ -305,7 +305,7 @@ const FIG7: Figure = Figure {
             // Ethernet carries 1500 bytes including headers.
             let bytes = if payload == 1500 { 7 * CELL_BYTES + HEADERS } else { bytes };
             let set = format!("flow.video.packet_bytes={bytes}");
-            Run::of(payload.to_string(), FIG7_FILE).set(set)
+            Run::new(payload.to_string(), FIG7_FILE).set(set)
         };
         PAYLOADS.into_iter().map(run).collect()
     },
@@ -373,7 +373,7 @@ impl Sender {
 
     fn run(self, bytes: Option<u16>, snr_db: f64) -> Run {
         let mut run =
-            Run::of(self.name(bytes, snr_db), ADAPTIVE_FILE).set(format!("link.0.snr={snr_db}dB"));
+            Run::new(self.name(bytes, snr_db), ADAPTIVE_FILE).set(format!("link.0.snr={snr_db}dB"));
         match self {
             Self::Aggregates => {}
             Self::Testbed => {

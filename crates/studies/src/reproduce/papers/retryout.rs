@@ -89,7 +89,7 @@ fn name(laptop: &str, position: &str, with_method: bool) -> String {
 }
 
 fn run(laptop: &str, sets: &[&str], position: &str, with_method: bool) -> Run {
-    let run = Run::of(name(laptop, position, with_method), UPLOAD)
+    let run = Run::new(name(laptop, position, with_method), UPLOAD)
         .set(format!("link.laptop-ap.snr={position}dB"));
     let run = sets.iter().fold(run, |run, &set| run.set(set));
     if with_method { run.set(METHOD) } else { run }

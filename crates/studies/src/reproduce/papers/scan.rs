@@ -194,8 +194,8 @@ const FIG3: Figure = Figure {
     title: "Upload with TCP small queues",
     shows: "An absence pauses the sender and loses nothing.",
     runs: || {
-        let reno = Run::of(RENO, UPLOAD).set("flow.upload.congestion_control=reno");
-        vec![Run::of(RUN, UPLOAD).capturing_air(), reno.capturing_absences()]
+        let reno = Run::new(RENO, UPLOAD).set("flow.upload.congestion_control=reno");
+        vec![Run::new(RUN, UPLOAD).capturing_air(), reno.capturing_absences()]
     },
     read: |runs: &Runs<'_>| {
         let run = Transfer::heard(runs.get(RUN), "upload");
@@ -263,8 +263,8 @@ const FIG6: Figure = Figure {
     title: "Upload without TCP small queues",
     shows: "The driver's packets are lost at the start of an absence.",
     runs: || {
-        let freely = Run::of(RUN, UPLOAD_FREELY).capturing_absences();
-        vec![freely, Run::of(UPLOADED, UPLOAD).capturing_air()]
+        let freely = Run::new(RUN, UPLOAD_FREELY).capturing_absences();
+        vec![freely, Run::new(UPLOADED, UPLOAD).capturing_air()]
     },
     read: |runs: &Runs<'_>| {
         let run = Transfer::new(runs.get(RUN), "upload");
@@ -325,7 +325,7 @@ const FIG7: Figure = Figure {
     shows: "The access point's queue overflows again and again.",
     runs: || {
         let mut runs = with_uploads(DOWNLOAD_CUBIC);
-        let small = Run::of(SMALL_QUEUES, DOWNLOAD_CUBIC);
+        let small = Run::new(SMALL_QUEUES, DOWNLOAD_CUBIC);
         runs.push(small.set("flow.download.tcp.small_queues=128KiB").capturing_absences());
         runs
     },
@@ -348,7 +348,7 @@ const FIG8: Figure = Figure {
     id: "fig8",
     title: "Aggregates of the download, CUBIC",
     shows: "Aggregates are counted in a capture of the air; the paper counted them in the driver.",
-    runs: || vec![Run::of(RUN, DOWNLOAD_CUBIC).capturing_air()],
+    runs: || vec![Run::new(RUN, DOWNLOAD_CUBIC).capturing_air()],
     read: aggregates,
 };
 
@@ -364,16 +364,16 @@ const FIG10: Figure = Figure {
     id: "fig10",
     title: "Aggregates of the download, NewReno",
     shows: "The method is that of Figure 8.",
-    runs: || vec![Run::of(RUN, DOWNLOAD_RENO).capturing_air()],
+    runs: || vec![Run::new(RUN, DOWNLOAD_RENO).capturing_air()],
     read: aggregates,
 };
 
 /// A download, and the uploads with which the paper compares it.
 fn with_uploads(download: ScenarioFile) -> Vec<Run> {
     vec![
-        Run::of(RUN, download).capturing_air(),
-        Run::of(UPLOADED, UPLOAD).capturing_air(),
-        Run::of(UPLOADED_FREELY, UPLOAD_FREELY).capturing_absences(),
+        Run::new(RUN, download).capturing_air(),
+        Run::new(UPLOADED, UPLOAD).capturing_air(),
+        Run::new(UPLOADED_FREELY, UPLOAD_FREELY).capturing_absences(),
     ]
 }
 

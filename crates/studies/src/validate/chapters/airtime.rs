@@ -48,7 +48,7 @@ pub(super) fn table() -> Table {
     let row = |(name, family): (String, Family)| {
         let counts = [family.rows, family.equal, family.rounded, family.wrong, family.rates_wrong];
         let cells = std::iter::once(name).chain(counts.map(|count| count.to_string()));
-        (cells.collect(), Verdict::of(family.wrong + family.rates_wrong == 0))
+        (cells.collect(), Verdict::pass_if(family.wrong + family.rates_wrong == 0))
     };
     Table {
         title: "Data rates and PPDU durations",

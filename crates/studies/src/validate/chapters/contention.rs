@@ -24,7 +24,7 @@ const EQUAL: Place = Place::Equal(Db(50.0));
 /// The parameters of the closed form for a setting without aggregation.
 pub fn contenders(setting: &Setting) -> Contenders {
     let timing = setting.timing();
-    let rates = ControlRates::of(setting.standard, setting.band);
+    let rates = ControlRates::for_standard(setting.standard, setting.band);
     let response = rates.response(setting.rate);
     let us = |rate: Rate, bytes| rate.ppdu_duration(bytes, setting.band).as_micros_f64();
     let sifs = timing.sifs.as_micros_f64();
@@ -77,7 +77,7 @@ pub(super) fn closed_form() -> Table {
                 beacons: false,
                 ..Setting::new(rate)
             };
-            let ours = Estimate::of(&setting, |run| run.goodput_mbps);
+            let ours = Estimate::measure(&setting, |run| run.goodput_mbps);
             let refined = predicted_mbps(&setting, Counting::IdleSlots);
             let original = predicted_mbps(&setting, Counting::BusySlotsToo);
             let expected = if setting.is_edca() { original } else { refined };
@@ -91,7 +91,7 @@ pub(super) fn closed_form() -> Table {
                 format!("{original:.3}"),
                 ratio(ours.mean, original),
             ];
-            rows.push((cells, Verdict::of(is_within(ours.mean, expected, TARGET))));
+            rows.push((cells, Verdict::pass_if(is_within(ours.mean, expected, TARGET))));
         }
     }
     Table {
@@ -158,7 +158,7 @@ fn theirs(with_ampdu: bool) -> Vec<Theirs> {
 
 fn row(theirs: &Theirs, ours: &Setting, target: f64) -> Row {
     let Theirs { runs, newest, is_newest_sound, .. } = theirs;
-    let ours = Estimate::of(ours, |run| run.goodput_mbps);
+    let ours = Estimate::measure(ours, |run| run.goodput_mbps);
     let judges: Vec<f64> =
         runs.iter().copied().chain(newest.filter(|_| *is_newest_sound)).collect();
     let mean = judges.iter().sum::<f64>() / judges.len() as f64;
@@ -169,7 +169,7 @@ fn row(theirs: &Theirs, ours: &Setting, target: f64) -> Row {
         ratio(ours.mean, mean),
         newest.map_or("-".into(), |newest| format!("{newest:.2}")),
     ];
-    (cells, Verdict::of(is_within(ours.mean, mean, target)))
+    (cells, Verdict::pass_if(is_within(ours.mean, mean, target)))
 }
 
 fn setting(theirs: &Theirs) -> Setting {
@@ -212,7 +212,7 @@ pub(super) fn ns3_ampdu() -> Table {
         let (mut cells, verdict) =
             row(&theirs, &Setting { retry_limit: u8::MAX, ..limited.clone() }, TARGET_AMPDU);
         cells.insert(0, limited.stations.to_string());
-        cells.insert(1, Estimate::of(&limited, |run| run.goodput_mbps).cell());
+        cells.insert(1, Estimate::measure(&limited, |run| run.goodput_mbps).cell());
         (cells, verdict)
     });
     Table {

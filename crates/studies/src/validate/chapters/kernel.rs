@@ -34,7 +34,7 @@ pub(super) fn table() -> Table {
     let mut last = vec![String::new(); COLUMNS.len()];
     last[0] = "all".into();
     last[COLUMNS.len() - 1] = format!("{inside} of {}", rows.len());
-    rows.push((last, Verdict::of(is_enough)));
+    rows.push((last, Verdict::pass_if(is_enough)));
     Table {
         title: "TCP, the kernel's",
         text: format!(

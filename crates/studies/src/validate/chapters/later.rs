@@ -109,7 +109,7 @@ pub(super) fn one_station() -> Table {
         // The number of ns-3, or the number that fits by the durations of the standard.
         let equal = mpdus == theirs.mpdus_per_ppdu || fits == Some(mpdus);
         let verdict =
-            Verdict::of(equal && is_within(ours.goodput_mbps, corrected, TARGET_SATURATED));
+            Verdict::pass_if(equal && is_within(ours.goodput_mbps, corrected, TARGET_SATURATED));
         let cells = vec![
             setting.rate.to_string(),
             if setting.direction == Direction::Uplink { "up" } else { "down" }.into(),
@@ -184,7 +184,7 @@ pub(super) fn contention() -> Table {
             retry_limit: if record.whole("max_ampdu") > 0 { u8::MAX } else { 7 },
             ..setting(&record)
         };
-        let ours = Estimate::of(&setting, |run| run.goodput_mbps);
+        let ours = Estimate::measure(&setting, |run| run.goodput_mbps);
         let theirs = record.number("goodput_mbps");
         let form = match setting.ampdu_bytes_max {
             0 => format!("{:.2}", predicted_mbps(&setting, Counting::BusySlotsToo)),
@@ -194,7 +194,7 @@ pub(super) fn contention() -> Table {
         let longer = data::longer("contention", &record, &["n_sta", "max_ampdu", "ba_window"]);
         let longer = data::mean(&longer, "goodput_mbps");
         let judge = longer.unwrap_or(theirs);
-        let verdict = Verdict::of(is_within(ours.mean, judge, TARGET_CONTENTION));
+        let verdict = Verdict::pass_if(is_within(ours.mean, judge, TARGET_CONTENTION));
         let cells = vec![
             setting.stations.to_string(),
             setting.ampdu_bytes_max.to_string(),
@@ -305,8 +305,8 @@ fn lossy_row(record: &Record) -> Option<Row> {
         error_model: data::later_error_model(model),
         ..setting(record)
     };
-    let goodput = Estimate::of(&setting, |run| run.goodput_mbps);
-    let errors = Estimate::of(&setting, |run| run.mpdu_error_rate);
+    let goodput = Estimate::measure(&setting, |run| run.goodput_mbps);
+    let errors = Estimate::measure(&setting, |run| run.mpdu_error_rate);
     let longer = match setting.ampdu_bytes_max {
         0 => data::longer("lossy", record, &["mode", "max_ampdu", "ba_window"]),
         _ => Vec::new(),
@@ -320,7 +320,7 @@ fn lossy_row(record: &Record) -> Option<Row> {
     };
     let same_errors = (errors.mean - their_errors).abs() <= TARGET_LOSSY * their_errors.max(1e-3);
     let ok = same_errors && is_within(goodput.mean, theirs, TARGET_LOSSY);
-    let verdict = Verdict::of(ok);
+    let verdict = Verdict::pass_if(ok);
     let cells = vec![
         model.into(),
         setting.rate.to_string(),
@@ -384,7 +384,7 @@ pub(super) fn ofdma() -> Table {
             ratio(ours.goodput_mbps, theirs),
             format!("{:.2}", alone.goodput_mbps),
         ];
-        (cells, Verdict::of(is_within(ours.goodput_mbps, theirs, TARGET_OFDMA)))
+        (cells, Verdict::pass_if(is_within(ours.goodput_mbps, theirs, TARGET_OFDMA)))
     });
     Table {
         title: "802.11ax, downlink OFDMA",

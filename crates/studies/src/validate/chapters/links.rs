@@ -129,7 +129,7 @@ fn row(case: &Case, runs: &[Outcome]) -> Option<Row> {
         && ping(0).is_some_and(|ms| ms <= PING_TARGET_MS[0])
         && ping(1).is_some_and(|ms| ms <= PING_TARGET_MS[1])
         && lost == 0;
-    Some((cells, if case.tunnel.is_ours() { Verdict::of(is_right) } else { Verdict::Listed }))
+    Some((cells, if case.tunnel.is_ours() { Verdict::pass_if(is_right) } else { Verdict::Listed }))
 }
 
 pub(super) fn sparse() -> Table {
@@ -161,7 +161,8 @@ pub fn sparse_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
             format!("{lost} of {pings}"),
         ];
         let is_right = above.is_some_and(|ms| ms <= SPARSE_TARGET_MS);
-        let verdict = if case.tunnel.is_ours() { Verdict::of(is_right) } else { Verdict::Listed };
+        let verdict =
+            if case.tunnel.is_ours() { Verdict::pass_if(is_right) } else { Verdict::Listed };
         (!mine.is_empty()).then_some((cells, verdict))
     });
     Table {
@@ -208,7 +209,7 @@ pub fn hops_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
             ping(&recoders),
             ping(&forwarders),
         ];
-        Some((cells, Verdict::of(with >= RECODERS_TARGET * without)))
+        Some((cells, Verdict::pass_if(with >= RECODERS_TARGET * without)))
     });
     Table {
         title: "FRANC, three lossy hops",
@@ -249,7 +250,7 @@ pub fn flood_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
             format!("{:.0}", flood.memory_mib),
         ];
         let is_right = mbps >= FLOOD_TARGET_MBPS && flood.packets_lost == 0.0;
-        Some((cells, Verdict::of(is_right && flood.cpu_percent <= 100.0)))
+        Some((cells, Verdict::pass_if(is_right && flood.cpu_percent <= 100.0)))
     });
     Table {
         title: "FRANC, a fast link",

@@ -42,7 +42,7 @@ fn row(cell: &Cell, theirs: &[f64]) -> Option<Row> {
         return None;
     }
     let ours: Vec<f64> = (0..RUNS).map(|run| cell.simulate(run)).collect();
-    let (ours, kernel) = (Mean::of(&ours), Mean::of(theirs));
+    let (ours, kernel) = (Mean::new(&ours), Mean::new(theirs));
     let is_right = (ours.mean - kernel.mean).abs() <= cell.band() * kernel.mean + kernel.error;
     let show = |mean: Mean| format!("{:.3} +- {:.3}", mean.mean, mean.error);
     let cells = vec![
@@ -53,7 +53,7 @@ fn row(cell: &Cell, theirs: &[f64]) -> Option<Row> {
         show(ours),
         ratio(ours.mean, kernel.mean),
     ];
-    Some((cells, Verdict::of(is_right)))
+    Some((cells, Verdict::pass_if(is_right)))
 }
 
 #[cfg(test)]

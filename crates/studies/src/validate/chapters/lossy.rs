@@ -23,8 +23,8 @@ pub(super) fn table() -> Table {
             queue_packets: record.whole("queue_pkts"),
             ..Setting::new(record.rate(false, Preamble::Long))
         };
-        let goodput = Estimate::of(&setting, |run| run.goodput_mbps);
-        let errors = Estimate::of(&setting, |run| run.mpdu_error_rate);
+        let goodput = Estimate::measure(&setting, |run| run.goodput_mbps);
+        let errors = Estimate::measure(&setting, |run| run.mpdu_error_rate);
         let theirs = record.number("goodput_mbps");
         // An MPDU may be acknowledged after the end of the run, so the difference may
         // be negative.
@@ -42,7 +42,7 @@ pub(super) fn table() -> Table {
             format!("{theirs:.3}"),
             ratio(goodput.mean, theirs),
         ];
-        (cells, Verdict::of(ok))
+        (cells, Verdict::pass_if(ok))
     });
     Table {
         title: "Losses",

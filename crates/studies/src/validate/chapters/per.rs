@@ -27,7 +27,7 @@ pub(super) fn table() -> Table {
                     format!("{theirs:.2}"),
                     format!("{:+.3}", ours - theirs),
                 ],
-                Verdict::of((ours - theirs).abs() <= TARGET),
+                Verdict::pass_if((ours - theirs).abs() <= TARGET),
             ));
         }
     }

@@ -40,7 +40,7 @@ pub(super) fn table() -> Table {
             format!("{delay:.2}"),
             ratio(ours.delay_mean_ms, delay),
         ];
-        (cells, Verdict::of(ok))
+        (cells, Verdict::pass_if(ok))
     });
     Table {
         title: "Full queues",

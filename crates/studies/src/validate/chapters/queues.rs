@@ -81,7 +81,7 @@ fn capacity_row(case: &Case, found: &Found) -> Row {
         format!("{:.0}", found.measured_s),
         found.doubts.clone(),
     ];
-    (cells, Verdict::of(is_right))
+    (cells, Verdict::pass_if(is_right))
 }
 
 pub(super) fn kinds() -> Table {
@@ -93,7 +93,7 @@ pub(super) fn kinds() -> Table {
             None => first.unit.is_empty() || first.unit == "cannot_tell",
         };
         let is_discipline = first.discipline == case.queue.discipline();
-        Some((kind_cells(&case, &first), Verdict::of(is_unit && is_discipline)))
+        Some((kind_cells(&case, &first), Verdict::pass_if(is_unit && is_discipline)))
     });
     Table {
         title: "APQ, packets or bytes, and which discipline",
@@ -122,7 +122,7 @@ pub(super) fn oddities() -> Table {
         let is_honest = (is_right || !first.doubts.is_empty())
             && !is_sure_of_wrong(&first.unit, case.queue.unit().unwrap_or_default())
             && !is_sure_of_wrong(&first.discipline, case.queue.discipline());
-        Some((kind_cells(&case, &first), Verdict::of(is_honest)))
+        Some((kind_cells(&case, &first), Verdict::pass_if(is_honest)))
     });
     Table {
         title: "APQ, conditions outside its design",

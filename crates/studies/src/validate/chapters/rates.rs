@@ -153,7 +153,7 @@ pub(super) fn table() -> Table {
             cells.push(format!("{}: {:.2}", beside.mcs, beside.best_mbps));
             cells.push(format!("{:.1} % ({:.1} %)", 100.0 * share, 100.0 * theirs));
         }
-        (cells, Verdict::of(ok))
+        (cells, Verdict::pass_if(ok))
     });
     Table {
         title: "Rate control",

@@ -31,7 +31,7 @@ pub(super) fn table() -> Table {
         let judged = ampdu == 0 || amsdu <= AMPDU_MPDU_MAX;
         let equal = f64::from(ours.mpdus_per_ppdu_median) == aggregate;
         let verdict = if judged {
-            Verdict::of(equal && is_within(ours.goodput_mbps, rounded, TARGET))
+            Verdict::pass_if(equal && is_within(ours.goodput_mbps, rounded, TARGET))
         } else {
             Verdict::Listed
         };

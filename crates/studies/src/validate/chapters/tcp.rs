@@ -52,7 +52,7 @@ pub(super) fn table() -> Table {
 fn row(record: &Record) -> Row {
     let number = |name: &str| record.number(name);
     let ours =
-        Runs::of(&Case { record, hystart: "linux", windows: "", from: Duration::ZERO }, RUNS);
+        Runs::measure(&Case { record, hystart: "linux", windows: "", from: Duration::ZERO }, RUNS);
     let (goodput, hop) = (ours.mean(|run| run.goodput_mbps), ours.mean(|run| run.hop_mean_ms));
     let is_inside = is_within(goodput, number("goodput_mbps"), GOODPUT_TARGET)
         && is_within(hop, number("wifi_hop_mean_ms"), DELAY_TARGET);
@@ -75,7 +75,7 @@ fn row(record: &Record) -> Row {
         record.text("retx_segments").to_owned(),
     ];
     let is_judged = record.whole("wire_delay_ms") != LONG_WIRE_MS;
-    (cells, if is_judged { Verdict::of(is_inside) } else { Verdict::Listed })
+    (cells, if is_judged { Verdict::pass_if(is_inside) } else { Verdict::Listed })
 }
 
 const NOTES: [&str; 1] = [
@@ -129,7 +129,8 @@ pub(super) fn long_wire() -> Table {
 
 fn long_wire_row(record: &Record, theirs: &[&Record]) -> Row {
     let from = Duration::from_secs(record.whole("from_s").into());
-    let of = |hystart| Runs::of(&Case { record, hystart, windows: NO_BOUND, from }, LONG_WIRE_RUNS);
+    let of =
+        |hystart| Runs::measure(&Case { record, hystart, windows: NO_BOUND, from }, LONG_WIRE_RUNS);
     let is_cubic = record.text("cc") == "TcpCubic";
     let (ours, hystart) = (of("off"), is_cubic.then(|| of("linux")));
     let mean =
@@ -208,7 +209,7 @@ const LONG_WIRE_NOTES: [&str; 4] = [
 struct Runs(Vec<Measured>);
 
 impl Runs {
-    fn of(case: &Case<'_>, runs: u64) -> Self {
+    fn measure(case: &Case<'_>, runs: u64) -> Self {
         Self((0..runs).map(|run| measure(case, run)).collect())
     }
 

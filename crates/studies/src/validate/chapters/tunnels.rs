@@ -16,7 +16,7 @@ pub(super) fn table() -> Table {
         let (cells, verdict) = match store.outcome(tunnel) {
             Some(outcome) => {
                 let is_right = outcome.goodput_mbps >= TARGET_MBPS;
-                let verdict = if is_target { Verdict::of(is_right) } else { Verdict::Listed };
+                let verdict = if is_target { Verdict::pass_if(is_right) } else { Verdict::Listed };
                 (cells(tunnel, &outcome), verdict)
             }
             None => (vec!["-".into(); 8], Verdict::Listed),

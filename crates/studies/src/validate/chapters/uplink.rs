@@ -132,5 +132,5 @@ fn row(record: &Record) -> Row {
         record.text("goodput_ul_mbps").into(),
         record.text("fairness_jain").into(),
     ];
-    (cells, Verdict::of(is_within(ours.goodput_mbps, judge, TARGET)))
+    (cells, Verdict::pass_if(is_within(ours.goodput_mbps, judge, TARGET)))
 }

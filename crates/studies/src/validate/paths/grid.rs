@@ -29,7 +29,7 @@ impl Levels {
         Self { stream: Seed::new(SEED, 0).stream(family), cases }
     }
 
-    fn of<T: Copy>(&mut self, levels: &[T]) -> Vec<T> {
+    fn drawn<T: Copy>(&mut self, levels: &[T]) -> Vec<T> {
         let mut values: Vec<T> = levels.iter().copied().cycle().take(self.cases).collect();
         for last in (1..values.len()).rev() {
             values.swap(last, self.stream.up_to(last as u32) as usize);
@@ -39,8 +39,8 @@ impl Levels {
 
     /// Returns wires without losses, of all rates, round trips and queues.
     fn lines(&mut self) -> Vec<Line> {
-        let (rates, round_trips) = (self.of(&RATES_MBPS), self.of(&ROUND_TRIPS_MS));
-        let queues = self.of(&QUEUES_PACKETS);
+        let (rates, round_trips) = (self.drawn(&RATES_MBPS), self.drawn(&ROUND_TRIPS_MS));
+        let queues = self.drawn(&QUEUES_PACKETS);
         let line = |((mbps, milliseconds), queue)| line(mbps, milliseconds, queue);
         rates.into_iter().zip(round_trips).zip(queues).map(line).collect()
     }
@@ -81,7 +81,7 @@ fn clean() -> Vec<Case> {
 
 fn lossy() -> Vec<Case> {
     let mut levels = Levels::new("lossy", 28);
-    let (lines, losses) = (levels.lines(), levels.of(&LOSSES_PERCENT));
+    let (lines, losses) = (levels.lines(), levels.drawn(&LOSSES_PERCENT));
     alone(
         Family::Lossy,
         lines
@@ -93,8 +93,8 @@ fn lossy() -> Vec<Case> {
 
 fn bursts() -> Vec<Case> {
     let mut levels = Levels::new("bursts", 18);
-    let (lines, percents) = (levels.lines(), levels.of(&[2, 5, 10, 20, 30]));
-    let lengths = levels.of(&[3, 8, 20]);
+    let (lines, percents) = (levels.lines(), levels.drawn(&[2, 5, 10, 20, 30]));
+    let lengths = levels.drawn(&[3, 8, 20]);
     alone(
         Family::Bursts,
         lines.into_iter().zip(percents).zip(lengths).map(|((line, percent), packets)| Line {
@@ -107,8 +107,8 @@ fn bursts() -> Vec<Case> {
 /// Wires with varying delay, half of them with reordering and half with losses.
 fn varying() -> Vec<Case> {
     let mut levels = Levels::new("varying", 36);
-    let (lines, sds) = (levels.lines(), levels.of(&[250, 500, 1_000, 2_000, 4_000, 8_000]));
-    let (reorders, losses) = (levels.of(&[false, true]), levels.of(&[0, 0, 3, 10]));
+    let (lines, sds) = (levels.lines(), levels.drawn(&[250, 500, 1_000, 2_000, 4_000, 8_000]));
+    let (reorders, losses) = (levels.drawn(&[false, true]), levels.drawn(&[0, 0, 3, 10]));
     let each = lines.into_iter().zip(sds).zip(reorders.into_iter().zip(losses));
     alone(
         Family::Varying,
@@ -125,17 +125,17 @@ fn varying() -> Vec<Case> {
 fn cells() -> Vec<Case> {
     let mut levels = Levels::new("cells", 36);
     let (mcs, ampdu, attempts) =
-        (levels.of(&[2, 7]), levels.of(&[true, false]), levels.of(&[1, 7]));
-    let (losses, stations) = (levels.of(&[0, 10, 20, 30]), levels.of(&[0, 1, 2, 5, 10, 20]));
-    let others = levels.of(&[
+        (levels.drawn(&[2, 7]), levels.drawn(&[true, false]), levels.drawn(&[1, 7]));
+    let (losses, stations) = (levels.drawn(&[0, 10, 20, 30]), levels.drawn(&[0, 1, 2, 5, 10, 20]));
+    let others = levels.drawn(&[
         Others::Idle,
         Others::Busy,
         Others::Busy,
         Others::SaturatedUp,
         Others::SaturatedBoth,
     ]);
-    let queues = levels.of(&[None, None, Some(100), Some(1_000)]);
-    let is_down = levels.of(&[false, true]);
+    let queues = levels.drawn(&[None, None, Some(100), Some(1_000)]);
+    let is_down = levels.drawn(&[false, true]);
     let case = |index: usize| {
         // A drop-tail queue that other stations keep full leaves no buffer space for
         // the tunnel: nothing would pass.
@@ -158,10 +158,10 @@ fn cells() -> Vec<Case> {
 /// each flow all of them would starve.
 fn beside() -> Vec<Case> {
     let mut levels = Levels::new("beside", 18);
-    let rates = levels.of(&[2, 5, 12, 25, 50]);
+    let rates = levels.drawn(&[2, 5, 12, 25, 50]);
     let (round_trips, queues) =
-        (levels.of(&[3, 10, 20, 40, 80, 150]), levels.of(&[30, 100, 300, 1_000]));
-    let flows = levels.of(&[1, 2, 4, 8]);
+        (levels.drawn(&[3, 10, 20, 40, 80, 150]), levels.drawn(&[30, 100, 300, 1_000]));
+    let flows = levels.drawn(&[1, 2, 4, 8]);
     let case = |index: usize| {
         let line = line(rates[index], round_trips[index], queues[index]);
         Case::new(Family::Beside, Medium::Line(line), Beside::Tcp(flows[index]))
@@ -171,10 +171,10 @@ fn beside() -> Vec<Case> {
 
 fn tunnels() -> Vec<Case> {
     let mut levels = Levels::new("tunnels", 10);
-    let rates = levels.of(&[2, 5, 12, 25, 50]);
+    let rates = levels.drawn(&[2, 5, 12, 25, 50]);
     let (round_trips, queues) =
-        (levels.of(&[3, 10, 20, 40, 80, 150]), levels.of(&[30, 100, 300, 1_000]));
-    let losses = levels.of(&[0, 0, 10]);
+        (levels.drawn(&[3, 10, 20, 40, 80, 150]), levels.drawn(&[30, 100, 300, 1_000]));
+    let losses = levels.drawn(&[0, 0, 10]);
     let case = |index: usize| {
         let losses = match losses[index] {
             0 => Losses::None,
@@ -189,10 +189,10 @@ fn tunnels() -> Vec<Case> {
 /// Wires whose rate halves or doubles.
 fn changes() -> Vec<Case> {
     let mut levels = Levels::new("changes", 14);
-    let (rates, halves) = (levels.of(&[4, 12, 24, 50, 100]), levels.of(&[true, false]));
+    let (rates, halves) = (levels.drawn(&[4, 12, 24, 50, 100]), levels.drawn(&[true, false]));
     let (round_trips, queues) =
-        (levels.of(&[3, 10, 20, 40, 80, 150]), levels.of(&[30, 100, 300, 1_000]));
-    let losses = levels.of(&[0, 0, 10]);
+        (levels.drawn(&[3, 10, 20, 40, 80, 150]), levels.drawn(&[30, 100, 300, 1_000]));
+    let losses = levels.drawn(&[0, 0, 10]);
     let line = |index: usize| {
         let line = line(rates[index], round_trips[index], queues[index]);
         let bps = line.rate.as_bps();

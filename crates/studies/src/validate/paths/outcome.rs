@@ -137,11 +137,11 @@ impl Outcome {
     ///
     /// # Panics
     /// If a case does not make a valid scenario.
-    pub fn of(case: &Case, number: u64) -> Self {
+    pub fn measure(case: &Case, number: u64) -> Self {
         let mut outcome = Self::nothing();
         for &run in case.runs() {
             let written = case.write(run);
-            let tally = Tally::of(case, &written, Seed::new(SEED, number));
+            let tally = Tally::simulate(case, &written, Seed::new(SEED, number));
             match run {
                 Run::Change => {
                     outcome.found = found(
@@ -238,7 +238,7 @@ impl Outcome {
             self.found.map_or("-".into(), |found| format!("{:.0}", found.as_millis_f64())),
             words.join(", "),
         ];
-        (cells, Verdict::of(misses.is_empty()))
+        (cells, Verdict::pass_if(misses.is_empty()))
     }
 }
 
@@ -307,7 +307,7 @@ pub fn outcomes(
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(case) = cases.get(index) else { return };
-                    let outcome = Outcome::of(case, number);
+                    let outcome = Outcome::measure(case, number);
                     results.lock().expect("no thread panics with it")[index] = Some(outcome);
                     done();
                 }
@@ -383,7 +383,7 @@ pub fn summary(cases: &[Case], outcomes: &[Outcome]) -> Table {
             format!("{:.1}", added.last()?),
             Miss::ALL.into_iter().filter_map(missed).collect::<Vec<_>>().join(", "),
         ];
-        Some((cells, Verdict::of(passed == mine.len())))
+        Some((cells, Verdict::pass_if(passed == mine.len())))
     });
     Table {
         title: "FRANC, families of paths",
@@ -438,7 +438,7 @@ struct Datagram {
 }
 
 impl Tally {
-    fn of(case: &Case, written: &Written, seed: Seed) -> Self {
+    fn simulate(case: &Case, written: &Written, seed: Seed) -> Self {
         let times = case.times();
         let scenario = lasthop_scenario::parse("path.toml", &written.toml, &[])
             .unwrap_or_else(|why| panic!("{}: {why}\n{}", case.name, written.toml));

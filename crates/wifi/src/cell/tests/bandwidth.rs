@@ -19,7 +19,7 @@ pub(super) fn vht(mcs: u8, width: ChannelWidth) -> Rate {
 }
 
 pub(super) fn at_channel(number: u8, access: BandwidthAccess) -> OperatingChannel {
-    let primary = Subchannel::of(Band::Ghz5, number).expect("it exists");
+    let primary = Subchannel::from_number(Band::Ghz5, number).expect("it exists");
     OperatingChannel { primary, access }
 }
 

@@ -484,10 +484,10 @@ fn run(config: &CellConfig, (map, seed): (&[u16; 6], u64), time: Duration) -> (V
 
 /// Channels that an RU is in, as [`bits`].
 fn bits_of_ru((number, width): (u8, ChannelWidth), ru: crate::phy::Ru) -> u8 {
-    let own = Subchannel::of(Band::Ghz5, number).expect("it exists");
+    let own = Subchannel::from_number(Band::Ghz5, number).expect("it exists");
     let places = (36..=64).step_by(4).filter(|&it| {
         let (first, last) = ru.subchannels();
-        let other = Subchannel::of(Band::Ghz5, it);
+        let other = Subchannel::from_number(Band::Ghz5, it);
         (first..=last).any(|place| Some(own.at_place(place, width)) == other)
     });
     places.fold(0, |all, it| all | bits(it, ChannelWidth::Mhz20))

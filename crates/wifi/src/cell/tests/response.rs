@@ -24,7 +24,7 @@ struct Heard {
 /// delivered, like TCP's receiver.
 fn answer(config: &CellConfig, kept: u32, time: Duration) -> Heard {
     let mut cell = Cell::new(config, Seed::new(5, 0)).expect("a sound cell");
-    let aifs = Timing::of(config.standard, config.band).aifs(3);
+    let aifs = Timing::new(config.standard, config.band).aifs(3);
     let (mut heard, mut received, mut tag) = (Heard::default(), 0_u64, 0);
     let mut response_end = None;
     let mut now = Instant::ZERO;

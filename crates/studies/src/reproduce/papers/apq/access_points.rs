@@ -67,7 +67,7 @@ fn name(ap: &AccessPoint, packet_bytes: u16) -> String {
 }
 
 fn run(ap: &AccessPoint, packet_bytes: u16) -> Run {
-    Run::of(name(ap, packet_bytes), ap.file)
+    Run::new(name(ap, packet_bytes), ap.file)
         .set(format!("flow.apq.apq.packet_bytes=[{packet_bytes}]"))
         .set("duration=100min")
 }

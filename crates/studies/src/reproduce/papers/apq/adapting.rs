@@ -166,7 +166,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(runs: &Runs<'_>, queue: &str, flows: u32) -> Self {
+    fn read(runs: &Runs<'_>, queue: &str, flows: u32) -> Self {
         let mean_of = |read: &dyn Fn(&RunData) -> f64| {
             let each = (0..RUNS).map(|number| read(runs.get(&name(queue, flows, number))));
             mean(&each.collect::<Vec<_>>())
@@ -198,12 +198,12 @@ struct Served {
 }
 
 impl Served {
-    fn of(runs: &Runs<'_>, queue: &str) -> Self {
-        let seen = FLOWS.map(|flows| Seen::of(runs, queue, flows));
+    fn read(runs: &Runs<'_>, queue: &str) -> Self {
+        let seen = FLOWS.map(|flows| Seen::read(runs, queue, flows));
         let share = |change: usize| {
             let shares = FLOWS.into_iter().zip(&seen).map(|(flows, seen)| {
                 let fixed = FIXED
-                    .map(|packets| Seen::of(runs, &packets.to_string(), flows).tcp_mbps[change]);
+                    .map(|packets| Seen::read(runs, &packets.to_string(), flows).tcp_mbps[change]);
                 seen.tcp_mbps[change] / greatest(&fixed)
             });
             least(&shares.collect::<Vec<_>>())
@@ -231,7 +231,7 @@ pub const ADAPTING: Figure = Figure {
         for (queue, set) in queues() {
             for flows in FLOWS {
                 for number in 0..RUNS {
-                    let run = Run::of(name(&queue, flows, number), FILE)
+                    let run = Run::new(name(&queue, flows, number), FILE)
                         .set(format!("node.client.count={flows}"))
                         .set(set.as_str())
                         .number(number);
@@ -243,14 +243,14 @@ pub const ADAPTING: Figure = Figure {
     },
     read: |runs| {
         let serve_both =
-            FIXED.iter().any(|fixed| Served::of(runs, &fixed.to_string()).serves_both());
+            FIXED.iter().any(|fixed| Served::read(runs, &fixed.to_string()).serves_both());
         let mut quantities = vec![Quantity::shown(
             "no fixed capacity serves both while the rate changes",
             "left open",
             !serve_both,
         )];
         for adaptive in Adaptive::ALL {
-            let served = Served::of(runs, adaptive.name());
+            let served = Served::read(runs, adaptive.name());
             let call = |when: &str, ms: f64| {
                 let name = format!(
                     "{}: delay of the call {when}, 95th percentile, at most",

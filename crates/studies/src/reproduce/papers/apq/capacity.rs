@@ -144,7 +144,7 @@ fn name(queue: &str, rate_mbps: u32, flows: u32) -> String {
 }
 
 fn run(queue: &str, rate_mbps: u32, flows: u32, sets: Vec<String>) -> Run {
-    let run = Run::of(name(queue, rate_mbps, flows), FILE)
+    let run = Run::new(name(queue, rate_mbps, flows), FILE)
         .set(format!("node_defaults.rate_control.rate={rate_mbps}Mb/s"))
         .set(format!("node.client.count={flows}"));
     sets.into_iter().fold(run, Run::set)
@@ -176,7 +176,7 @@ struct Served {
 }
 
 impl Served {
-    fn of(runs: &Runs<'_>, queue: &str) -> Self {
+    fn read(runs: &Runs<'_>, queue: &str) -> Self {
         let mut served = Self { calls_ms: Vec::new(), shares: Vec::new() };
         for (rate, flows) in settings() {
             let of = |queue: &str| runs.get(&name(queue, rate, flows));
@@ -213,7 +213,7 @@ pub const CAPACITY: Figure = Figure {
     },
     read: |runs| {
         let serve_both = FIXED.iter().any(|fixed| {
-            let served = Served::of(runs, &fixed.to_string());
+            let served = Served::read(runs, &fixed.to_string());
             served.serves_both()
         });
         let mut quantities = vec![Quantity::shown(
@@ -226,7 +226,7 @@ pub const CAPACITY: Figure = Figure {
              54. With 30 it is 85 %; 120 are too long for a call.",
         )];
         for adaptive in Adaptive::ALL {
-            let served = Served::of(runs, adaptive.name());
+            let served = Served::read(runs, adaptive.name());
             let (call_because, tcp_because) = adaptive.because();
             let call = Quantity::value(
                 format!("{}: delay of the call, 95th percentile, at most", adaptive.name()),

@@ -26,7 +26,7 @@ const FULL_S: (f64, f64) = (40.0, 80.0);
 const PAIR: [(&str, f64, f64); 2] = [("Cisco", 8.2, 94.0), ("Netgear", 6.7, 584.0)];
 
 fn pair() -> Vec<Run> {
-    let run = |(name, file)| one_session(Run::of(name, file).set(ONE_LENGTH));
+    let run = |(name, file)| one_session(Run::new(name, file).set(ONE_LENGTH));
     [("Cisco", CISCO), ("Netgear", NETGEAR)].map(run).into()
 }
 
@@ -41,7 +41,7 @@ impl<'a> Session<'a> {
     ///
     /// # Panics
     /// If the phases were not watched, or the run was too short.
-    fn of(run: &'a RunData) -> Self {
+    fn new(run: &'a RunData) -> Self {
         let measurement = run.measurement(FLOW);
         assert_eq!(measurement.ending, ApqEnding::Done, "{}", run.scenario.name);
         let record = measurement.phases.last().expect("the run is watched");
@@ -96,7 +96,7 @@ impl<'a> Session<'a> {
 /// The part of a series that is in the only session of the run, in seconds since its
 /// start.
 pub fn over_session(run: &RunData, series: Vec<Point>) -> Vec<Point> {
-    let session = Session::of(run);
+    let session = Session::new(run);
     let began = session.began_s();
     let ours = series.into_iter().filter(|(time, _)| (0.0..120.0).contains(&(time - began)));
     ours.map(|(time, value)| (time - began, value)).collect()
@@ -146,7 +146,7 @@ pub const FIG6: Figure = Figure {
         let mut quantities = Vec::new();
         let mut panel = Panel::new("", time(), Axis::new("throughput, Mb/s"));
         for (index, (name, mbps, _)) in PAIR.into_iter().enumerate() {
-            let throughput = Session::of(runs.get(name)).throughput_mbps();
+            let throughput = Session::new(runs.get(name)).throughput_mbps();
             let ours = mean(&values(&throughput, |time| (31.0..90.0).contains(&time)));
             let band = within(mbps, 5.0);
             quantities.push(Quantity::value(
@@ -188,7 +188,7 @@ pub const FIG7: Figure = Figure {
                 ours,
                 band,
             ));
-            let delays = Session::of(run).delays_ms(None);
+            let delays = Session::new(run).delays_ms(None);
             panel = panel.with(Series::line(name, thinned(&delays))).target_at(
                 index,
                 FULL_S,
@@ -221,7 +221,7 @@ pub const FIG8: Figure = Figure {
     shows: "Both distributions of delays are narrow.",
     runs: pair,
     read: |runs: &Runs<'_>| {
-        let session = Session::of(runs.get("Netgear"));
+        let session = Session::new(runs.get("Netgear"));
         let (empty, full) = (session.empty_ms(), session.full_ms());
         let queueing = |q: f64| quantile(&full, q) - quantile(&empty, q);
         let spread = |q: f64| 100.0 * (queueing(q) / queueing(0.5) - 1.0).abs();
@@ -252,13 +252,13 @@ pub const FIG9: Figure = Figure {
     shows: "A session at the old Linksys with steps in the delay. Their cause is not stated; in \
             ours one client uploads for a while, then two.",
     runs: || {
-        let calm = one_session(Run::of("calm", LINKSYS_OLD).set(ONE_LENGTH));
+        let calm = one_session(Run::new("calm", LINKSYS_OLD).set(ONE_LENGTH));
         let busy =
-            |number| Run::of(busy(number), LINKSYS_OLD_BUSY).number(number).watching_phases();
+            |number| Run::new(busy(number), LINKSYS_OLD_BUSY).number(number).watching_phases();
         (0..BUSY_RUNS).map(busy).chain([calm]).collect()
     },
     read: |runs: &Runs<'_>| {
-        let session = |name: &str| Session::of(runs.get(name));
+        let session = |name: &str| Session::new(runs.get(name));
         let beyond = |number| {
             let full = session(&busy(number)).full_ms();
             greatest(&full) - quantile(&full, 0.5)

@@ -78,10 +78,10 @@ pub const APQ: Figure = Figure {
         let mut runs = Vec::new();
         for generation in GENERATIONS {
             for packets in CAPACITIES {
-                let run = Run::of(name(generation, packets), FILE);
-                runs.push(generation.of(run).set(format!("node.ap.queue.packets={packets}")));
+                let run = Run::new(name(generation, packets), FILE);
+                runs.push(generation.apply(run).set(format!("node.ap.queue.packets={packets}")));
             }
-            let run = generation.of(Run::of(managed(generation), FILE));
+            let run = generation.apply(Run::new(managed(generation), FILE));
             runs.push(run.set("node.ap.queue=fq-codel"));
         }
         runs

@@ -41,9 +41,9 @@ fn name(generation: Generation, processors: Processors, payload: u16, is_cut: bo
 }
 
 fn run(generation: Generation, processors: Processors, payload: u16, is_cut: bool) -> Run {
-    let run = Run::of(name(generation, processors, payload, is_cut), FILE)
+    let run = Run::new(name(generation, processors, payload, is_cut), FILE)
         .set(format!("flow.down.packet_bytes={}", payload + HEADERS));
-    ["ap", "node"].into_iter().fold(generation.of(run), |run, node| {
+    ["ap", "node"].into_iter().fold(generation.apply(run), |run, node| {
         let run = run
             .set(format!("node.{node}.host_cost.per_packet={}", processors.per_packet))
             .set(format!("node.{node}.host_cost.per_byte={}", processors.per_byte));

@@ -43,7 +43,7 @@ fn name(generation: Generation, laptop: Laptop, position: &str, with_method: boo
 }
 
 fn run(generation: Generation, laptop: Laptop, position: &str, with_method: bool) -> Run {
-    let run = Run::of(name(generation, laptop, position, with_method), FILE)
+    let run = Run::new(name(generation, laptop, position, with_method), FILE)
         .set(format!("link.laptop-ap.snr={position}dB"));
     let run = laptop.sets.iter().fold(generation.at(WIDTH_MHZ, run), |run, &set| run.set(set));
     if with_method { run.set("node.ap.pseudo_retry_out=true") } else { run }

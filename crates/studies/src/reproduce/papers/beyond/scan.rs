@@ -54,7 +54,7 @@ impl Transfer {
     }
 
     fn run(self, generation: Generation) -> Run {
-        let run = generation.of(Run::of(self.of(generation), FILE));
+        let run = generation.apply(Run::new(self.name_with(generation), FILE));
         let up = |run: Run| run.set("flow.transfer.from=laptop").set("flow.transfer.to=server");
         match self {
             Self::Upload => up(run),
@@ -63,7 +63,7 @@ impl Transfer {
         }
     }
 
-    fn of(self, generation: Generation) -> String {
+    fn name_with(self, generation: Generation) -> String {
         format!("{}, {}", generation.name, self.name())
     }
 }
@@ -77,7 +77,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(points: &[Point]) -> Self {
+    fn new(points: &[Point]) -> Self {
         let (from, to) = DEGRADED_S;
         let within = |from: f64, to: f64| values(points, |at| (from..to).contains(&at));
         Self {
@@ -122,10 +122,11 @@ fn again(run: &RunData) -> f64 {
 }
 
 fn quantities(runs: &Runs<'_>, generation: Generation) -> Vec<Quantity> {
-    let get = |transfer: Transfer| runs.get(&transfer.of(generation));
-    let window = |transfer| Parts::of(&get(transfer).cwnd_packets("transfer"));
-    let speed = |transfer| Parts::of(&throughput(get(transfer)));
-    let name = |transfer: Transfer, what: &str| format!("{}: {what}", transfer.of(generation));
+    let get = |transfer: Transfer| runs.get(&transfer.name_with(generation));
+    let window = |transfer| Parts::new(&get(transfer).cwnd_packets("transfer"));
+    let speed = |transfer| Parts::new(&throughput(get(transfer)));
+    let name =
+        |transfer: Transfer, what: &str| format!("{}: {what}", transfer.name_with(generation));
     let percent = |transfer, what, paper, ours, band| {
         Quantity::value(name(transfer, what), "%", Statement::Text(paper), ours, band)
     };
@@ -186,7 +187,7 @@ fn panel(
         "degraded period",
     );
     GENERATIONS.into_iter().fold(panel, |panel, generation| {
-        let mut points = read(runs.get(&transfer.of(generation)));
+        let mut points = read(runs.get(&transfer.name_with(generation)));
         points.retain(|(at, _)| (10.0..=40.0).contains(at));
         panel.with(Series::line(generation.name, points))
     })

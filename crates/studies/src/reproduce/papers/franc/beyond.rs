@@ -44,7 +44,7 @@ pub const BACKLOG: Figure = Figure {
         let mut runs = Vec::new();
         for (queue, sets) in QUEUES {
             runs.extend(LOADS.map(|load| {
-                let run = Run::of(queue_run(queue, load), QUEUED)
+                let run = Run::new(queue_run(queue, load), QUEUED)
                     .set(format!("flow.tcp.rate={load}Mb/s"));
                 let run = Losses::halves(LOSS).sets(&[], true).into_iter().fold(run, Run::set);
                 sets.iter().fold(run, |run, &set| run.set(set))
@@ -145,7 +145,7 @@ pub const SPARSE: Figure = Figure {
         let mut runs = Vec::new();
         for (link, sets) in SPARSE_LINKS {
             for e3 in SPARSE_LOSSES {
-                let run = Run::of(sparse_run(link, e3), BARE)
+                let run = Run::new(sparse_run(link, e3), BARE)
                     .set("flow.data.rate=32kb/s")
                     .set("flow.data.packet_bytes=200");
                 let run = Losses::halves(e3).sets(&[], true).into_iter().fold(run, Run::set);
@@ -223,7 +223,7 @@ pub const REDUNDANCY: Figure = Figure {
             for estimated in [false, true] {
                 let losses = if estimated { "estimated" } else { "given" };
                 let run =
-                    Run::of(told(e3, estimated), BARE).set(format!("franc.link.losses={losses}"));
+                    Run::new(told(e3, estimated), BARE).set(format!("franc.link.losses={losses}"));
                 let sets = Losses::halves(e3).sets(&[], false);
                 runs.push(sets.into_iter().fold(run, Run::set));
             }
@@ -299,7 +299,7 @@ pub const HOPS: Figure = Figure {
                 };
                 let hops = [hop("a", "r1"), hop("r1", "r2"), hop("r2", "b")];
                 runs.push(
-                    Run::of(hop_run(relaying, loss), HOPS_FILE)
+                    Run::new(hop_run(relaying, loss), HOPS_FILE)
                         .set(format!("franc.path.relaying={relaying}"))
                         .set(format!("franc.path.loss=[{}]", hops.join(", "))),
                 );
@@ -354,7 +354,7 @@ pub const HELPERS: Figure = Figure {
         let mut runs = Vec::new();
         for e3 in HELPER_LOSSES {
             for helpers in HELPER_SETS {
-                let run = Run::of(helpers_run(e3, helpers.len()), BARE);
+                let run = Run::new(helpers_run(e3, helpers.len()), BARE);
                 let sets = Losses::halves(e3).sets(helpers, false);
                 runs.push(sets.into_iter().fold(run, Run::set));
             }
@@ -411,7 +411,7 @@ const CORRIDOR_HOPS: [&str; 3] = ["first", "second", "third"];
 const CORRIDOR_E3: f64 = 50.0;
 
 fn corridor_run(hops: usize, is_helped: bool) -> Run {
-    let run = Run::of(corridor_name(hops, is_helped), CORRIDOR_FILE);
+    let run = Run::new(corridor_name(hops, is_helped), CORRIDOR_FILE);
     CORRIDOR_HOPS.into_iter().enumerate().fold(run, |run, (index, hop)| {
         if index >= hops {
             return run.set(format!("flow.{hop}.rate=1kb/s"));
@@ -532,7 +532,7 @@ pub const VANISH: Figure = Figure {
     shows: "The helper dies and returns; e3 is 70 %.",
     runs: || {
         let with = |helpers: &[&str], name: &str| {
-            let run = Run::of(name, BARE).set(format!("series_interval={SMOOTHED}"));
+            let run = Run::new(name, BARE).set(format!("series_interval={SMOOTHED}"));
             Losses::halves(VANISH_E3).sets(helpers, false).into_iter().fold(run, Run::set)
         };
         let outage = format!(

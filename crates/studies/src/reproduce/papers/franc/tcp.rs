@@ -43,7 +43,7 @@ fn runs_of(link: Link, e3: f64) -> u64 {
 
 fn run(link: Link, e3: f64, load: f64) -> Run {
     let helpers: &[&str] = if link == Link::Helped { &["helper"] } else { &[] };
-    let run = Run::of(name(link, e3, load), TCP).set(format!("flow.tcp.rate={load}Mb/s"));
+    let run = Run::new(name(link, e3, load), TCP).set(format!("flow.tcp.rate={load}Mb/s"));
     let run = Losses::halves(e3).sets(helpers, true).into_iter().fold(run, Run::set);
     if link == Link::Plain { run.set("franc.link.mode=plain") } else { run }
 }

@@ -43,7 +43,7 @@ pub(super) fn name(link: Link, losses: Losses) -> String {
 
 pub(super) fn run(link: Link, losses: Losses) -> Run {
     let helpers: &[&str] = if link == Link::Helped { &["helper"] } else { &[] };
-    let run = Run::of(name(link, losses), UDP);
+    let run = Run::new(name(link, losses), UDP);
     let run = losses.sets(helpers, false).into_iter().fold(run, Run::set);
     if link == Link::Plain { run.set("franc.link.mode=plain") } else { run }
 }

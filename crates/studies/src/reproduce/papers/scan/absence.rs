@@ -42,8 +42,8 @@ pub const FIG5: Figure = Figure {
 /// Returns a run with data, for the frames of an absence, and runs for absences only.
 fn runs() -> Vec<Run> {
     let run = |n: u64| match n {
-        0 => Run::of(RUN, UPLOAD).capturing_air(),
-        n => Run::of(format!("{RUN} {n}"), UPLOAD).number(n).capturing_absences(),
+        0 => Run::new(RUN, UPLOAD).capturing_air(),
+        n => Run::new(format!("{RUN} {n}"), UPLOAD).number(n).capturing_absences(),
     };
     (0..RUNS).map(run).collect()
 }
@@ -90,7 +90,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn of(absence: &'a Absence) -> Option<Self> {
+    fn new(absence: &'a Absence) -> Option<Self> {
         let (leave, back) = (absence.leave.as_ref()?, absence.back.as_ref()?);
         let first = absence.bare.first()?;
         let returns = absence.bare.iter().position(|frame| is_null(frame, false))?;
@@ -132,7 +132,7 @@ fn is_null(frame: &BareFrame, is_away: bool) -> bool {
 
 /// The absences of the laptop in their order, except those without a return.
 fn parts(run: &RunData) -> Vec<Parts<'_>> {
-    run.absences(LAPTOP).iter().filter_map(Parts::of).collect()
+    run.absences(LAPTOP).iter().filter_map(Parts::new).collect()
 }
 
 fn fig4(runs: &Runs<'_>) -> Findings {
