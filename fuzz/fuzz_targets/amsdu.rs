@@ -5,9 +5,9 @@ use lasthop_wifi_wire::{amsdu, llc};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|body: &[u8]| {
-    let mut writer = amsdu::Writer::new();
+    let mut writer = amsdu::AmsduWriter::new();
     let mut read = Vec::new();
-    for subframe in amsdu::Subframes::new(body) {
+    for subframe in amsdu::AmsduSubframes::new(body) {
         match subframe {
             Ok(subframe) => {
                 let _ = llc::Repr::parse(subframe.msdu);
@@ -18,6 +18,6 @@ fuzz_target!(|body: &[u8]| {
         }
     }
     let again = writer.finish();
-    let again: Result<Vec<_>, _> = amsdu::Subframes::new(&again).collect();
+    let again: Result<Vec<_>, _> = amsdu::AmsduSubframes::new(&again).collect();
     assert_eq!(again, Ok(read));
 });

@@ -29,9 +29,9 @@ fuzz_target!(|input: &[u8]| {
         encoder.push(&symbol(index, bytes)).expect("there is room");
     }
     let (mut recoder, mut decoder) = (Recoder::new(code), Decoder::new(code));
-    let (mut source, mut sink) = (window::Encoder::new(code), window::Decoder::new(code));
+    let (mut source, mut sink) = (window::WindowEncoder::new(code), window::WindowDecoder::new(code));
     // These get strange packets among others.
-    let (mut victim, mut victim_window) = (Decoder::new(code), window::Decoder::new(code));
+    let (mut victim, mut victim_window) = (Decoder::new(code), window::WindowDecoder::new(code));
     for action in actions.chunks_exact(ACTION_BYTES) {
         let number = u64::from_le_bytes(*action.first_chunk().expect("twelve are there"));
         let count = u16::from_le_bytes([action[8], action[9]]);
@@ -101,7 +101,7 @@ fuzz_target!(|input: &[u8]| {
 /// Mostly as long as the code has it.
 fn strange(
     block: &mut Decoder,
-    window: &mut window::Decoder,
+    window: &mut window::WindowDecoder,
     vector: Vector<'_>,
     length: u8,
     bytes: usize,

@@ -122,7 +122,7 @@ pub enum ClientError {
 
 /// Why a client asks to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum ClientReason {
     /// A message was not answered.
     Retry,
     /// A packet of a flow is due.
@@ -685,25 +685,25 @@ impl Fetching {
 }
 
 impl Machine for Client {
-    type Reason = Reason;
+    type Reason = ClientReason;
 
-    fn poll_timeout(&self) -> Option<(Instant, Reason)> {
+    fn poll_timeout(&self) -> Option<(Instant, ClientReason)> {
         let by_state = match &self.state {
             State::Handshake { retry, .. }
             | State::Preparing { retry, .. }
             | State::Finishing { retry, .. }
-            | State::Stopping { retry, .. } => Some((retry.at, Reason::Retry)),
-            State::Fetching(fetching) => Some((fetching.retry, Reason::Retry)),
+            | State::Stopping { retry, .. } => Some((retry.at, ClientReason::Retry)),
+            State::Fetching(fetching) => Some((fetching.retry, ClientReason::Retry)),
             State::Receiving { receiver, sent, alive, .. } => Some(match sent {
-                Some(sent) => (receiver.quiet_at(sent.heard), Reason::Drained),
-                None => (*alive, Reason::Alive),
+                Some(sent) => (receiver.quiet_at(sent.heard), ClientReason::Drained),
+                None => (*alive, ClientReason::Alive),
             }),
             State::Sending { sender, .. } => {
-                Some((sender.next().unwrap_or(sender.end()), Reason::Departure))
+                Some((sender.next().unwrap_or(sender.end()), ClientReason::Departure))
             }
             State::Ended => None,
         };
-        let by_idle_timeout = self.idle_deadline().map(|at| (at, Reason::IdleTimeout));
+        let by_idle_timeout = self.idle_deadline().map(|at| (at, ClientReason::IdleTimeout));
         by_state.into_iter().chain(by_idle_timeout).min_by_key(|(at, _)| *at)
     }
 

@@ -120,7 +120,7 @@ pub enum Ending {
 
 /// Why a server asks to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum ServerReason {
     /// A packet of a flow is due.
     Departure,
     /// The rate limits allow the waiting packet.
@@ -139,7 +139,7 @@ pub enum Reason {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Server {
     config: ServerConfig,
-    sessions: Vec<Session>,
+    sessions: Vec<ServerSession>,
     /// Number of sessions opened since the start.
     opened: u64,
     /// Index of the session that is served first at the next wake-up: each in turn.
@@ -149,7 +149,7 @@ pub struct Server {
     /// Rate limits for events about refused clients, and about other versions.
     refusals: TokenBucket,
     versions: TokenBucket,
-    outbox: VecDeque<Outgoing>,
+    outbox: VecDeque<ServerOutgoing>,
     events: VecDeque<ServerEvent>,
 }
 
@@ -165,7 +165,7 @@ pub(crate) struct Held {
 
 /// A datagram that waits to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Outgoing {
+enum ServerOutgoing {
     Control(SocketAddr, Vec<u8>),
     /// A packet of a flow; it is stamped when it is sent.
     Probe {
@@ -179,7 +179,7 @@ enum Outgoing {
 
 /// A session with a client that has proven its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Session {
+struct ServerSession {
     control: SocketAddr,
     bulk: Option<SocketAddr>,
     nonce: Nonce,
@@ -201,12 +201,12 @@ struct Session {
     phase: Option<u32>,
     /// Number of samples reserved for an uplink phase.
     reserved: u64,
-    state: State,
+    state: ServerState,
 }
 
 /// The state of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
+enum ServerState {
     /// No phase is running.
     Idle,
     /// Sends a phase.
@@ -274,9 +274,10 @@ impl Server {
     /// The last packet of that flow to `to` could not be sent: the host's buffer
     /// was full.
     pub fn handle_unsent(&mut self, _now: Instant, to: SocketAddr, kind: StreamKind) {
-        let is_it = |session: &&mut Session| session.address(kind) == Some(to);
+        let is_it = |session: &&mut ServerSession| session.address(kind) == Some(to);
         if let Some(session) = self.sessions.iter_mut().find(is_it)
-            && let State::Sending { sender } | State::Sent { sender, .. } = &mut session.state
+            && let ServerState::Sending { sender } | ServerState::Sent { sender, .. } =
+                &mut session.state
         {
             sender.unsent(kind);
         }
@@ -297,11 +298,11 @@ impl Server {
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         let socket = SocketId::Control;
         match self.outbox.pop_front()? {
-            Outgoing::Control(to, payload) => {
+            ServerOutgoing::Control(to, payload) => {
                 let length = payload.len() as u16;
                 Some(Transmit { socket, to, payload, length, kind: TransmitKind::Control })
             }
-            Outgoing::Probe { to, due, session, phase, proof } => {
+            ServerOutgoing::Probe { to, due, session, phase, proof } => {
                 let sent_ns = self.config.clock.read_ns(now);
                 Some(due.transmit(to, socket, session, phase, sent_ns, proof))
             }
@@ -321,8 +322,8 @@ impl Server {
     /// Sizes of what the server stores.
     #[cfg(test)]
     pub(crate) fn held(&self) -> Held {
-        let samples = |session: &Session| match &session.state {
-            State::Receiving { receiver, .. } | State::Received { receiver, .. } => {
+        let samples = |session: &ServerSession| match &session.state {
+            ServerState::Receiving { receiver, .. } | ServerState::Received { receiver, .. } => {
                 receiver.samples().len()
             }
             _ => 0,
@@ -356,7 +357,7 @@ impl Server {
     ) {
         if self.outbox.len() < OUTBOX_MAX && self.strangers.take(now, &self.config.secret, &to) {
             let bytes = wire::emit(&answer(&self.config.secret));
-            self.outbox.push_back(Outgoing::Control(to, bytes));
+            self.outbox.push_back(ServerOutgoing::Control(to, bytes));
         }
     }
 
@@ -378,7 +379,7 @@ impl Server {
         let session = &mut self.sessions[index];
         let length = bytes.len() as u16 + header_bytes(&to);
         self.budget.spend(now, &mut session.budget, &to, length)?;
-        self.outbox.push_back(Outgoing::Control(to, bytes));
+        self.outbox.push_back(ServerOutgoing::Control(to, bytes));
         Ok(())
     }
 
@@ -388,7 +389,7 @@ impl Server {
         let Some(key) = key else {
             return self.turn_away(now, from, nonce, Refusal::WrongKey, "it has another key");
         };
-        let is_it = |session: &Session| session.control == from && session.nonce == nonce;
+        let is_it = |session: &ServerSession| session.control == from && session.nonce == nonce;
         if let Some(index) = self.sessions.iter().position(is_it) {
             let bytes = self.sessions[index].accepted.clone();
             let _ = self.try_send(now, index, from, bytes);
@@ -404,7 +405,7 @@ impl Server {
         let accepted = Accepted { nonce, session, limits: self.limits() };
         let mac_tag = auth::mac_tag(&key, &accepted.covered());
         let bytes = wire::emit(&Datagram::Accepted { accepted, mac_tag });
-        self.sessions.push(Session {
+        self.sessions.push(ServerSession {
             control: from,
             bulk: None,
             nonce,
@@ -420,7 +421,7 @@ impl Server {
             blocked: now,
             phase: None,
             reserved: 0,
-            state: State::Idle,
+            state: ServerState::Idle,
         });
         let _ = self.try_send(now, self.sessions.len() - 1, from, bytes);
     }
@@ -445,7 +446,7 @@ impl Server {
     /// address.
     fn forget(&mut self, from: &SocketAddr) {
         let class = AddressClass::from_address(from);
-        let oldest = |is_it: &dyn Fn(&Session) -> bool| {
+        let oldest = |is_it: &dyn Fn(&ServerSession) -> bool| {
             let found = self.sessions.iter().enumerate().filter(|(_, s)| !s.confirmed && is_it(s));
             let number = found.clone().count();
             found.min_by_key(|(_, session)| session.opened).map(|(index, _)| (index, number))
@@ -494,20 +495,20 @@ impl Server {
     }
 
     fn handle_probe(&mut self, now: Instant, received: &Received<'_>, probe: &Probe) {
-        let is_it = |session: &&mut Session| session.link.session() == probe.session;
+        let is_it = |session: &&mut ServerSession| session.link.session() == probe.session;
         let Some(session) = self.sessions.iter_mut().find(is_it) else { return };
         if session.address(probe.kind) != Some(received.from) || session.phase != Some(probe.phase)
         {
             return;
         }
-        if let State::Receiving { receiver, .. } = &mut session.state {
+        if let ServerState::Receiving { receiver, .. } = &mut session.state {
             session.heard = now;
             receiver.handle(now, probe.sample(self.config.clock.read_ns(received.at)));
         }
     }
 
     fn handle_sealed(&mut self, now: Instant, from: SocketAddr, sealed: &Sealed<'_>) {
-        let is_it = |session: &Session| session.link.session() == sealed.session;
+        let is_it = |session: &ServerSession| session.link.session() == sealed.session;
         let Some(index) = self.sessions.iter().position(is_it) else { return };
         let Some(message) = self.sessions[index].link.open(sealed) else { return };
         if !self.confirm(now, index) {
@@ -538,20 +539,22 @@ impl Server {
             }
             Message::Finished { phase, .. } if Some(phase) == session.phase => {
                 match &mut session.state {
-                    State::Receiving { finished, .. } => {
+                    ServerState::Receiving { finished, .. } => {
                         finished.get_or_insert(now);
                     }
-                    State::Received { .. } => self.say_summary(now, index),
+                    ServerState::Received { .. } => self.say_summary(now, index),
                     _ => {}
                 }
             }
             Message::FinishedHeard { phase } if Some(phase) == session.phase => {
-                if matches!(session.state, State::Sent { .. }) {
-                    session.state = State::Idle;
+                if matches!(session.state, ServerState::Sent { .. }) {
+                    session.state = ServerState::Idle;
                 }
             }
             Message::Fetch { phase, first, wanted } if Some(phase) == session.phase => {
-                if let State::Received { first: from, wanted: places, .. } = &mut session.state {
+                if let ServerState::Received { first: from, wanted: places, .. } =
+                    &mut session.state
+                {
                     (*from, *places, session.blocked) = (first, wanted, now);
                     self.send_chunks(now, index);
                 }
@@ -596,8 +599,8 @@ impl Server {
         (session.phase, session.blocked, session.reserved) = (Some(phase), now, samples);
         session.ledgers.iter_mut().for_each(|ledger| ledger.restart(now));
         session.state = match direction {
-            Direction::Down => State::Sending { sender: Sender::new(plan.clone(), now) },
-            Direction::Up => State::Receiving {
+            Direction::Down => ServerState::Sending { sender: Sender::new(plan.clone(), now) },
+            Direction::Up => ServerState::Receiving {
                 receiver: Receiver::new(&plan, now),
                 finished: None,
                 alive: now + ALIVE_INTERVAL,
@@ -613,7 +616,9 @@ impl Server {
         loop {
             let session = &mut self.sessions[index];
             let may_send = session.may_send(now, SocketId::Control);
-            let State::Received { receiver, first, wanted } = &mut session.state else { return };
+            let ServerState::Received { receiver, first, wanted } = &mut session.state else {
+                return;
+            };
             let Some(phase) = session.phase.filter(|_| *wanted != 0) else { return };
             let place = wanted.trailing_zeros();
             let chunk = first.saturating_add(place);
@@ -639,7 +644,7 @@ impl Server {
                 }
                 Ok(()) => {
                     session.ledgers[0].sent(now);
-                    if let State::Received { wanted, .. } = &mut session.state {
+                    if let ServerState::Received { wanted, .. } = &mut session.state {
                         *wanted &= *wanted - 1;
                     }
                 }
@@ -649,7 +654,7 @@ impl Server {
 
     fn say_summary(&mut self, now: Instant, index: usize) {
         let session = &self.sessions[index];
-        let (State::Received { receiver, .. }, Some(phase)) = (&session.state, session.phase)
+        let (ServerState::Received { receiver, .. }, Some(phase)) = (&session.state, session.phase)
         else {
             return;
         };
@@ -666,9 +671,9 @@ impl Server {
 
     fn close(&mut self, index: usize, ending: Ending) {
         let session = self.sessions.swap_remove(index);
-        let left = |outgoing: &Outgoing| match outgoing {
-            Outgoing::Probe { session: of, .. } => *of != session.link.session(),
-            Outgoing::Control(..) => true,
+        let left = |outgoing: &ServerOutgoing| match outgoing {
+            ServerOutgoing::Probe { session: of, .. } => *of != session.link.session(),
+            ServerOutgoing::Control(..) => true,
         };
         self.outbox.retain(left);
         if session.confirmed {
@@ -723,7 +728,7 @@ fn check(
     Ok(())
 }
 
-impl Session {
+impl ServerSession {
     /// Address to which packets of `kind` go, or from which they come.
     fn address(&self, kind: StreamKind) -> Option<SocketAddr> {
         match kind {
@@ -774,11 +779,11 @@ impl Session {
     fn expiry(&self, config: &ServerConfig) -> (Instant, Ending) {
         let silence = match self.state {
             _ if !self.confirmed => CONFIRM,
-            State::Sending { .. } => SILENCE_WHILE_SENDING,
+            ServerState::Sending { .. } => SILENCE_WHILE_SENDING,
             _ => SILENCE,
         };
         let stalled = match &self.state {
-            State::Sending { sender } => {
+            ServerState::Sending { sender } => {
                 // While one socket receives, the other one may lose all packets in the queue
                 // for long.
                 let stalled = |at: usize| {
@@ -795,30 +800,36 @@ impl Session {
         if too_long.0 < vanished.0 { too_long } else { vanished }
     }
 
-    fn next_wakeup(&self) -> Option<(Instant, Reason)> {
+    fn next_wakeup(&self) -> Option<(Instant, ServerReason)> {
         match &self.state {
-            State::Received { wanted: 1.., .. } => Some((self.blocked, Reason::Allowance)),
-            State::Idle | State::Received { .. } => None,
-            State::Sending { sender } => {
-                let due = (sender.next().unwrap_or(sender.end()), Reason::Departure);
-                Some(if due.0 < self.blocked { (self.blocked, Reason::Allowance) } else { due })
+            ServerState::Received { wanted: 1.., .. } => {
+                Some((self.blocked, ServerReason::Allowance))
             }
-            State::Sent { retry, .. } => Some((*retry, Reason::Retry)),
-            State::Receiving { receiver, finished: Some(finished), .. } => {
-                Some((receiver.quiet_at(*finished), Reason::Drained))
+            ServerState::Idle | ServerState::Received { .. } => None,
+            ServerState::Sending { sender } => {
+                let due = (sender.next().unwrap_or(sender.end()), ServerReason::Departure);
+                Some(if due.0 < self.blocked {
+                    (self.blocked, ServerReason::Allowance)
+                } else {
+                    due
+                })
             }
-            State::Receiving { alive, .. } => Some((*alive, Reason::Alive)),
+            ServerState::Sent { retry, .. } => Some((*retry, ServerReason::Retry)),
+            ServerState::Receiving { receiver, finished: Some(finished), .. } => {
+                Some((receiver.quiet_at(*finished), ServerReason::Drained))
+            }
+            ServerState::Receiving { alive, .. } => Some((*alive, ServerReason::Alive)),
         }
     }
 }
 
 impl Machine for Server {
-    type Reason = Reason;
+    type Reason = ServerReason;
 
-    fn poll_timeout(&self) -> Option<(Instant, Reason)> {
-        let of_session = |session: &Session| {
+    fn poll_timeout(&self) -> Option<(Instant, ServerReason)> {
+        let of_session = |session: &ServerSession| {
             let (at, _) = session.expiry(&self.config);
-            session.next_wakeup().into_iter().chain([(at, Reason::Expiry)])
+            session.next_wakeup().into_iter().chain([(at, ServerReason::Expiry)])
         };
         self.sessions.iter().flat_map(of_session).min_by_key(|(at, _)| *at)
     }
@@ -832,7 +843,8 @@ impl Machine for Server {
             }
         }
         let sessions = self.sessions.len();
-        let is_due = |session: &Session| session.next_wakeup().is_some_and(|(at, _)| at <= now);
+        let is_due =
+            |session: &ServerSession| session.next_wakeup().is_some_and(|(at, _)| at <= now);
         if self.sessions.iter().any(is_due) {
             self.turn = (self.turn + 1) % sessions;
             for place in 0..sessions {
@@ -851,10 +863,10 @@ impl Server {
         }
         let Some(phase) = session.phase else { return };
         match &mut session.state {
-            State::Idle => {}
-            State::Received { .. } => self.send_chunks(now, index),
-            State::Sending { .. } => self.send_probes(now, index, phase),
-            State::Sent { sender, retry } => {
+            ServerState::Idle => {}
+            ServerState::Received { .. } => self.send_chunks(now, index),
+            ServerState::Sending { .. } => self.send_probes(now, index, phase),
+            ServerState::Sent { sender, retry } => {
                 *retry = now + RETRY;
                 let started_ns = self.config.clock.read_ns(sender.start());
                 let counts = sender.counts().to_vec();
@@ -863,10 +875,10 @@ impl Server {
                     self.say(now, index, &Message::Finished { phase, started_ns, counts });
                 }
             }
-            State::Receiving { receiver, finished, alive } => {
+            ServerState::Receiving { receiver, finished, alive } => {
                 if finished.is_some() {
                     let receiver = receiver.take();
-                    session.state = State::Received { receiver, first: 0, wanted: 0 };
+                    session.state = ServerState::Received { receiver, first: 0, wanted: 0 };
                     self.say_summary(now, index);
                 } else {
                     *alive = now + ALIVE_INTERVAL;
@@ -882,7 +894,7 @@ impl Server {
         let offered = StreamKind::ALL.map(|kind| session.offer(now, kind.socket()));
         let lost = session.link.missing();
         let (control, bulk) = (session.control, session.bulk);
-        let State::Sending { sender } = &mut session.state else { return };
+        let ServerState::Sending { sender } = &mut session.state else { return };
         while let Some((due, since)) = sender.peek(now) {
             let to = match due.kind {
                 StreamKind::Sparse => control,
@@ -903,7 +915,7 @@ impl Server {
                     sender.take(now);
                     ledger.sent(now);
                     let (session, proof) = (session.link.session(), offered[due.kind.index()]);
-                    self.outbox.push_back(Outgoing::Probe { to, due, session, phase, proof });
+                    self.outbox.push_back(ServerOutgoing::Probe { to, due, session, phase, proof });
                 }
                 Err(at) => {
                     let until = since.saturating_add(DEFERRAL_MAX);
@@ -918,7 +930,7 @@ impl Server {
         if sender.next().is_none() && sender.end() <= now {
             // Reported at the next wake-up: only then it is known which of the last packets
             // could not be sent.
-            session.state = State::Sent { sender: sender.clone(), retry: now };
+            session.state = ServerState::Sent { sender: sender.clone(), retry: now };
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::report::{DirectionReport, Report};
 use alloc::vec::Vec;
 use known::Direct;
 use lasthop_units::Duration;
-use step::{Step, Volume};
+use step::{SurveyStep, Volume};
 
 /// The configuration of a survey.
 #[derive(Clone, Debug, PartialEq)]
@@ -232,7 +232,7 @@ pub struct Survey {
     known: Vec<Direct>,
     /// The index of the current direction and its current step; `None` once all is
     /// done.
-    step: Option<(usize, Step)>,
+    step: Option<(usize, SurveyStep)>,
 }
 
 impl Survey {
@@ -309,7 +309,7 @@ impl Survey {
     }
 
     /// The next step, in the direction with that index or a later one.
-    fn next_from(&self, first: usize) -> Option<(usize, Step)> {
+    fn next_from(&self, first: usize) -> Option<(usize, SurveyStep)> {
         (first..self.known.len()).find_map(|index| {
             let step = match &self.config.method {
                 Method::Exact(config) => exact::next(&self.config, config, &self.known[index]),

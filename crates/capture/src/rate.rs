@@ -117,7 +117,7 @@ impl Rate {
             channel.flags & (radiotap::Channel::CCK | radiotap::Channel::OFDM)
                 == radiotap::Channel::CCK
         });
-        let short = header.flags.is_some_and(radiotap::Flags::short_preamble);
+        let short = header.flags.is_some_and(radiotap::FlagsField::short_preamble);
         // Some drivers write 0 if another field has the rate.
         header.rate_500kbps.filter(|rate| *rate > 0).map(|rate| Self::legacy(rate, cck, short))
     }

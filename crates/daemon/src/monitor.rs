@@ -11,7 +11,7 @@ mod retries;
 use crate::franc::MonitorCounts;
 use lasthop_linux::link::{ETHERTYPE, unframed};
 use lasthop_units::{Instant, MacAddr};
-use lasthop_wifi_wire::amsdu::Subframes;
+use lasthop_wifi_wire::amsdu::AmsduSubframes;
 use lasthop_wifi_wire::{self as wire, Kind, data, frame, llc, radiotap};
 pub use retries::Retries;
 
@@ -140,7 +140,7 @@ fn msdus<'a>(
         | data::Addresses::Relayed { source, .. } => source,
     };
     let alone = (!is_amsdu).then_some(Ok((source, body)));
-    let subframes = Subframes::new(if is_amsdu { body } else { &[] });
+    let subframes = AmsduSubframes::new(if is_amsdu { body } else { &[] });
     let subframes = subframes.map(|subframe| subframe.map(|found| (found.source, found.msdu)));
     alone.into_iter().chain(subframes)
 }

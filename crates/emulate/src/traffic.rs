@@ -39,7 +39,7 @@ pub const FLOWS_MAX: usize = 12_000;
 
 /// Events that wake the thread, beside time.
 #[derive(Clone, Copy, Debug)]
-enum Source {
+enum TrafficSource {
     /// A message of the other thread: it granted packets, or ends this thread.
     Wake,
     /// A socket, by position of its flow's generator.
@@ -136,13 +136,13 @@ impl FlowPlan {
 /// The thread of the traffic, which ends when this is dropped.
 #[derive(Debug)]
 pub struct Traffic {
-    shared: Arc<Shared>,
+    shared: Arc<SharedTraffic>,
     notes: Receiver<Note>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedTraffic {
     wake: EventFd,
     stop: AtomicBool,
     /// Packets granted by [`Traffic::grant`] and not sent yet, by number of the flow.
@@ -166,11 +166,11 @@ impl Traffic {
         let wake = EventFd::from_value_and_flags(0, flags).call("eventfd")?;
         let numbers = flows.iter().map(|(plan, ..)| usize::from(plan.id.0) + 1).max();
         let room = (0..numbers.unwrap_or(0)).map(|_| AtomicU32::new(0)).collect();
-        let shared = Arc::new(Shared { wake, stop: AtomicBool::new(false), room });
+        let shared = Arc::new(SharedTraffic { wake, stop: AtomicBool::new(false), room });
         let (sender, notes) = channel();
         let mut events = EventLoop::new(clock)?;
         events.moderate(rest_max);
-        events.registry().add_readable(shared.wake.as_fd(), Source::Wake)?;
+        events.registry().add_readable(shared.wake.as_fd(), TrafficSource::Wake)?;
         let mut generators = Vec::new();
         for (index, (plan, source, sink)) in flows.into_iter().enumerate() {
             let mut sockets = Sockets { registry: events.registry(), index };
@@ -215,18 +215,22 @@ impl Drop for Traffic {
 
 /// The driver of the thread.
 struct Server {
-    shared: Arc<Shared>,
+    shared: Arc<SharedTraffic>,
     clock: Clock,
     generators: Vec<(FlowId, Generator)>,
     notes: Sender<Note>,
 }
 
 impl Driver for Server {
-    type Source = Source;
+    type Source = TrafficSource;
     type Outcome = ();
     type Error = OsError;
 
-    fn handle_timeout(&mut self, _now: Instant, registry: &mut Registry<Source>) -> Progress<Self> {
+    fn handle_timeout(
+        &mut self,
+        _now: Instant,
+        registry: &mut Registry<TrafficSource>,
+    ) -> Progress<Self> {
         if self.shared.stop.load(Ordering::Relaxed) {
             return Ok(ControlFlow::Break(()));
         }
@@ -245,14 +249,14 @@ impl Driver for Server {
 
     fn handle_ready(
         &mut self,
-        source: Source,
-        registry: &mut Registry<Source>,
+        source: TrafficSource,
+        registry: &mut Registry<TrafficSource>,
     ) -> Result<(), OsError> {
         match source {
-            Source::Wake => {
+            TrafficSource::Wake => {
                 let _ = self.shared.wake.read();
             }
-            Source::Socket(index, side) => {
+            TrafficSource::Socket(index, side) => {
                 let mut sockets = Sockets { registry, index };
                 let (_, generator) = &mut self.generators[index];
                 generator.handle_ready(side, self.clock.now(), &mut sockets, &self.notes);
@@ -268,18 +272,18 @@ impl Driver for Server {
 
 /// Registration of a generator's sockets with the loop.
 struct Sockets<'a> {
-    registry: &'a mut Registry<Source>,
+    registry: &'a mut Registry<TrafficSource>,
     /// The position of the generator.
     index: usize,
 }
 
 impl Sockets<'_> {
     fn watch_readable(&mut self, fd: BorrowedFd<'_>, side: Side) -> Result<(), OsError> {
-        self.registry.add_readable(fd, Source::Socket(self.index, side))
+        self.registry.add_readable(fd, TrafficSource::Socket(self.index, side))
     }
 
     fn watch_writable(&mut self, fd: BorrowedFd<'_>, side: Side) -> Result<(), OsError> {
-        self.registry.add_writable(fd, Source::Socket(self.index, side))
+        self.registry.add_writable(fd, TrafficSource::Socket(self.index, side))
     }
 
     fn forget(&mut self, fd: BorrowedFd<'_>) {

@@ -16,7 +16,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
 use core::hash::Hasher;
-use lasthop_packet::aqm::{FlowQueues, Packet, Parameters, RoundRobin, Variant, bucket_of};
+use lasthop_packet::aqm::{FlowQueues, Parameters, Queueable, RoundRobin, Variant, bucket_of};
 use lasthop_packet::ip::{self, View};
 use lasthop_units::{Duration, Instant};
 use siphasher::sip::SipHasher13;
@@ -362,7 +362,7 @@ impl Order {
     }
 }
 
-impl Packet for Waiting {
+impl Queueable for Waiting {
     fn arrived(&self) -> Instant {
         self.arrived
     }

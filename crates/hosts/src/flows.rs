@@ -24,7 +24,7 @@ use lasthop_units::{Instant, Seed};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Flows {
     /// Flows by [`FlowId`], followed by those in the background.
-    flows: Vec<Flow>,
+    flows: Vec<FlowMachine>,
     /// The saturated flows that start at each node, ordered by name.
     saturated: Vec<Vec<usize>>,
     backlogs: Backlogs,
@@ -38,7 +38,7 @@ pub(crate) struct Flows {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Flow {
+enum FlowMachine {
     Datagrams(Box<Datagrams>),
     Tcp(Box<Tcp>),
     Apq(Box<Apq>),
@@ -107,22 +107,24 @@ impl Flows {
                 adapts: flow.group.is_none() && network.adaptive_mtu(flow.from, flow.to).is_some(),
             });
             if flow.group.is_some_and(|sender| sender != index) {
-                flows.push(Flow::SentFor);
+                flows.push(FlowMachine::SentFor);
                 continue;
             }
             if flow.endpoints == Endpoints::Kernel {
                 let kernel = KernelFlow { from: flow.from, saturation, entered: 0 };
-                flows.push(Flow::Kernel(Box::new(kernel)));
+                flows.push(FlowMachine::Kernel(Box::new(kernel)));
                 continue;
             }
             let ping;
             let source = match &flow.kind {
                 FlowKind::Tcp(tcp) => {
-                    flows.push(Flow::Tcp(Box::new(Tcp::new(id, flow, tcp, hash, stop, network)?)));
+                    flows.push(FlowMachine::Tcp(Box::new(Tcp::new(
+                        id, flow, tcp, hash, stop, network,
+                    )?)));
                     continue;
                 }
                 FlowKind::Apq(apq) => {
-                    flows.push(Flow::Apq(Box::new(Apq::new(id, flow, apq, hash, seed))));
+                    flows.push(FlowMachine::Apq(Box::new(Apq::new(id, flow, apq, hash, seed))));
                     continue;
                 }
                 FlowKind::Udp(source) | FlowKind::Video(source) => source,
@@ -132,7 +134,7 @@ impl Flows {
                 }
             };
             let stream = seed.stream_of("flow/source", flow.identity());
-            flows.push(Flow::Datagrams(Box::new(Datagrams {
+            flows.push(FlowMachine::Datagrams(Box::new(Datagrams {
                 id,
                 from: flow.from,
                 to: flow.group.map_or(flow.to, |_| Packet::EVERYWHERE),
@@ -151,7 +153,7 @@ impl Flows {
             };
             let stop = flow.stop.unwrap_or(end).min(end);
             let stream = seed.stream_of("flow/source", flow.identity());
-            flows.push(Flow::Datagrams(Box::new(Datagrams {
+            flows.push(FlowMachine::Datagrams(Box::new(Datagrams {
                 id: FlowId::BACKGROUND,
                 from: flow.from,
                 to: flow.to,
@@ -175,17 +177,17 @@ impl Flows {
         sink: &mut S,
     ) -> Option<Instant> {
         let flow = match &mut self.flows[index] {
-            Flow::Datagrams(flow) => flow,
-            Flow::Tcp(tcp) => {
+            FlowMachine::Datagrams(flow) => flow,
+            FlowMachine::Tcp(tcp) => {
                 tcp.start(now, &mut Port { network, sink, wakes: &mut self.wakes });
                 return None;
             }
-            Flow::Apq(apq) => {
+            FlowMachine::Apq(apq) => {
                 apq.start(now, &mut Port { network, sink, wakes: &mut self.wakes });
                 return None;
             }
             // Its sockets send by themselves.
-            Flow::Kernel(_) | Flow::SentFor => return None,
+            FlowMachine::Kernel(_) | FlowMachine::SentFor => return None,
         };
         let mut before = None;
         while let Some(departure) = flow.source.poll_packet(now) {
@@ -210,13 +212,13 @@ impl Flows {
     pub fn wake<S: Sink>(&mut self, wake: Wake, network: &mut Network, sink: &mut S) {
         let mut port = Port { network, sink, wakes: &mut self.wakes };
         match &mut self.flows[usize::from(wake.flow.0)] {
-            Flow::Tcp(tcp) => tcp.wake(wake, &mut port),
-            Flow::Apq(apq) => {
+            FlowMachine::Tcp(tcp) => tcp.wake(wake, &mut port),
+            FlowMachine::Apq(apq) => {
                 let was_done = apq.is_done();
                 apq.wake(wake, &mut port);
                 self.lasting -= usize::from(apq.is_done() && !was_done);
             }
-            Flow::Datagrams(_) | Flow::Kernel(_) | Flow::SentFor => {
+            FlowMachine::Datagrams(_) | FlowMachine::Kernel(_) | FlowMachine::SentFor => {
                 unreachable!("a source is woken by its departures")
             }
         }
@@ -247,7 +249,7 @@ impl Flows {
     ) {
         let mut is_full = false;
         for &index in &self.saturated[node.index()] {
-            if let Flow::Datagrams(flow) = &mut self.flows[index]
+            if let FlowMachine::Datagrams(flow) = &mut self.flows[index]
                 && let Some(saturation) = &mut flow.saturation
                 && saturation.is_diverted
             {
@@ -277,7 +279,7 @@ impl Flows {
         network: &mut Network,
         sink: &mut S,
     ) -> bool {
-        let Flow::Datagrams(flow) = &mut self.flows[index] else { return false };
+        let FlowMachine::Datagrams(flow) = &mut self.flows[index] else { return false };
         let Some(Saturation { place, held, adapts, .. }) = flow.saturation else { return false };
         let Some(bytes) = flow.source.refill(now) else { return false };
         let missing = self.backlogs.target(now, place).saturating_sub(held);
@@ -306,20 +308,20 @@ impl Flows {
         sink: &mut S,
     ) {
         let flow = match &mut self.flows[usize::from(packet.flow.0)] {
-            Flow::Datagrams(flow) => flow,
-            Flow::Tcp(tcp) => {
+            FlowMachine::Datagrams(flow) => flow,
+            FlowMachine::Tcp(tcp) => {
                 let mut port = Port { network, sink, wakes: &mut self.wakes };
                 return tcp.arrived(at, packet, &mut port);
             }
-            Flow::Apq(apq) => {
+            FlowMachine::Apq(apq) => {
                 let mut port = Port { network, sink, wakes: &mut self.wakes };
                 let was_done = apq.is_done();
                 apq.arrived(at, packet, &mut port);
                 self.lasting -= usize::from(apq.is_done() && !was_done);
                 return;
             }
-            Flow::Kernel(_) => unreachable!("the driver has its packets"),
-            Flow::SentFor => unreachable!("it sends no packets"),
+            FlowMachine::Kernel(_) => unreachable!("the driver has its packets"),
+            FlowMachine::SentFor => unreachable!("it sends no packets"),
         };
         if let Some(answer) = flow.answer(packet, at) {
             sink.sent(at, &answer);
@@ -333,7 +335,7 @@ impl Flows {
     /// with parts of cut ones.
     pub fn segment(&self, packet: &Packet) -> Option<&Segment> {
         match &self.flows[usize::from(packet.flow.0)] {
-            Flow::Tcp(tcp) if packet.fragment.is_whole() => tcp.segment(packet),
+            FlowMachine::Tcp(tcp) if packet.fragment.is_whole() => tcp.segment(packet),
             _ => None,
         }
     }
@@ -364,15 +366,15 @@ impl Flows {
     pub fn dropped(&mut self, packet: &Packet) {
         match &mut self.flows[usize::from(packet.flow.0)] {
             // A ping that was lost on either way gets no answer.
-            Flow::Datagrams(flow) => {
+            FlowMachine::Datagrams(flow) => {
                 if let Some(requests) = &mut flow.requests {
                     requests.remove(&packet.tag);
                 }
             }
-            Flow::Tcp(tcp) => tcp.dropped(packet),
-            Flow::Apq(apq) => apq.dropped(packet),
-            Flow::Kernel(_) => unreachable!("the driver has its packets"),
-            Flow::SentFor => unreachable!("it sends no packets"),
+            FlowMachine::Tcp(tcp) => tcp.dropped(packet),
+            FlowMachine::Apq(apq) => apq.dropped(packet),
+            FlowMachine::Kernel(_) => unreachable!("the driver has its packets"),
+            FlowMachine::SentFor => unreachable!("it sends no packets"),
         }
     }
 
@@ -382,17 +384,17 @@ impl Flows {
         // A flow of a program is not among them.
         let Some(flow) = self.flows.get_mut(usize::from(released.flow.0)) else { return };
         match flow {
-            Flow::Tcp(tcp) => {
+            FlowMachine::Tcp(tcp) => {
                 tcp.released(released, &mut Port { network, sink, wakes: &mut self.wakes });
             }
             // It sends more when its node reports room.
-            Flow::Datagrams(flow) => {
+            FlowMachine::Datagrams(flow) => {
                 if let Some(saturation) = &mut flow.saturation {
                     saturation.held -= released.packets;
                 }
             }
-            Flow::Apq(_) | Flow::SentFor => {}
-            Flow::Kernel(flow) => flow.released(released.packets),
+            FlowMachine::Apq(_) | FlowMachine::SentFor => {}
+            FlowMachine::Kernel(flow) => flow.released(released.packets),
         }
     }
 
@@ -400,7 +402,7 @@ impl Flows {
     /// reported.
     pub fn entered(&mut self, packet: &Packet) -> bool {
         match self.flows.get_mut(usize::from(packet.flow.0)) {
-            Some(Flow::Kernel(flow)) => flow.enter(packet.source),
+            Some(FlowMachine::Kernel(flow)) => flow.enter(packet.source),
             _ => false,
         }
     }
@@ -408,20 +410,20 @@ impl Flows {
     /// The backlog of a saturated flow of the kernel; `None` for other flows.
     pub fn backlog(&mut self, now: Instant, flow: FlowId, network: &Network) -> Option<Backlog> {
         match self.flows.get(usize::from(flow.0)) {
-            Some(Flow::Kernel(flow)) => flow.backlog(now, &mut self.backlogs, network),
+            Some(FlowMachine::Kernel(flow)) => flow.backlog(now, &mut self.backlogs, network),
             _ => None,
         }
     }
 
     /// Whether all flows are measurements, and all of them are done.
     pub fn is_done(&self) -> bool {
-        self.lasting == 0 && self.flows.iter().any(|flow| matches!(flow, Flow::Apq(_)))
+        self.lasting == 0 && self.flows.iter().any(|flow| matches!(flow, FlowMachine::Apq(_)))
     }
 
     /// Ends the run: unfinished measurements report their results.
     pub fn stop<S: Sink>(&self, now: Instant, sink: &mut S) {
         for flow in &self.flows {
-            if let Flow::Apq(apq) = flow {
+            if let FlowMachine::Apq(apq) = flow {
                 apq.stop(now, sink);
             }
         }
@@ -430,7 +432,7 @@ impl Flows {
     /// Reports the state of every TCP sender.
     pub fn sample<S: Sink>(&self, now: Instant, sink: &mut S) {
         for flow in &self.flows {
-            if let Flow::Tcp(tcp) = flow {
+            if let FlowMachine::Tcp(tcp) = flow {
                 tcp.sample(now, sink);
             }
         }

@@ -56,17 +56,17 @@ pub(crate) struct Francs {
     order: Vec<usize>,
     /// Link and index in it of each node of the network.
     members: Vec<Option<(usize, usize)>>,
-    in_flight: InFlight<Datagram>,
+    in_flight: InFlight<LinkDatagram>,
     /// Datagrams of links with more than two nodes that have arrived, by tag of the packet, and
     /// when: some may still be overheard.
-    arrived: BTreeMap<u64, Datagram>,
+    arrived: BTreeMap<u64, LinkDatagram>,
     arrivals: VecDeque<(Instant, u64)>,
     wakes: Vec<FrancWake>,
 }
 
 /// The content of a packet between two nodes of a link.
 #[derive(Clone, Debug, PartialEq)]
-struct Datagram {
+struct LinkDatagram {
     link: usize,
     from: usize,
     bytes: Vec<u8>,
@@ -270,7 +270,7 @@ impl Francs {
     ) {
         let datagram = self.in_flight.take(packet.tag);
         self.keep(now, packet.tag, &datagram);
-        let Datagram { link: number, from, bytes } = datagram;
+        let LinkDatagram { link: number, from, bytes } = datagram;
         let (_, index) = self.members[node.index()].expect("a datagram is for a node of its link");
         let link = &mut self.links[number];
         let next = link.onwards(from, index);
@@ -286,7 +286,7 @@ impl Francs {
 
     /// Keeps a datagram that arrived, if it may still be overheard: at the end of its A-MPDU, after
     /// a lost Ack and a retransmission, or behind a busy processor.
-    fn keep(&mut self, now: Instant, tag: u64, datagram: &Datagram) {
+    fn keep(&mut self, now: Instant, tag: u64, datagram: &LinkDatagram) {
         while let Some((at, tag)) = self.arrivals.front()
             && now.saturating_since(*at) > OVERHEARD_AFTER_MAX
         {
@@ -321,7 +321,7 @@ impl Francs {
 
     /// Handles the loss of a datagram.
     pub fn dropped<S: Sink>(&mut self, now: Instant, packet: &Packet, outside: Outside<'_, S>) {
-        let Datagram { link, bytes, .. } = self.in_flight.take(packet.tag);
+        let LinkDatagram { link, bytes, .. } = self.in_flight.take(packet.tag);
         let (_, index) = self.members[packet.source.index()].expect("it was sent by one");
         let link = &mut self.links[link];
         if let Some(Machine::Plain(_)) = link.members[index].machine {
@@ -393,7 +393,7 @@ impl Francs {
             let Some((to, bytes)) = next else { break };
             let to = link.config.nodes[link.towards(index, to)].node;
             let length = u16::try_from(bytes.len()).expect("a datagram fits into an MTU");
-            let datagram = Datagram { link: number, from: index, bytes };
+            let datagram = LinkDatagram { link: number, from: index, bytes };
             let packet = Packet {
                 source: node,
                 destination: to,

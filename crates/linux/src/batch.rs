@@ -67,13 +67,13 @@ pub struct Inbox {
     message_bytes: usize,
     bytes: Vec<u8>,
     names: Vec<libc::sockaddr_storage>,
-    messages: Vec<Message>,
+    messages: Vec<BatchMessage>,
     count: usize,
 }
 
 /// The lengths of a message and of its datagrams.
 #[derive(Clone, Copy, Debug, Default)]
-struct Message {
+struct BatchMessage {
     /// Length in bytes; `None`: it was longer than its buffer, and is left out.
     bytes: Option<usize>,
     /// Length in bytes of each datagram but the last; `None`: it is one datagram.
@@ -94,7 +94,7 @@ impl Inbox {
             message_bytes,
             bytes: vec![0; message_bytes * messages],
             names: vec![nowhere; messages],
-            messages: vec![Message::default(); messages],
+            messages: vec![BatchMessage::default(); messages],
             count: 0,
         }
     }
@@ -135,7 +135,7 @@ impl Inbox {
         }
         for (message, header) in self.messages.iter_mut().zip(&headers[..self.count]) {
             let is_cut = header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0;
-            *message = Message {
+            *message = BatchMessage {
                 bytes: (!is_cut).then_some(header.msg_len as usize),
                 // SAFETY: the kernel filled this header and its buffers.
                 datagram_bytes: unsafe { merged_by(&header.msg_hdr) },

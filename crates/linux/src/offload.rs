@@ -64,7 +64,7 @@ pub enum OffloadError {
 
 /// The C structure `struct virtio_net_hdr`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Header {
+struct OffloadHeader {
     flags: u8,
     kind: u8,
     header_bytes: u16,
@@ -73,7 +73,7 @@ struct Header {
     checksum_offset: u16,
 }
 
-impl Header {
+impl OffloadHeader {
     /// Reads the header at the beginning of `bytes`.
     fn parse(bytes: &[u8]) -> Result<Self, OffloadError> {
         let short = OffloadError::Short { bytes: bytes.len(), needed: HEADER_BYTES };

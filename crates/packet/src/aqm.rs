@@ -14,6 +14,6 @@ pub mod codel;
 pub mod flow_queues;
 pub mod round_robin;
 
-pub use codel::{Control, Packet, Parameters, Source, Variant};
+pub use codel::{Control, Parameters, Queueable, Source, Variant};
 pub use flow_queues::FlowQueues;
 pub use round_robin::{Members, RoundRobin, bucket_of};

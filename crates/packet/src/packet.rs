@@ -329,7 +329,7 @@ impl Packet {
     }
 }
 
-impl aqm::Packet for Packet {
+impl aqm::Queueable for Packet {
     fn arrived(&self) -> Instant {
         self.arrived
     }

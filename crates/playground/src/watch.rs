@@ -13,7 +13,7 @@ use lasthop_wifi::event::Event;
 
 /// Distributions of one flow.
 #[derive(Debug)]
-struct Flow {
+struct WatchedFlow {
     source: NodeId,
     delays: Histogram,
     round_trips: Histogram,
@@ -24,12 +24,12 @@ struct Flow {
 pub(crate) struct Watch {
     recorder: Recorder,
     warmup: Duration,
-    flows: Vec<Flow>,
+    flows: Vec<WatchedFlow>,
 }
 
 impl Watch {
     pub(crate) fn new(names: Names, recording: Recording) -> Self {
-        let flow = |name: &lasthop_trace::FlowName| Flow {
+        let flow = |name: &lasthop_trace::FlowName| WatchedFlow {
             source: name.from,
             delays: Histogram::default(),
             round_trips: Histogram::default(),
@@ -48,7 +48,7 @@ impl Watch {
             .recorder
             .finish_with_intervals(info, stats)
             .expect("a recorder without files has no errors");
-        let curves = |of: fn(&Flow) -> &Histogram| {
+        let curves = |of: fn(&WatchedFlow) -> &Histogram| {
             self.flows.iter().map(|flow| Curve::from_histogram(of(flow))).collect::<Vec<_>>()
         };
         let (delays, round_trips) = (curves(|flow| &flow.delays), curves(|flow| &flow.round_trips));

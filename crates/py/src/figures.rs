@@ -6,7 +6,7 @@
 use crate::table::{Table, counts, numbers, texts, truths};
 use lasthop_figures::plot::style::Ink;
 use lasthop_figures::plot::{self, Axis, Panel, Point, Series, Span};
-use lasthop_studies::reproduce::report::{Entry, Measured, Paper as Stated};
+use lasthop_studies::reproduce::report::{Entry, Measured, PaperValue as Stated};
 use lasthop_studies::reproduce::{
     Claim, Figure, Outcome, PAPERS, Paper, Quantity, Report, ReproduceError, Tested, date, files,
     select,

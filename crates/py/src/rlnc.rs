@@ -425,14 +425,14 @@ impl Recoder {
 /// The sender of a stream, whose symbols are numbered from 0.
 #[pyclass(module = "lasthop.rlnc")]
 pub struct WindowEncoder {
-    encoder: window::Encoder,
+    encoder: window::WindowEncoder,
 }
 
 #[pymethods]
 impl WindowEncoder {
     #[new]
     fn new(code: &Code) -> Self {
-        Self { encoder: window::Encoder::new(code.code) }
+        Self { encoder: window::WindowEncoder::new(code.code) }
     }
 
     /// Returns the numbers of the symbols in the window: the first, and one past the last.
@@ -468,14 +468,14 @@ impl WindowEncoder {
 /// The receiver of a stream, which recovers symbols in its window.
 #[pyclass(module = "lasthop.rlnc")]
 pub struct WindowDecoder {
-    decoder: window::Decoder,
+    decoder: window::WindowDecoder,
 }
 
 #[pymethods]
 impl WindowDecoder {
     #[new]
     fn new(code: &Code) -> Self {
-        Self { decoder: window::Decoder::new(code.code) }
+        Self { decoder: window::WindowDecoder::new(code.code) }
     }
 
     /// Returns the numbers that the window covers: the first, and one past the last.

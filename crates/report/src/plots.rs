@@ -484,7 +484,7 @@ const QUANTITIES_PLAIN: usize = 9;
 const AIRTIME: usize = 5;
 
 fn values(reading: &SeriesReading) -> [Option<f64>; QUANTITIES_READ] {
-    let part = |part: Part| reading.parts_ms.as_ref().map(part);
+    let part = |part: DelayPart| reading.parts_ms.as_ref().map(part);
     [
         reading.throughput_mbps,
         reading.one_way_delay_ms,
@@ -540,10 +540,10 @@ fn link(reading: &SeriesReading) -> Option<&str> {
 }
 
 /// A part of a delay, or several together.
-type Part = fn(&DelayPartsSummary) -> f64;
+type DelayPart = fn(&DelayPartsSummary) -> f64;
 
 /// The causes of delay with colours, in the order of stacking.
-const CAUSES: [(&str, Part); 6] = [
+const CAUSES: [(&str, DelayPart); 6] = [
     ("queue", |parts| parts.queue),
     ("away, asleep", |parts| parts.away + parts.asleep),
     ("contention", |parts| parts.contention),

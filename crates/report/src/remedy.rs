@@ -63,9 +63,9 @@ impl<'a> Remedies<'a> {
     fn found(&self, changes: &[String]) -> Option<Vec<String>> {
         let mut sets = Sets { text: self.text, last: bare(self.text, &[])?, taken: Vec::new() };
         for change in changes {
-            let Some(part) = Part::parse(change) else { continue };
+            let Some(part) = ChangedPart::parse(change) else { continue };
             match part {
-                Part::Nodes { rest } => sets.take_for_all(rest),
+                ChangedPart::Nodes { rest } => sets.take_for_all(rest),
                 part => sets.take(&part),
             }
         }
@@ -83,11 +83,13 @@ struct Sets<'a> {
 impl Sets<'_> {
     /// Takes the first of the places of `part` at which it changes. A table of the node may exclude
     /// one of the defaults; then both are replaced.
-    fn take(&mut self, part: &Part<'_>) {
+    fn take(&mut self, part: &ChangedPart<'_>) {
         let places = part.places(&self.last);
         let alone = places.iter().map(|set| vec![set.clone()]);
         let both = places.iter().filter_map(|own| match part {
-            Part::Node { rest, .. } => Some(vec![own.clone(), format!("node_defaults.{rest}")]),
+            ChangedPart::Node { rest, .. } => {
+                Some(vec![own.clone(), format!("node_defaults.{rest}")])
+            }
             _ => None,
         });
         let changes = if self.last.changes.is_empty() { 0 } else { self.changes() };
@@ -109,7 +111,7 @@ impl Sets<'_> {
     /// with all; `None` if a change undoes them all the same.
     fn held(
         &self,
-        part: &Part<'_>,
+        part: &ChangedPart<'_>,
         places: &[String],
         mut sets: Vec<String>,
         mut after: Scenario,
@@ -152,7 +154,7 @@ impl Sets<'_> {
         let names = nodes.map(|node| node.name.as_str());
         let mut left = OWN_KEYS_MAX;
         for name in names {
-            let part = Part::Node { name, rest };
+            let part = ChangedPart::Node { name, rest };
             if left == 0 || part.differs(&before, &self.last) {
                 continue;
             }
@@ -175,14 +177,14 @@ fn in_change(index: usize, set: &str) -> String {
 
 /// The part of a scenario that a remedy shall change, and the rest of it: `KEY=VALUE`.
 #[derive(Clone, Copy, Debug)]
-enum Part<'a> {
+enum ChangedPart<'a> {
     Node { name: &'a str, rest: &'a str },
     Nodes { rest: &'a str },
     Wire { from: &'a str, to: &'a str, rest: &'a str },
     Flow { name: &'a str, rest: &'a str },
 }
 
-impl<'a> Part<'a> {
+impl<'a> ChangedPart<'a> {
     /// The part of a change; names may hold dots, keys of remedies are the ones below.
     fn parse(change: &'a str) -> Option<Self> {
         const KEYS: [&str; 10] = [

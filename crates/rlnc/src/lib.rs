@@ -3,9 +3,9 @@
 //!
 //! | side | a block of symbols | a window that slides |
 //! |---|---|---|
-//! | source | [`Encoder`] | [`window::Encoder`] |
+//! | source | [`Encoder`] | [`window::WindowEncoder`] |
 //! | intermediate node | [`Recoder`] | |
-//! | destination | [`Decoder`] | [`window::Decoder`] |
+//! | destination | [`Decoder`] | [`window::WindowDecoder`] |
 //!
 //! A [`Vector`] says which combination of symbols a packet is. There is no I/O:
 //! bytes are taken and returned, seeds are arguments, and nothing is allocated

@@ -181,8 +181,8 @@ proptest! {
         let sender = Code::new(field, capacity, bytes).unwrap();
         let receiver = Code::new(field, capacity + 2, bytes).unwrap();
         let source = symbols(STREAM, bytes, seed);
-        let mut encoder = window::Encoder::with_kernel(sender, kernel);
-        let mut decoder = window::Decoder::with_kernel(receiver, kernel);
+        let mut encoder = window::WindowEncoder::with_kernel(sender, kernel);
+        let mut decoder = window::WindowDecoder::with_kernel(receiver, kernel);
         let mut reference = Reference::new(field);
         let mut known = [false; STREAM];
         decoder.slide(start);
@@ -421,7 +421,7 @@ fn a_range_is_combined_if_the_block_has_it() {
 #[test]
 fn symbols_that_do_not_fit_are_refused() {
     let code = Code::new(Field::Gf256, 3, 4).unwrap();
-    let (mut block, mut window) = (Encoder::new(code), window::Encoder::new(code));
+    let (mut block, mut window) = (Encoder::new(code), window::WindowEncoder::new(code));
     assert!(block.is_empty() && !block.is_full());
     let too_long = SymbolError::TooLong { is: 5, allowed: 4 };
     let full = SymbolError::Full { symbols: 3 };
@@ -460,7 +460,7 @@ fn symbols_that_do_not_fit_are_refused() {
 fn a_window_takes_what_it_can_hold() {
     for field in Field::ALL {
         let code = Code::new(field, 8, 3).unwrap();
-        let mut decoder = window::Decoder::new(code);
+        let mut decoder = window::WindowDecoder::new(code);
         let seeded = |first, count| {
             let density = Density::DENSE;
             Vector::Seeded { seed: 1, first, count, density }

@@ -41,7 +41,7 @@ use alloc::vec::Vec;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Encoder {
+pub struct WindowEncoder {
     code: Code,
     kernel: Kernel,
     symbols: Symbols,
@@ -51,7 +51,7 @@ pub struct Encoder {
     payload: Symbols,
 }
 
-impl Encoder {
+impl WindowEncoder {
     /// An empty window of at most [`Code::symbols`] symbols, with the fastest
     /// kernel.
     pub fn new(code: Code) -> Self {
@@ -147,7 +147,7 @@ impl Encoder {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Decoder {
+pub struct WindowDecoder {
     code: Code,
     kernel: Kernel,
     /// Number of the first symbol in the window.
@@ -174,7 +174,7 @@ enum State {
     Known,
 }
 
-impl Decoder {
+impl WindowDecoder {
     /// A window of [`Code::symbols`] symbols from number 0 on, with the fastest kernel. The window
     /// should cover the encoder's window and the packets that may arrive late.
     pub fn new(code: Code) -> Self {

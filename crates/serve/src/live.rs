@@ -37,10 +37,10 @@ pub trait Session: Send + Sync {
 /// Hub of an emulation, which publishes events here for a [`Server`](crate::Server) to show.
 #[derive(Clone)]
 pub struct Live {
-    shared: Arc<Shared>,
+    shared: Arc<LiveShared>,
 }
 
-struct Shared {
+struct LiveShared {
     session: Arc<dyn Session>,
     state: Mutex<State>,
     /// Signals a published event, or the stop of a server.
@@ -68,7 +68,9 @@ struct Event {
 impl Live {
     /// Makes a hub for an emulation, which needs a server to be shown.
     pub fn new(session: Arc<dyn Session>) -> Self {
-        Self { shared: Arc::new(Shared { session, state: Mutex::default(), news: Condvar::new() }) }
+        Self {
+            shared: Arc::new(LiveShared { session, state: Mutex::default(), news: Condvar::new() }),
+        }
     }
 
     /// Publishes an event of `kind` (`reading` or `change`) with the data `json`. Needs

@@ -582,12 +582,12 @@ impl Link {
             _ => None,
         };
         if qos.is_some_and(|qos| qos.amsdu_present) {
-            let mut writer = amsdu::Writer::new();
+            let mut writer = amsdu::AmsduWriter::new();
             let msdus = frame.packets.iter().map(|packet| Msdu::new(packet, contents, usize::MAX));
             for msdu in msdus {
                 let Msdu { destination, source, .. } = msdu;
                 writer
-                    .push(&amsdu::Subframe { destination, source, msdu: msdu.bytes() })
+                    .push(&amsdu::AmsduSubframe { destination, source, msdu: msdu.bytes() })
                     .expect("a packet and its LLC header are shorter than 65 535 bytes");
             }
             // In an A-MSDU the third address is the BSSID (9.3.2.1.2): the source

@@ -49,7 +49,7 @@ enum Track {
 const NODE_TRACKS: u64 = 5;
 
 /// A flow whose packets are followed.
-struct Flow {
+struct FlowTrack {
     name: String,
     source: NodeId,
     process: u64,
@@ -73,7 +73,7 @@ pub(crate) struct PerfettoWriter {
     waiting: Vec<u8>,
     nodes: Vec<String>,
     stations: Vec<NodeId>,
-    flows: Vec<Flow>,
+    flows: Vec<FlowTrack>,
     /// Start and kind of each node's current absence.
     away: BTreeMap<usize, (Instant, PowerState)>,
 }
@@ -105,7 +105,7 @@ impl PerfettoWriter {
         let pid = self.nodes.len() as u64 + number + 1;
         let name = format!("flow {name}");
         self.process(process, pid, &name);
-        self.flows.push(Flow { name, source, process, lanes: vec![None; LANES], made: 0 });
+        self.flows.push(FlowTrack { name, source, process, lanes: vec![None; LANES], made: 0 });
     }
 
     pub(crate) fn sent(&mut self, now: Instant, packet: &Packet) {

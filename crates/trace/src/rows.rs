@@ -60,11 +60,11 @@ enum Place {
 /// Rows for a Parquet file.
 struct FileRows {
     writer: SerializedFileWriter<PartFile>,
-    columns: Vec<Column>,
+    columns: Vec<RowsColumn>,
     rows: usize,
 }
 
-struct Column {
+struct RowsColumn {
     values: Values,
     /// Definition level of each row: 1 with a value, else 0.
     levels: Vec<i16>,
@@ -159,7 +159,7 @@ impl FileRows {
                 SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))
             })
             .map_err(|error| OutputError::File { path, source: io_error(error) })?;
-        let columns = columns.iter().map(|&(_, kind)| Column::new(kind)).collect();
+        let columns = columns.iter().map(|&(_, kind)| RowsColumn::new(kind)).collect();
         Ok(Self { writer, columns, rows: 0 })
     }
 
@@ -208,7 +208,7 @@ impl ColumnKind {
     }
 }
 
-impl Column {
+impl RowsColumn {
     fn new(kind: ColumnKind) -> Self {
         let values = match kind {
             ColumnKind::Bool => Values::Bool(Vec::new()),
@@ -235,10 +235,10 @@ impl Column {
 
 fn write_group(
     writer: &mut SerializedFileWriter<PartFile>,
-    columns: &mut [Column],
+    columns: &mut [RowsColumn],
 ) -> Result<(), ParquetError> {
     let mut group = writer.next_row_group()?;
-    for Column { values, levels } in columns {
+    for RowsColumn { values, levels } in columns {
         match values {
             Values::Bool(values) => write_column::<BoolType>(&mut group, values, levels)?,
             Values::Int(values) => write_column::<Int64Type>(&mut group, values, levels)?,

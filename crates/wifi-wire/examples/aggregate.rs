@@ -15,7 +15,7 @@ const STATION: MacAddr = MacAddr::local(2);
 const IPV4: u16 = 0x0800;
 
 fn main() -> Result<(), Error> {
-    let mut writer = ampdu::Writer::new();
+    let mut writer = ampdu::AmpduWriter::new();
     for sequence in 100..104 {
         writer.push(&mpdu(sequence))?;
     }
@@ -25,7 +25,7 @@ fn main() -> Result<(), Error> {
     psdu[2 * subframe + 2] ^= 1;
 
     println!("offset  bytes  frame     sequence  TID  FCS");
-    for subframe in ampdu::Subframes::new(&psdu) {
+    for subframe in ampdu::AmpduSubframes::new(&psdu) {
         let subframe = match subframe {
             Ok(subframe) => subframe,
             Err(error) => {

@@ -66,7 +66,7 @@ impl Delimiter {
 
 /// One MPDU in an A-MPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Subframe<'a> {
+pub struct AmpduSubframe<'a> {
     /// Offset of the delimiter in the PSDU, in bytes.
     pub offset: usize,
     /// The delimiter in front of the MPDU.
@@ -78,19 +78,19 @@ pub struct Subframe<'a> {
 /// Iterator over the MPDUs of an A-MPDU. A stretch without a good delimiter yields one error; the
 /// iterator then continues after it. Delimiters of length 0 are skipped.
 #[derive(Clone, Debug)]
-pub struct Subframes<'a> {
+pub struct AmpduSubframes<'a> {
     psdu: &'a [u8],
     position: usize,
     hunting: bool,
 }
 
-impl<'a> Subframes<'a> {
+impl<'a> AmpduSubframes<'a> {
     /// Iterates over the subframes of `psdu`.
     pub const fn new(psdu: &'a [u8]) -> Self {
         Self { psdu, position: 0, hunting: false }
     }
 
-    fn at(&self, offset: usize) -> Result<Subframe<'a>, Error> {
+    fn at(&self, offset: usize) -> Result<AmpduSubframe<'a>, Error> {
         let rest = self.psdu.get(offset..).unwrap_or_default();
         let delimiter = Delimiter::parse(rest)?;
         let length = usize::from(delimiter.mpdu_length);
@@ -100,12 +100,12 @@ impl<'a> Subframes<'a> {
             offset: DELIMITER_LEN,
             reason: Reason::Short { needs: length, left: rest.len() - DELIMITER_LEN },
         })?;
-        Ok(Subframe { offset, delimiter, mpdu })
+        Ok(AmpduSubframe { offset, delimiter, mpdu })
     }
 }
 
-impl<'a> Iterator for Subframes<'a> {
-    type Item = Result<Subframe<'a>, Error>;
+impl<'a> Iterator for AmpduSubframes<'a> {
+    type Item = Result<AmpduSubframe<'a>, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         // Up to three octets of end-of-frame padding may be left.
@@ -146,11 +146,11 @@ impl<'a> Iterator for Subframes<'a> {
 /// # Ok::<(), lasthop_wifi_wire::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Writer {
+pub struct AmpduWriter {
     psdu: Vec<u8>,
 }
 
-impl Writer {
+impl AmpduWriter {
     /// Returns a writer without subframes.
     pub const fn new() -> Self {
         Self { psdu: Vec::new() }

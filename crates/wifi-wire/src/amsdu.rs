@@ -12,7 +12,7 @@ pub const HEADER_LEN: usize = 14;
 
 /// One MSDU in an A-MSDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Subframe<'a> {
+pub struct AmsduSubframe<'a> {
     /// Destination address (DA) of the MSDU.
     pub destination: MacAddr,
     /// Source address (SA) of the MSDU.
@@ -23,19 +23,19 @@ pub struct Subframe<'a> {
 
 /// Iterator over the subframes of a QoS data frame's body. The iterator ends after the first error.
 #[derive(Clone, Debug)]
-pub struct Subframes<'a> {
+pub struct AmsduSubframes<'a> {
     reader: Reader<'a>,
     body: &'a [u8],
     failed: bool,
 }
 
-impl<'a> Subframes<'a> {
+impl<'a> AmsduSubframes<'a> {
     /// Iterates over the subframes in the body of a frame with [`amsdu_present`](super::QosControl::amsdu_present).
     pub const fn new(body: &'a [u8]) -> Self {
         Self { reader: Reader::new(LAYER, body), body, failed: false }
     }
 
-    fn subframe(&mut self) -> Result<Subframe<'a>, Error> {
+    fn subframe(&mut self) -> Result<AmsduSubframe<'a>, Error> {
         let destination = self.reader.address("DA")?;
         let source = self.reader.address("SA")?;
         let length = u16::from_be_bytes(self.reader.array("length")?);
@@ -43,12 +43,12 @@ impl<'a> Subframes<'a> {
         // The last subframe has no padding: then the reader is at or behind the end.
         let next = self.reader.offset().next_multiple_of(ALIGN);
         self.reader = Reader::at(LAYER, self.body, next);
-        Ok(Subframe { destination, source, msdu })
+        Ok(AmsduSubframe { destination, source, msdu })
     }
 }
 
-impl<'a> Iterator for Subframes<'a> {
-    type Item = Result<Subframe<'a>, Error>;
+impl<'a> Iterator for AmsduSubframes<'a> {
+    type Item = Result<AmsduSubframe<'a>, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.failed || self.reader.left() == 0 {
@@ -62,11 +62,11 @@ impl<'a> Iterator for Subframes<'a> {
 
 /// Builder of an A-MSDU.
 #[derive(Clone, Debug, Default)]
-pub struct Writer {
+pub struct AmsduWriter {
     body: Vec<u8>,
 }
 
-impl Writer {
+impl AmsduWriter {
     /// Returns a writer without subframes.
     pub const fn new() -> Self {
         Self { body: Vec::new() }
@@ -76,7 +76,7 @@ impl Writer {
     ///
     /// # Errors
     /// Returns an error for an MSDU of more than 65 535 bytes, and writes nothing.
-    pub fn push(&mut self, subframe: &Subframe<'_>) -> Result<(), Error> {
+    pub fn push(&mut self, subframe: &AmsduSubframe<'_>) -> Result<(), Error> {
         let start = self.body.len().next_multiple_of(ALIGN);
         let length = u16::try_from(subframe.msdu.len()).map_err(|_| Error {
             layer: LAYER,

@@ -19,7 +19,9 @@ mod write;
 
 pub use bitrate::Allocation;
 pub use eht::{Eht, EhtFormat, EhtUser, EhtUsers, USig};
-pub use fields::{AmpduStatus, Channel, Flags, LSig, Mcs, Timestamp, XChannel, ZeroLengthPsdu};
+pub use fields::{
+    AmpduStatus, Channel, FlagsField, LSig, Mcs, Timestamp, XChannel, ZeroLengthPsdu,
+};
 pub use he::{He, HeFormat, HeMu, HeMuOtherUser};
 pub use read::{Field, Fields, View};
 pub use vht::{Vht, VhtUser};
@@ -89,7 +91,7 @@ pub struct Repr {
     /// Clock of the MAC, in microseconds, at the arrival of the MPDU's first bit.
     pub tsft_us: Option<u64>,
     /// Properties of the frame.
-    pub flags: Option<Flags>,
+    pub flags: Option<FlagsField>,
     /// Data rate in 500 kb/s, for frames before HT.
     pub rate_500kbps: Option<u8>,
     /// Frequency and modulation.

@@ -249,7 +249,7 @@ fn some_radiotap() -> impl Strategy<Value = radiotap::Repr> {
         let (antenna, rx_flags, mcs, ampdu, vht, timestamp) = second;
         radiotap::Repr {
             tsft_us,
-            flags: flags.map(radiotap::Flags),
+            flags: flags.map(radiotap::FlagsField),
             rate_500kbps: rate,
             channel: channel.map(|(frequency_mhz, flags)| Channel { frequency_mhz, flags }),
             antenna_signal_dbm: signal,
@@ -352,10 +352,10 @@ fn read_all(bytes: &[u8]) -> Result<(), TestCaseError> {
         elements::HeOperation::parse(&element).map_or_else(inside, |_| Ok(()))?;
         elements::EhtOperation::parse(&element).map_or_else(inside, |_| Ok(()))?;
     }
-    for subframe in amsdu::Subframes::new(bytes) {
+    for subframe in amsdu::AmsduSubframes::new(bytes) {
         subframe.map_or_else(inside, |_| Ok(()))?;
     }
-    for subframe in ampdu::Subframes::new(bytes) {
+    for subframe in ampdu::AmpduSubframes::new(bytes) {
         subframe.map_or_else(inside, |_| Ok(()))?;
     }
     llc::Repr::parse(bytes).map_or_else(inside, |_| Ok(()))
@@ -443,13 +443,13 @@ proptest! {
 
     #[test]
     fn amsdu_survives(msdus in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..50), 1..5)) {
-        let subframe = |msdu| amsdu::Subframe { destination: HOST, source: STATION, msdu };
-        let mut writer = amsdu::Writer::new();
+        let subframe = |msdu| amsdu::AmsduSubframe { destination: HOST, source: STATION, msdu };
+        let mut writer = amsdu::AmsduWriter::new();
         for msdu in &msdus {
             writer.push(&subframe(msdu)).unwrap();
         }
         let body = writer.finish();
-        let read: Result<Vec<_>, _> = amsdu::Subframes::new(&body).collect();
+        let read: Result<Vec<_>, _> = amsdu::AmsduSubframes::new(&body).collect();
         let wrote: Vec<_> = msdus.iter().map(|msdu| subframe(msdu)).collect();
         prop_assert_eq!(read, Ok(wrote));
         for length in 0..body.len() {
@@ -462,24 +462,24 @@ proptest! {
         mpdus in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..50), 2..6),
         spacing in 0usize..4, broken: prop::sample::Index, flip in 1u8..=255,
     ) {
-        let mut writer = ampdu::Writer::new();
+        let mut writer = ampdu::AmpduWriter::new();
         let mut starts = vec![];
         for mpdu in &mpdus {
             writer.push_spacing(spacing);
             writer.push(mpdu).unwrap();
         }
         let mut psdu = writer.finish();
-        for subframe in ampdu::Subframes::new(&psdu) {
+        for subframe in ampdu::AmpduSubframes::new(&psdu) {
             starts.push(subframe.unwrap().offset);
         }
-        let read: Vec<_> = ampdu::Subframes::new(&psdu).map(|s| s.unwrap().mpdu.to_vec()).collect();
+        let read: Vec<_> = ampdu::AmpduSubframes::new(&psdu).map(|s| s.unwrap().mpdu.to_vec()).collect();
         prop_assert_eq!(&read, &mpdus);
         // One delimiter is broken: one error there, the other MPDUs are found,
         // unless the broken one's own bytes look like a delimiter.
         let broken = broken.index(mpdus.len());
         prop_assume!(mpdus[broken].iter().all(|octet| *octet != ampdu::SIGNATURE));
         psdu[starts[broken] + 3] ^= flip;
-        let found: Vec<_> = ampdu::Subframes::new(&psdu).collect();
+        let found: Vec<_> = ampdu::AmpduSubframes::new(&psdu).collect();
         let errors: Vec<_> = found.iter().filter_map(|s| s.err()).collect();
         prop_assert_eq!(errors.len(), 1);
         prop_assert_eq!(errors[0].offset, starts[broken] + 3);
@@ -783,7 +783,10 @@ fn radiotap_stops_at_an_unknown_field() {
     let bytes = hex("0000 1000 02000080 01000000 10 aabbcc");
     let view = radiotap::View::new(&bytes).unwrap();
     let repr = radiotap::Repr::parse(&view).unwrap();
-    assert_eq!(repr, radiotap::Repr { flags: Some(radiotap::Flags(0x10)), ..Default::default() });
+    assert_eq!(
+        repr,
+        radiotap::Repr { flags: Some(radiotap::FlagsField(0x10)), ..Default::default() }
+    );
 }
 
 /// TLVs after the antennas of a second word, as mac80211 writes them.

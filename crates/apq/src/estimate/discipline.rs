@@ -13,7 +13,7 @@
 //! Anything else gives no verdict: other active queue management, a queue shared
 //! with much other traffic, a phase that is too short. Times are in seconds.
 
-use super::session::{Occupancy, Refusal, refusals};
+use super::session::{Gap, Occupancy, refusals};
 use super::statistics::{median, quantile, sorted};
 use super::timeline::{Timeline, Window};
 use crate::plan::StreamKind;
@@ -247,7 +247,7 @@ fn fitted(
     empty_delay: f64,
     rate: f64,
     clump: f64,
-    refusals: &[Refusal],
+    refusals: &[Gap],
 ) -> (Occupancy, f64) {
     let of = |services: f64| {
         let occupancy = Occupancy::new(timeline, empty_delay, services / rate);
@@ -265,11 +265,11 @@ pub fn held(
     empty_delay: f64,
     rate: f64,
     distances: &[f64],
-    refusals: &[Refusal],
+    refusals: &[Gap],
     parts: impl Iterator<Item = Window>,
 ) -> Vec<f64> {
     let (occupancy, _) = fitted(timeline, empty_delay, rate, clump(distances), refusals);
-    let before = |refusal: &Refusal| occupancy.at(refusal.entered);
+    let before = |refusal: &Gap| occupancy.at(refusal.entered);
     parts
         .filter_map(|part| {
             median(refusals.iter().filter(|refusal| part.contains(refusal.entered)).map(before))
@@ -278,8 +278,8 @@ pub fn held(
 }
 
 /// Computes the value of [`Evidence::at_bound`].
-fn at_bound(occupancy: &Occupancy, refusals: &[Refusal]) -> f64 {
-    let before = |refusal: &Refusal| occupancy.at(refusal.entered);
+fn at_bound(occupancy: &Occupancy, refusals: &[Gap]) -> f64 {
+    let before = |refusal: &Gap| occupancy.at(refusal.entered);
     let all = sorted(refusals.iter().map(before));
     let at = |share| quantile(&all, share).unwrap_or(0.0);
     let first = median(refusals.iter().take(FIRST_REFUSALS).map(before)).unwrap_or(0.0);

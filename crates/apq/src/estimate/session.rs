@@ -100,7 +100,7 @@ pub fn empty_delay(timeline: &Timeline, windows: Windows) -> Option<f64> {
 /// A gap in the saturation flow: packets that did not arrive, and the packets
 /// around them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Refusal {
+pub struct Gap {
     /// Time at which the last packet before the gap was sent.
     pub entered: f64,
     /// Time at which the first packet after the gap arrived.
@@ -111,10 +111,10 @@ pub struct Refusal {
 
 /// The gaps in the sequence numbers of the saturation flow, between packets sent in
 /// `window`, in the order of sending.
-pub fn refusals(timeline: &Timeline, window: Window) -> Vec<Refusal> {
+pub fn refusals(timeline: &Timeline, window: Window) -> Vec<Gap> {
     let mut bulk: Vec<_> = timeline.sent_in(StreamKind::Bulk, window).collect();
     bulk.sort_by_key(|passage| passage.sequence);
-    let gap = |pair: &[&super::Passage]| Refusal {
+    let gap = |pair: &[&super::Passage]| Gap {
         entered: pair[0].sent,
         noticed: pair[1].received(),
         packets: pair[1].sequence - pair[0].sequence - 1,
@@ -173,7 +173,7 @@ fn counted_packets(
     timeline: &Timeline,
     occupancy: &Occupancy,
     window: Window,
-    refusals: &[Refusal],
+    refusals: &[Gap],
     unsent: f64,
 ) -> Option<f64> {
     if refusals.len() >= REFUSALS_MIN && unsent <= UNSENT_MAX {

@@ -4,7 +4,7 @@
 
 use super::known::{Direct, Load, STEADY_TRIES, Sized};
 use super::steady::{longest_s, steady};
-use super::step::{Search, Step, Volume};
+use super::step::{Search, SurveyStep, Volume};
 use super::{ExactConfig, SPARSE_PPS_MAX, SurveyConfig};
 use crate::estimate::{Window, Windows};
 use crate::interval_of;
@@ -51,7 +51,11 @@ pub(super) fn search(loads: &[Load], exact: &ExactConfig, rate_max_pps: f64) -> 
 }
 
 /// The next step in one direction; `None` once it is done.
-pub(super) fn next(config: &SurveyConfig, exact: &ExactConfig, known: &Direct) -> Option<Step> {
+pub(super) fn next(
+    config: &SurveyConfig,
+    exact: &ExactConfig,
+    known: &Direct,
+) -> Option<SurveyStep> {
     for (index, size) in known.sizes.iter().enumerate() {
         match search(&size.loads, exact, config.rate_max_pps) {
             Search::Try(rate) => return Some(load(index, size, rate, exact.dwell)),
@@ -70,7 +74,7 @@ pub(super) fn next(config: &SurveyConfig, exact: &ExactConfig, known: &Direct) -
 }
 
 /// A step of algorithm 1, line 5.
-fn load(size: usize, of: &Sized, rate_pps: f64, dwell: Duration) -> Step {
+fn load(size: usize, of: &Sized, rate_pps: f64, dwell: Duration) -> SurveyStep {
     let stream = StreamPlan {
         kind: StreamKind::Bulk,
         packet_bytes: of.packet_bytes,
@@ -78,7 +82,7 @@ fn load(size: usize, of: &Sized, rate_pps: f64, dwell: Duration) -> Step {
         begin: Duration::ZERO,
         end: dwell,
     };
-    Step::Load {
+    SurveyStep::Load {
         size,
         rate_pps,
         window: Window::new(0.0, dwell.as_secs_f64()),
@@ -87,7 +91,7 @@ fn load(size: usize, of: &Sized, rate_pps: f64, dwell: Duration) -> Step {
 }
 
 /// A session of algorithm 2.
-fn session(size: usize, of: &Sized, rate_pps: f64, scale: f64) -> Step {
+fn session(size: usize, of: &Sized, rate_pps: f64, scale: f64) -> SurveyStep {
     let at = |seconds: f64| Duration::from_secs_f64(seconds * scale);
     let scaled = |window: Window| Window::new(window.begin * scale, window.end * scale);
     let baseline = StreamPlan {
@@ -106,7 +110,7 @@ fn session(size: usize, of: &Sized, rate_pps: f64, scale: f64) -> Step {
         end: at(BULK_S.end),
         ..baseline
     };
-    Step::Session {
+    SurveyStep::Session {
         size,
         windows: Windows {
             before: scaled(WINDOWS_S.before),

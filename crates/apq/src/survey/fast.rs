@@ -15,7 +15,7 @@
 
 use super::known::{Direct, Load, Sized};
 use super::steady::{sparse_pps, steady};
-use super::step::{Search, Step, Volume};
+use super::step::{Search, SurveyStep, Volume};
 use super::{FastConfig, SPARSE_PPS_MAX, SurveyConfig};
 use crate::estimate::{Window, Windows, statistics};
 use crate::interval_of;
@@ -112,11 +112,11 @@ pub(super) fn search_of(known: &Direct, index: usize, rate_max_pps: f64) -> Sear
 }
 
 /// The next step in one direction; `None` once it is done.
-pub(super) fn next(config: &SurveyConfig, fast: &FastConfig, known: &Direct) -> Option<Step> {
+pub(super) fn next(config: &SurveyConfig, fast: &FastConfig, known: &Direct) -> Option<SurveyStep> {
     let rate_max = config.rate_max_pps;
     let used = known.measured.as_secs_f64() + PAUSE_S * f64::from(known.phases);
     let left = fast.duration_max.as_secs_f64() * TIME_SHARE - used - PAUSE_S;
-    let fits = |step: &Step| step.plan().duration().as_secs_f64() <= left;
+    let fits = |step: &SurveyStep| step.plan().duration().as_secs_f64() <= left;
     for (index, size) in known.sizes.iter().enumerate() {
         match search_of(known, index, rate_max) {
             Search::Try(rate) => return Some(train(index, size, rate, known.settle)).filter(fits),
@@ -161,7 +161,7 @@ pub(super) fn is_tight(size: &Sized, precision: f64) -> bool {
 }
 
 /// The step of a short train.
-fn train(size: usize, of: &Sized, rate_pps: f64, settle: f64) -> Step {
+fn train(size: usize, of: &Sized, rate_pps: f64, settle: f64) -> SurveyStep {
     let begin = settle + TRAIN_LEAD_S;
     let window = Window::new(begin, begin + TRAIN_S);
     let at = Duration::from_secs_f64;
@@ -179,11 +179,11 @@ fn train(size: usize, of: &Sized, rate_pps: f64, settle: f64) -> Step {
         end: at(window.end),
         ..sparse
     };
-    Step::Train { size, rate_pps, plan: PhasePlan { streams: [sparse, bulk].into() } }
+    SurveyStep::Train { size, rate_pps, plan: PhasePlan { streams: [sparse, bulk].into() } }
 }
 
 /// The step of a burst; `None` if no allowed rate fills the queue.
-fn burst(known: &Direct, index: usize, rate_max_pps: f64) -> Option<Step> {
+fn burst(known: &Direct, index: usize, rate_max_pps: f64) -> Option<SurveyStep> {
     let of = &known.sizes[index];
     let rate = of.capacity_pps()?;
     let queue = known.queue_packets(index);
@@ -216,7 +216,7 @@ fn burst(known: &Direct, index: usize, rate_max_pps: f64) -> Option<Step> {
         end: at(window.end),
         ..sparse
     };
-    Some(Step::Session {
+    Some(SurveyStep::Session {
         size: index,
         windows: Windows { before: Window::new(known.settle, filling.begin), full, after },
         plan: PhasePlan {

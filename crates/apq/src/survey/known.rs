@@ -2,7 +2,7 @@
 //! is computed from them (`telling`). Rates are in packets per second, times in seconds unless they
 //! are durations. The estimates themselves are in [`crate::estimate`].
 
-use super::step::Step;
+use super::step::SurveyStep;
 use crate::estimate::{
     Evidence, Passage, Session, Symptoms, Timeline, Window, Windows, discipline, session,
     statistics, symptoms,
@@ -178,7 +178,7 @@ impl Direct {
     }
 
     /// Handles the record of `step`.
-    pub(super) fn absorb(&mut self, step: &Step, record: &PhaseRecord) {
+    pub(super) fn absorb(&mut self, step: &SurveyStep, record: &PhaseRecord) {
         let plan = step.plan();
         self.measured += plan.duration();
         self.phases += 1;
@@ -191,20 +191,20 @@ impl Direct {
             delay: delay_ns.wrapping_sub(origin.delay_ns) as f64 / 1e9,
         };
         match step {
-            Step::Load { size, rate_pps, window, .. } => {
+            SurveyStep::Load { size, rate_pps, window, .. } => {
                 self.sizes[*size].loads.push(load(&timeline, *rate_pps, *window, axis));
             }
-            Step::Train { size, rate_pps, .. } => {
+            SurveyStep::Train { size, rate_pps, .. } => {
                 let share = symptoms::sender_share(&timeline, plan, record);
                 self.sizes[*size].loads.push(train(&timeline, plan, *rate_pps, share, axis));
             }
-            Step::Session { size, windows, .. } => {
+            SurveyStep::Session { size, windows, .. } => {
                 let size = &mut self.sizes[*size];
                 size.attempts += 1;
                 let bytes = size.packet_bytes;
                 size.sessions.extend(take_session(&mut timeline, plan, record, *windows, bytes));
             }
-            Step::Steady { size, windows, bulk, offered_pps, .. } => {
+            SurveyStep::Steady { size, windows, bulk, offered_pps, .. } => {
                 self.steady_tries += 1;
                 let rate = self.sizes[*size].capacity_pps().unwrap_or(*offered_pps);
                 let share = symptoms::sender_share(&timeline, plan, record);

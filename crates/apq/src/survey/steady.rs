@@ -9,7 +9,7 @@
 //! capacity.
 
 use super::known::{SETTLE_MAX_S, STEADY_TRIES};
-use super::step::Step;
+use super::step::SurveyStep;
 use crate::estimate::{Window, Windows};
 use crate::interval_of;
 use crate::plan::{PhasePlan, StreamKind, StreamPlan};
@@ -62,7 +62,7 @@ pub(super) fn steady(
     rate_max_pps: f64,
     tries: u32,
     settle: f64,
-) -> Step {
+) -> SurveyStep {
     let sparse_pps = sparse_pps(rate_pps);
     let overload =
         (OVERLOAD_PPS / rate_pps).clamp(OVERLOAD.0, OVERLOAD.1) + OVERLOAD_MORE * f64::from(tries);
@@ -89,7 +89,7 @@ pub(super) fn steady(
         end: at(bulk.end),
         ..sparse
     };
-    Step::Steady {
+    SurveyStep::Steady {
         size,
         windows: Windows {
             before: Window::new(settle, bulk.begin),

@@ -8,7 +8,7 @@ use lasthop_units::Duration;
 
 /// One phase and its purpose.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Step {
+pub(super) enum SurveyStep {
     /// One rate of algorithm 1.
     Load {
         /// Index of the packet length.
@@ -53,7 +53,7 @@ pub(super) enum Step {
     },
 }
 
-impl Step {
+impl SurveyStep {
     /// The packets to send.
     pub(super) fn plan(&self) -> &PhasePlan {
         match self {

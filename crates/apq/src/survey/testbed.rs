@@ -30,7 +30,7 @@ pub(super) enum Kind {
 
 /// The link's rate of service.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Link {
+pub(super) struct TestbedLink {
     /// Duration of a transmission in addition to its packets.
     pub(super) overhead: Duration,
     /// Longest backoff in slots of `slot`, drawn uniformly.
@@ -41,7 +41,7 @@ pub(super) struct Link {
     pub(super) aggregate: usize,
 }
 
-impl Link {
+impl TestbedLink {
     /// 802.11b at 11 Mb/s: 31 slots of 20 us, long preambles.
     pub(super) const B: Self = Self {
         overhead: Duration::from_micros(550),
@@ -72,7 +72,7 @@ impl Link {
 #[derive(Clone, Debug)]
 pub(super) struct Bed {
     pub(super) kind: Kind,
-    pub(super) link: Link,
+    pub(super) link: TestbedLink,
     pub(super) sender: HostClock,
     pub(super) receiver: HostClock,
     /// Timestamps are late by up to this.
@@ -116,7 +116,7 @@ const TARGET: Duration = Duration::from_millis(5);
 const INTERVAL: Duration = Duration::from_millis(100);
 
 impl Bed {
-    pub(super) fn new(kind: Kind, link: Link, seed: u64) -> Self {
+    pub(super) fn new(kind: Kind, link: TestbedLink, seed: u64) -> Self {
         Self {
             kind,
             link,

@@ -4,7 +4,7 @@
 mod fast;
 mod garbage;
 
-use super::testbed::{Bed, Kind, Link, bulk_packets};
+use super::testbed::{Bed, Kind, TestbedLink, bulk_packets};
 use super::*;
 use crate::HostClock;
 use crate::plan::StreamKind;
@@ -47,7 +47,7 @@ fn assert_capacity(size: &SizeReport, packets: f64) {
 
 #[test]
 fn the_paper_is_followed_to_the_letter() {
-    let mut bed = Bed::new(Kind::Packets(50), Link::B, 1);
+    let mut bed = Bed::new(Kind::Packets(50), TestbedLink::B, 1);
     let config = exact(ExactConfig { sessions: 2, ..ExactConfig::default() });
     let mut survey = Survey::new(config);
     let mut rates = Vec::new();
@@ -83,12 +83,12 @@ fn the_paper_is_followed_to_the_letter() {
 #[test]
 fn bounds_are_found_from_few_packets_to_many_and_under_aggregation() {
     for (limit, link, step) in [
-        (5, Link::B, 50.0),
-        (338, Link::B, 50.0),
-        (1_000, Link::B, 50.0),
-        (50, Link::N, 400.0),
-        (100, Link::N, 400.0),
-        (1_000, Link::N, 400.0),
+        (5, TestbedLink::B, 50.0),
+        (338, TestbedLink::B, 50.0),
+        (1_000, TestbedLink::B, 50.0),
+        (50, TestbedLink::N, 400.0),
+        (100, TestbedLink::N, 400.0),
+        (1_000, TestbedLink::N, 400.0),
     ] {
         for packet_bytes in [750, 1_500] {
             let mut config = exact(short(step));
@@ -111,7 +111,7 @@ fn the_discipline_is_found_out_if_asked_for() {
     {
         for asked in [false, true] {
             config.discipline = asked;
-            let report = run(&config, &mut Bed::new(kind, Link::B, 3));
+            let report = run(&config, &mut Bed::new(kind, TestbedLink::B, 3));
             let told = report.directions[0].discipline.map(|judgement| judgement.verdict);
             assert_eq!(told, asked.then_some(verdict));
         }
@@ -120,7 +120,7 @@ fn the_discipline_is_found_out_if_asked_for() {
 
 #[test]
 fn bytes_are_counted() {
-    let report = run(&exact(short(50.0)), &mut Bed::new(Kind::Bytes(100_000), Link::B, 2));
+    let report = run(&exact(short(50.0)), &mut Bed::new(Kind::Bytes(100_000), TestbedLink::B, 2));
     let size = &report.directions[0].sizes[0];
     assert_capacity(size, 66.0);
     let (packets, bytes) = (size.capacity_packets.unwrap().mean, size.capacity_bytes.unwrap().mean);
@@ -131,7 +131,7 @@ fn bytes_are_counted() {
 fn clocks_that_are_apart_and_drift_change_nothing() {
     let config = exact(short(100.0));
     let of = |sender, receiver| {
-        let mut bed = Bed::new(Kind::Packets(60), Link::B, 5);
+        let mut bed = Bed::new(Kind::Packets(60), TestbedLink::B, 5);
         (bed.sender, bed.receiver) = (sender, receiver);
         run(&config, &mut bed)
     };
@@ -165,7 +165,7 @@ fn clocks_that_are_apart_and_drift_change_nothing() {
 fn a_link_that_is_too_fast_is_never_saturated() {
     let mut config = exact(short(50.0));
     config.rate_max_pps = 400.0;
-    let report = run(&config, &mut Bed::new(Kind::Packets(50), Link::B, 1));
+    let report = run(&config, &mut Bed::new(Kind::Packets(50), TestbedLink::B, 1));
     let direction = &report.directions[0];
     assert_eq!(direction.sizes[0].saturation_pps, None);
     assert_eq!(direction.sizes[0].search.len(), 8);
@@ -179,7 +179,7 @@ fn no_more_is_sent_than_was_said_and_progress_ends() {
     let mut survey = Survey::new(config);
     let (packets, bytes, time) = survey.volume_max();
     assert_eq!(survey.progress(), Progress { done: Duration::ZERO, left_max: time });
-    let mut bed = Bed::new(Kind::Packets(30), Link::B, 1);
+    let mut bed = Bed::new(Kind::Packets(30), TestbedLink::B, 1);
     let (mut packets_sent, mut bytes_sent) = (0, 0);
     while let Some(phase) = survey.phase() {
         packets_sent += phase.plan.packets();
@@ -229,7 +229,7 @@ fn senseless_configurations_are_refused() {
 fn copies_and_another_order_change_nothing() {
     let phase = || {
         let config = exact(ExactConfig { saturation_pps: Some(800.0), ..short(50.0) });
-        (Survey::new(config.clone()), Bed::new(Kind::Packets(40), Link::B, 3))
+        (Survey::new(config.clone()), Bed::new(Kind::Packets(40), TestbedLink::B, 3))
     };
     let (mut plain, mut bed) = phase();
     let record = bed.phase(&plain.phase().unwrap());
@@ -272,7 +272,7 @@ fn nothing_that_arrives_ends_a_survey_all_the_same() {
 fn every_queue_is_survived() {
     let kinds = [Kind::CoDel(500), Kind::FqCoDel(500), Kind::FairDropTail(80), Kind::Early(90)];
     for kind in kinds {
-        for link in [Link::B, Link::WIRE] {
+        for link in [TestbedLink::B, TestbedLink::WIRE] {
             let report = run(&exact(short(200.0)), &mut Bed::new(kind, link, 1));
             assert_eq!(report.directions[0].sizes[0].sessions.len(), 3, "{kind:?}");
         }

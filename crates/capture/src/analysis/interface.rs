@@ -243,7 +243,7 @@ impl InterfaceAnalysis {
             self.handle_msdu(file, body, carrier);
             return;
         }
-        for subframe in amsdu::Subframes::new(body) {
+        for subframe in amsdu::AmsduSubframes::new(body) {
             match subframe {
                 Ok(subframe) => self.handle_msdu(file, subframe.msdu, carrier),
                 Err(error) => {

@@ -7,7 +7,7 @@
 use super::{Ampdu, Radio, of_radiotap};
 use crate::rate::Rate;
 use lasthop_wifi_wire::Error;
-use lasthop_wifi_wire::radiotap::{self, AmpduStatus, Channel, Flags, Mcs, bit};
+use lasthop_wifi_wire::radiotap::{self, AmpduStatus, Channel, FlagsField, Mcs, bit};
 
 /// Parser of radiotap headers.
 #[derive(Debug, Default)]
@@ -75,7 +75,7 @@ impl Headers {
 
     fn read(&mut self, header: &[u8], places: &Places) -> Radio {
         let byte = |place: usize| if place > 0 { Some(header[place]) } else { None };
-        let flags = Flags(byte(places.flags).unwrap_or_default());
+        let flags = FlagsField(byte(places.flags).unwrap_or_default());
         let channel = array::<4>(header, places.channel);
         let mcs = array::<3>(header, places.mcs);
         let [.., c0, c1] = channel.unwrap_or_default();

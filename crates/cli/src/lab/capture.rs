@@ -30,7 +30,7 @@ use lasthop_capture::document::CaptureDocument;
 use lasthop_report::capture::text;
 use lasthop_trace::OutputDir;
 use source::{Source, Whole};
-use watch::Watch;
+use watch::CaptureWatch;
 use zeroize::Zeroizing;
 
 /// Runs the command.
@@ -85,7 +85,7 @@ fn alone(
     let analysis = Analysis::new(credentials);
     let mut analysis = if args.watch || source.goes_on() {
         let is_shown = console::is_view_wanted() && !args.json;
-        Watch::new(args.watch, is_shown, &source).run(source, analysis, interrupt)?
+        CaptureWatch::new(args.watch, is_shown, &source).run(source, analysis, interrupt)?
     } else {
         let mut whole = Whole { analysis, interrupt };
         let result = source.read(&mut whole);

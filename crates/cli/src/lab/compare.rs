@@ -38,7 +38,8 @@ pub fn compare(args: &Compare) -> Result<(), Failure> {
     let runs = u64::from(args.runs);
     let as_kernel = scenario.clone().without_small_queues();
     let _lock = simulate::lock(args.out.as_deref())?;
-    let mut files = args.out.as_deref().map(|out| Files::create(out, args.runs)).transpose()?;
+    let mut files =
+        args.out.as_deref().map(|out| ComparedFiles::create(out, args.runs)).transpose()?;
     let mut simulated = Vec::new();
     for run in 0..runs {
         let into = files.as_mut().map(|files| files.run("simulated", run)).transpose()?;
@@ -72,14 +73,14 @@ pub fn compare(args: &Compare) -> Result<(), Failure> {
 /// The files of `--out`. The folders `simulated` and `emulated` have the files of a run, or of
 /// several as `simulate --runs` writes them; beside them are `comparison.json`, `scenario.toml` and
 /// the page.
-struct Files {
+struct ComparedFiles {
     top: OutputDir,
     /// Directories of the runs, in their order.
     runs: Vec<OutputDir>,
     is_single: bool,
 }
 
-impl Files {
+impl ComparedFiles {
     fn create(path: &Path, runs: u32) -> Result<Self, Failure> {
         let top = OutputDir::create(path).map_err(Failure::message)?;
         Ok(Self { top, runs: Vec::new(), is_single: runs == 1 })

@@ -31,7 +31,7 @@ pub struct Panel {
     pub unit: &'static str,
     /// Readings, in order of time.
     pub readings: Vec<Reading>,
-    source: Source,
+    source: ReadingSource,
 }
 
 /// A value, and the time in which it applied.
@@ -43,7 +43,7 @@ pub struct Reading {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum ReadingSource {
     Throughput(usize),
     RoundTrip(usize),
     Queue(NodeId),
@@ -62,24 +62,28 @@ impl Dashboard {
         };
         for (index, flow) in names.flows.iter().enumerate() {
             let (unit, source) = match flow.kind {
-                FlowKind::Ping => ("ms round trip", Source::RoundTrip(index)),
-                _ => ("Mb/s", Source::Throughput(index)),
+                FlowKind::Ping => ("ms round trip", ReadingSource::RoundTrip(index)),
+                _ => ("Mb/s", ReadingSource::Throughput(index)),
             };
             dashboard.add(flow.name.clone(), unit, source);
         }
         for (from, to) in names.flows.iter().filter_map(|flow| hop(names, flow.from, flow.to)) {
             let node = names.stations[from.index()];
-            dashboard.add(format!("{} queue", names.node(node)), "packets", Source::Queue(node));
+            dashboard.add(
+                format!("{} queue", names.node(node)),
+                "packets",
+                ReadingSource::Queue(node),
+            );
             dashboard.add(
                 format!("{} -> {}", names.station(from), names.station(to)),
                 "packets an aggregate",
-                Source::Aggregate(from, to),
+                ReadingSource::Aggregate(from, to),
             );
         }
         dashboard
     }
 
-    fn add(&mut self, title: String, unit: &'static str, source: Source) {
+    fn add(&mut self, title: String, unit: &'static str, source: ReadingSource) {
         if self.panels.iter().all(|panel| panel.source != source) {
             self.panels.push(Panel { title, unit, readings: Vec::new(), source });
         }
@@ -146,14 +150,16 @@ fn hop(names: &Names, from: NodeId, to: NodeId) -> Option<(StationId, StationId)
     client(from).or_else(|| client(to).map(|(station, access_point)| (access_point, station)))
 }
 
-fn read(snapshot: &Snapshot, source: Source) -> Option<f64> {
+fn read(snapshot: &Snapshot, source: ReadingSource) -> Option<f64> {
     match source {
-        Source::Throughput(flow) => {
+        ReadingSource::Throughput(flow) => {
             snapshot.flows.get(flow).map(|flow| snapshot.throughput_mbps(flow))
         }
-        Source::RoundTrip(flow) => Some(snapshot.flows.get(flow)?.rtt?.as_millis_f64()),
-        Source::Queue(node) => snapshot.nodes.get(node.index())?.queue_packets.map(f64::from),
-        Source::Aggregate(from, to) => {
+        ReadingSource::RoundTrip(flow) => Some(snapshot.flows.get(flow)?.rtt?.as_millis_f64()),
+        ReadingSource::Queue(node) => {
+            snapshot.nodes.get(node.index())?.queue_packets.map(f64::from)
+        }
+        ReadingSource::Aggregate(from, to) => {
             let link = snapshot.links.iter().find(|link| (link.from, link.to) == (from, to))?;
             (link.ppdus > 0).then(|| link.mpdus as f64 / link.ppdus as f64)
         }

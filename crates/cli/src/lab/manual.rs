@@ -23,9 +23,9 @@ pub fn manual(args: &Manual) -> Result<(), Failure> {
 }
 
 /// Name of a page's file, and its content.
-type Page = (String, String);
+type ManualPage = (String, String);
 
-fn write(folder: &Path, pages: &[Page]) -> Result<(), Failure> {
+fn write(folder: &Path, pages: &[ManualPage]) -> Result<(), Failure> {
     let mut output = OutputDir::create(folder).map_err(Failure::message)?;
     for (name, text) in pages {
         output.write(name, text.as_bytes()).map_err(Failure::message)?;
@@ -34,7 +34,7 @@ fn write(folder: &Path, pages: &[Page]) -> Result<(), Failure> {
 }
 
 /// Returns the pages of the command and of all verbs.
-fn commands() -> Vec<Page> {
+fn commands() -> Vec<ManualPage> {
     let mut command = args::command().disable_help_subcommand(true);
     command.build();
     let mut pages = Vec::new();
@@ -42,12 +42,12 @@ fn commands() -> Vec<Page> {
     pages
 }
 
-fn add(command: &Command, pages: &mut Vec<Page>) {
+fn add(command: &Command, pages: &mut Vec<ManualPage>) {
     pages.push(page(command));
     command.get_subcommands().filter(|verb| !verb.is_hide_set()).for_each(|verb| add(verb, pages));
 }
 
-fn page(command: &Command) -> Page {
+fn page(command: &Command) -> ManualPage {
     let man = Man::new(command.clone()).date("").source(SOURCE).manual(MANUAL);
     let mut text = Vec::new();
     let made = man
@@ -129,7 +129,7 @@ fn lines(page: &mut Roff, text: &str) {
 }
 
 /// Returns the pages of scenario files and of `franc.toml`.
-fn files() -> Vec<Page> {
+fn files() -> Vec<ManualPage> {
     let mut pages = vec![scenario()];
     if cfg!(feature = "franc") {
         pages.push(franc());
@@ -137,7 +137,7 @@ fn files() -> Vec<Page> {
     pages
 }
 
-fn scenario() -> Page {
+fn scenario() -> ManualPage {
     let mut page = head("LASTHOP-SCENARIO", "lasthop-scenario - scenario files of lasthop");
     page.text([roman(
         "A scenario is a TOML file: one Wi-Fi cell (an access point and its stations), hosts behind \
@@ -189,7 +189,7 @@ fn scenario() -> Page {
     ("lasthop-scenario.5".into(), page.to_roff())
 }
 
-fn franc() -> Page {
+fn franc() -> ManualPage {
     let mut page = head(
         "LASTHOP-FRANC.TOML",
         "lasthop-franc.toml - the configuration of a node of a coded link",

@@ -13,7 +13,7 @@ use crate::args::Report;
 use crate::console::{self, Stream};
 use crate::failure::Failure;
 use crate::lab::report::wrong;
-use folder::{Kind, Run, Set, Text};
+use folder::{FolderKind, FolderSet, Run, Text};
 use lasthop_report::advice;
 use lasthop_report::page::variants::Variant;
 use lasthop_report::page::{self, Source, measured, set, variants};
@@ -89,12 +89,12 @@ pub fn named(file: &Path, stream: Stream) -> String {
 /// Makes the page of a folder.
 fn page(folder: &Path, tried: &Tried<'_>) -> Result<Page, Failure> {
     let without_text = |html: String| Page { html, found: String::new() };
-    match Kind::recognise(folder)? {
-        Kind::Run => Ok(of_run(&mut Run::read(folder)?, tried)),
-        Kind::Set => Ok(of_set(&mut Set::read(folder)?)),
-        Kind::Comparison => of_comparison(folder),
-        Kind::Measured => of_measured(folder).map(without_text),
-        Kind::Made { page, .. } => folder::required(&folder.join(page)).map(without_text),
+    match FolderKind::recognise(folder)? {
+        FolderKind::Run => Ok(of_run(&mut Run::read(folder)?, tried)),
+        FolderKind::Set => Ok(of_set(&mut FolderSet::read(folder)?)),
+        FolderKind::Comparison => of_comparison(folder),
+        FolderKind::Measured => of_measured(folder).map(without_text),
+        FolderKind::Made { page, .. } => folder::required(&folder.join(page)).map(without_text),
     }
 }
 
@@ -119,9 +119,9 @@ fn of_run(it: &mut Run, tried: &Tried<'_>) -> Page {
     Page { html, found: wrong::of_run(&it.run, &command, Stream::Output) }
 }
 
-fn of_set(it: &mut Set) -> Page {
+fn of_set(it: &mut FolderSet) -> Page {
     note(&mut it.set.runs, it.scenario.as_ref(), &Trials::none(OF_SEVERAL));
-    let html = set::html(&set::Content {
+    let html = set::html(&set::SetContent {
         set: &it.set,
         series: &it.series,
         scenario: it.scenario.as_ref().map(|(path, text)| Source { path, text }),
@@ -175,8 +175,8 @@ fn of_comparison(folder: &Path) -> Result<Page, Failure> {
 
 /// Makes the page of several folders of runs, beside each other.
 fn beside(folders: &[PathBuf]) -> Result<Page, Failure> {
-    let of = |folder: &PathBuf| match Kind::recognise(folder)? {
-        Kind::Run | Kind::Set => variant(folder, &folder.display().to_string()),
+    let of = |folder: &PathBuf| match FolderKind::recognise(folder)? {
+        FolderKind::Run | FolderKind::Set => variant(folder, &folder.display().to_string()),
         _ => Err(Failure::Message(format!(
             "{}: expected the folder of a run or of several, which simulate or emulate wrote; \
              only these are shown beside each other",
@@ -191,9 +191,9 @@ fn beside(folders: &[PathBuf]) -> Result<Page, Failure> {
 
 fn variant(folder: &Path, name: &str) -> Result<Variant, Failure> {
     let name = name.to_owned();
-    Ok(match Kind::recognise(folder)? {
-        Kind::Set => {
-            let Set { set, series, scenario } = Set::read(folder)?;
+    Ok(match FolderKind::recognise(folder)? {
+        FolderKind::Set => {
+            let FolderSet { set, series, scenario } = FolderSet::read(folder)?;
             Variant { name, set, series: mean_series(&series), scenario }
         }
         _ => {
@@ -207,7 +207,7 @@ fn variant(folder: &Path, name: &str) -> Result<Variant, Failure> {
 fn of_measured(folder: &Path) -> Result<String, Failure> {
     let (document, samples) = folder::measured(folder)?;
     let samples = samples.as_deref();
-    Ok(measured::html(&measured::Content { document: &document, samples }))
+    Ok(measured::html(&measured::MeasuredContent { document: &document, samples }))
 }
 
 /// Writes a file under another name, then renames it.

@@ -59,9 +59,9 @@ pub fn sweep(args: &Sweep) -> Result<u8, Failure> {
     console::error(&announced(&plan, args, tasks.len(), store.len(), threads));
     let series = args.series.then(|| folder.join("series"));
     let engine = Engine { plan: &plan, threads, series };
-    let mut watch = Watch::new(&mut store, tasks.len(), threads, &interrupt);
+    let mut watch = SweepWatch::new(&mut store, tasks.len(), threads, &interrupt);
     let made = engine.make(&tasks, &mut |progress| watch.note(progress));
-    let Watch { clock, done, failure, bar, .. } = watch;
+    let SweepWatch { clock, done, failure, bar, .. } = watch;
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
@@ -258,7 +258,7 @@ fn van_der_corput(number: u32) -> f64 {
 }
 
 /// Collects results and shows the progress.
-struct Watch<'a> {
+struct SweepWatch<'a> {
     store: &'a mut Store,
     interrupt: &'a Interrupt,
     clock: Clock,
@@ -272,7 +272,7 @@ struct Watch<'a> {
     failure: Option<StoreError>,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> SweepWatch<'a> {
     fn new(store: &'a mut Store, total: usize, threads: usize, interrupt: &'a Interrupt) -> Self {
         Self {
             store,

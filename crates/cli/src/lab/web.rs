@@ -30,7 +30,7 @@ struct Names {
 }
 
 /// A reading, and the names of its new flows.
-struct Reading {
+struct WebReading {
     snapshot: Snapshot,
     new_flows: Vec<String>,
 }
@@ -39,13 +39,13 @@ struct Reading {
 pub struct Web {
     server: Server,
     live: Live,
-    sender: Option<SyncSender<Reading>>,
+    sender: Option<SyncSender<WebReading>>,
     writer: Option<JoinHandle<()>>,
     shown: Instant,
     flows: usize,
 }
 
-struct Page {
+struct WebPage {
     control: Control,
     scenario: String,
     seed: u64,
@@ -65,7 +65,7 @@ impl Web {
         port: u16,
         own: Own,
     ) -> Result<Self, Failure> {
-        let page = Page {
+        let page = WebPage {
             control: control.clone(),
             scenario: scenario.name.clone(),
             seed: scenario.seed,
@@ -119,7 +119,7 @@ impl Web {
             return;
         };
         let new_flows = (self.flows..snapshot.flows.len()).map(|flow| recorder.flow_name(flow));
-        let reading = Reading { snapshot: snapshot.clone(), new_flows: new_flows.collect() };
+        let reading = WebReading { snapshot: snapshot.clone(), new_flows: new_flows.collect() };
         let flows = snapshot.flows.len();
         self.shown = snapshot.at;
         if sender.try_send(reading).is_ok() {
@@ -141,10 +141,10 @@ impl Web {
 }
 
 /// Publishes readings, and changes from any source.
-fn write(receiver: &Receiver<Reading>, names: &Names, live: &Live, control: &Control) {
+fn write(receiver: &Receiver<WebReading>, names: &Names, live: &Live, control: &Control) {
     let mut flows = Vec::new();
     let mut changes = 0;
-    for Reading { snapshot, new_flows } in receiver {
+    for WebReading { snapshot, new_flows } in receiver {
         flows.extend(new_flows);
         let recorded = control.recorded();
         for change in &recorded[changes..] {
@@ -155,7 +155,7 @@ fn write(receiver: &Receiver<Reading>, names: &Names, live: &Live, control: &Con
     }
 }
 
-impl Session for Page {
+impl Session for WebPage {
     fn hello(&self) -> String {
         json!({
             "scenario": self.scenario,

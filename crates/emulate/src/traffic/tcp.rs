@@ -34,14 +34,14 @@ pub struct Bulk {
     source: OwnedFd,
     listener: OwnedFd,
     connection: Option<OwnedFd>,
-    state: State,
+    state: TransferState,
     left: Option<u64>,
     interval: Duration,
     next_sample: Instant,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum State {
+enum TransferState {
     /// The flow connects at that instant.
     Waiting(Instant),
     Connecting,
@@ -73,7 +73,7 @@ impl Bulk {
             source,
             listener,
             connection: None,
-            state: State::Waiting(plan.start),
+            state: TransferState::Waiting(plan.start),
             left: bytes.map(Bytes::as_u64),
             interval,
             next_sample: plan.start + interval,
@@ -83,10 +83,10 @@ impl Bulk {
 
     pub fn next_wakeup(&self) -> Option<Instant> {
         match self.state {
-            State::Waiting(at) => Some(at),
-            State::Connecting => Some(self.plan.stop),
-            State::Sending => Some(self.next_sample.min(self.plan.stop)),
-            State::Finished => None,
+            TransferState::Waiting(at) => Some(at),
+            TransferState::Connecting => Some(self.plan.stop),
+            TransferState::Sending => Some(self.next_sample.min(self.plan.stop)),
+            TransferState::Finished => None,
         }
     }
 
@@ -96,12 +96,12 @@ impl Bulk {
         sockets: &mut Sockets<'_>,
         notes: &Sender<Note>,
     ) {
-        if now >= self.plan.stop && self.state != State::Finished {
+        if now >= self.plan.stop && self.state != TransferState::Finished {
             self.finish(sockets);
         }
         match self.state {
-            State::Waiting(at) if at <= now => self.connect(now, sockets),
-            State::Sending if self.next_sample <= now => {
+            TransferState::Waiting(at) if at <= now => self.connect(now, sockets),
+            TransferState::Sending if self.next_sample <= now => {
                 while self.next_sample <= now {
                     self.next_sample += self.interval;
                 }
@@ -117,19 +117,19 @@ impl Bulk {
         if side == Side::Sink {
             return self.receive(sockets);
         }
-        if self.state == State::Connecting {
+        if self.state == TransferState::Connecting {
             match getsockopt(&self.source, sockopt::SocketError) {
-                Ok(0) => self.state = State::Sending,
+                Ok(0) => self.state = TransferState::Sending,
                 _ => return self.retry(now, sockets),
             }
         }
-        if self.state == State::Sending {
+        if self.state == TransferState::Sending {
             self.send(sockets);
         }
     }
 
     fn connect(&mut self, now: Instant, sockets: &mut Sockets<'_>) {
-        self.state = State::Connecting;
+        self.state = TransferState::Connecting;
         let destination = SockaddrIn::from(self.plan.destination());
         let started = connect(self.source.as_raw_fd(), &destination);
         let watched = sockets.watch_writable(self.source.as_fd(), Side::Source);
@@ -141,7 +141,7 @@ impl Bulk {
     /// Connects again later: attempts sometimes fail over a hop with many losses.
     fn retry(&mut self, now: Instant, sockets: &mut Sockets<'_>) {
         sockets.forget(self.source.as_fd());
-        self.state = State::Waiting(now + RETRY);
+        self.state = TransferState::Waiting(now + RETRY);
     }
 
     fn send(&mut self, sockets: &mut Sockets<'_>) {
@@ -178,7 +178,7 @@ impl Bulk {
     fn finish(&mut self, sockets: &mut Sockets<'_>) {
         sockets.forget(self.source.as_fd());
         let _ = shutdown(self.source.as_raw_fd(), Shutdown::Write);
-        self.state = State::Finished;
+        self.state = TransferState::Finished;
     }
 }
 

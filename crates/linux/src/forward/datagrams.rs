@@ -70,7 +70,7 @@ struct Client {
 }
 
 /// The fate of a datagram.
-enum Sent {
+enum SentDatagram {
     Passed,
     Refused,
     Overflowed,
@@ -140,9 +140,9 @@ impl<'a> Clients<'a> {
             tally.add(way, Count::Refused, 1);
         });
         match what {
-            Sent::Passed => tally.add(way, Count::Sent, 1),
-            Sent::Overflowed => tally.add(way, Count::Overflowed, 1),
-            Sent::Refused => {
+            SentDatagram::Passed => tally.add(way, Count::Sent, 1),
+            SentDatagram::Overflowed => tally.add(way, Count::Overflowed, 1),
+            SentDatagram::Refused => {
                 tally.add(way, Count::Refused, 1);
                 // The next datagram tries all targets again.
                 if !client.is_answered {
@@ -180,9 +180,9 @@ impl<'a> Clients<'a> {
                         (true, Some((data, service))) => {
                             client.send(&route.targets, &data, service, || {})
                         }
-                        _ => Sent::Refused,
+                        _ => SentDatagram::Refused,
                     };
-                    if !matches!(sent, Sent::Passed) {
+                    if !matches!(sent, SentDatagram::Passed) {
                         tally.add(way, Count::Refused, 1);
                         is_gone = !client.is_answered;
                         break;
@@ -249,7 +249,7 @@ impl Client {
         data: &[u8],
         service: u8,
         refused: impl Fn(),
-    ) -> Sent {
+    ) -> SentDatagram {
         loop {
             match send(&self.socket, data, service, None) {
                 Ok(()) => {}
@@ -257,16 +257,16 @@ impl Client {
                     refused();
                     continue;
                 }
-                Err(_) => return Sent::Overflowed,
+                Err(_) => return SentDatagram::Overflowed,
             }
             // On one machine a refusal is known as soon as the datagram was sent.
             if getsockopt(&self.socket, SocketError) != Ok(libc::ECONNREFUSED) {
                 let may_move = !self.is_answered && self.target + 1 < targets.len();
                 self.unanswered = may_move.then(|| (data.to_vec(), service));
-                return Sent::Passed;
+                return SentDatagram::Passed;
             }
             if !self.next(targets) {
-                return Sent::Refused;
+                return SentDatagram::Refused;
             }
         }
     }

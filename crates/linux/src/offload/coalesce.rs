@@ -270,7 +270,7 @@ impl Layout {
 
     /// Turns the headers of the first segment into those of the whole packet, and returns the
     /// header before them.
-    fn finish(self, packet: &mut [u8], segment_bytes: usize) -> Header {
+    fn finish(self, packet: &mut [u8], segment_bytes: usize) -> OffloadHeader {
         let (transport, length) = (self.transport(), packet.len());
         if self.is_ipv4 {
             put(packet, 2, &(length as u16).to_be_bytes());
@@ -290,7 +290,7 @@ impl Layout {
             udp::field::CHECKSUM
         };
         put(packet, transport + checksum, &sum.to_be_bytes());
-        Header {
+        OffloadHeader {
             flags: NEEDS_CHECKSUM,
             kind: match (self.is_tcp, self.is_ipv4) {
                 (true, true) => GSO_TCP4,

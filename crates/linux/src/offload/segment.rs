@@ -17,7 +17,7 @@ pub fn segment(
     scratch: &mut Vec<u8>,
     take: &mut dyn FnMut(&[u8]),
 ) -> Result<usize, OffloadError> {
-    let header = Header::parse(read)?;
+    let header = OffloadHeader::parse(read)?;
     let packet = &mut read[HEADER_BYTES..];
     if header.kind == GSO_NONE {
         if header.flags & NEEDS_CHECKSUM != 0 {
@@ -26,7 +26,7 @@ pub fn segment(
         take(packet);
         return Ok(1);
     }
-    let layout = Layout::find(packet, &header)?;
+    let layout = SegmentLayout::find(packet, &header)?;
     let (headers, data) = packet.split_at(layout.headers);
     let segments = data.len().div_ceil(layout.segment_bytes).max(1);
     for index in 0..segments {
@@ -42,7 +42,7 @@ pub fn segment(
 }
 
 /// Completes the checksum of a packet that is not many segments.
-fn complete(packet: &mut [u8], header: &Header) -> Result<(), OffloadError> {
+fn complete(packet: &mut [u8], header: &OffloadHeader) -> Result<(), OffloadError> {
     let start = usize::from(header.checksum_start);
     let at = start + usize::from(header.checksum_offset);
     let bytes = packet.len();
@@ -62,7 +62,7 @@ fn never_zero(checksum: u16, offset: u16) -> u16 {
 }
 
 /// Offsets in a packet of many segments.
-struct Layout {
+struct SegmentLayout {
     is_ipv4: bool,
     is_tcp: bool,
     /// Offset of the header of TCP or UDP.
@@ -72,8 +72,8 @@ struct Layout {
     segment_bytes: usize,
 }
 
-impl Layout {
-    fn find(packet: &[u8], header: &Header) -> Result<Self, OffloadError> {
+impl SegmentLayout {
+    fn find(packet: &[u8], header: &OffloadHeader) -> Result<Self, OffloadError> {
         let is_tcp = match header.kind & !GSO_ECN {
             GSO_TCP4 | GSO_TCP6 => true,
             GSO_UDP => false,

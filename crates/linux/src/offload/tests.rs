@@ -108,7 +108,7 @@ impl Sample {
         let sum = naive_sum(&packet[addresses], u32::from(packet[protocol]) + length) as u16;
         let offset = if self.is_tcp { 16 } else { 6 };
         put(&mut packet, ip + offset, &sum.to_be_bytes());
-        let header = Header {
+        let header = OffloadHeader {
             flags: 1,
             kind: match (self.is_tcp, self.is_ipv4) {
                 (true, true) => 1,
@@ -436,7 +436,13 @@ fn no_checksum_of_udp_is_zero() {
     sample.data = word(&odd, 26).to_be_bytes().to_vec();
     let mut read = sample.read(1);
     read[..HEADER_BYTES].copy_from_slice(
-        &Header { flags: 1, checksum_start: 20, checksum_offset: 6, ..Header::default() }.emit(),
+        &OffloadHeader {
+            flags: 1,
+            checksum_start: 20,
+            checksum_offset: 6,
+            ..OffloadHeader::default()
+        }
+        .emit(),
     );
     let packets = segmented(&read);
     assert_eq!(word(&packets[0], 26), 0xffff);

@@ -62,7 +62,7 @@ impl Parameters {
 }
 
 /// Properties of a packet that CoDel requires.
-pub trait Packet {
+pub trait Queueable {
     /// Instant at which the packet entered the queue.
     fn arrived(&self) -> Instant;
     /// Length of the packet in bytes.
@@ -75,7 +75,7 @@ pub trait Packet {
 /// The queue from which a [`Control`] takes packets.
 pub trait Source {
     /// The kind of packet in the queue.
-    type Packet: Packet;
+    type Packet: Queueable;
     /// Takes the next packet.
     fn pop(&mut self) -> Option<Self::Packet>;
     /// Bytes that are left in the queue.
@@ -262,6 +262,6 @@ impl Default for Control {
 
 /// Marks the packet instead of dropping it, if ECN is on and the packet is capable
 /// of it.
-fn mark(packet: &mut Option<impl Packet>, parameters: &Parameters) -> bool {
-    parameters.ecn && packet.as_mut().is_some_and(Packet::mark)
+fn mark(packet: &mut Option<impl Queueable>, parameters: &Parameters) -> bool {
+    parameters.ecn && packet.as_mut().is_some_and(Queueable::mark)
 }

@@ -6,7 +6,7 @@
 //! limits over all flows, and the [`RoundRobin`] that lists a flow, all of which the owner
 //! provides.
 
-use super::{Control, Members, Packet, Parameters, RoundRobin, Source};
+use super::{Control, Members, Parameters, Queueable, RoundRobin, Source};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_units::Instant;
@@ -62,7 +62,7 @@ impl<P> Default for FlowQueues<P> {
     }
 }
 
-impl<P: Packet> FlowQueues<P> {
+impl<P: Queueable> FlowQueues<P> {
     /// Adds a flow with an empty queue; returns its number.
     pub fn add(&mut self) -> u32 {
         let number = self.0.len() as u32;
@@ -157,7 +157,8 @@ impl<P: Packet> FlowQueues<P> {
         dropped: &mut Vec<P>,
     ) -> Option<P> {
         let FlowQueue { packets, bytes, control, deficit_bytes, .. } = &mut self.0[flow as usize];
-        let packet = control.dequeue(now, parameters, &mut Flow { packets, bytes }, dropped)?;
+        let packet =
+            control.dequeue(now, parameters, &mut QueuedFlow { packets, bytes }, dropped)?;
         *deficit_bytes -= packet.len_bytes() as i64;
         Some(packet)
     }
@@ -207,12 +208,12 @@ impl<P, F: Fn(u32) -> bool> Members for Eligible<'_, P, F> {
 }
 
 /// The queue of one flow, as a source of packets for CoDel.
-struct Flow<'a, P> {
+struct QueuedFlow<'a, P> {
     packets: &'a mut VecDeque<P>,
     bytes: &'a mut u64,
 }
 
-impl<P: Packet> Source for Flow<'_, P> {
+impl<P: Queueable> Source for QueuedFlow<'_, P> {
     type Packet = P;
 
     fn pop(&mut self) -> Option<P> {

@@ -73,15 +73,15 @@ fn parts_are_those_of_the_rfc() {
 #[test]
 fn marks_are_set_on_what_is_capable_of_them() {
     let mut packet = Packet::new(1, 1500, Instant::from_nanos(7));
-    let (arrived, bytes) = (aqm::Packet::arrived(&packet), aqm::Packet::len_bytes(&packet));
+    let (arrived, bytes) = (aqm::Queueable::arrived(&packet), aqm::Queueable::len_bytes(&packet));
     assert_eq!((arrived.as_nanos(), bytes), (7, 1500));
     assert_eq!(packet.ecn(), Ecn::NotCapable);
-    assert!(!aqm::Packet::mark(&mut packet));
+    assert!(!aqm::Queueable::mark(&mut packet));
     assert_eq!(packet.ecn(), Ecn::NotCapable);
     packet.ecn_capable = true;
     assert_eq!(packet.ecn(), Ecn::Capable0);
     for _ in 0..2 {
-        assert!(aqm::Packet::mark(&mut packet), "a marked one may be marked again");
+        assert!(aqm::Queueable::mark(&mut packet), "a marked one may be marked again");
         assert_eq!(packet.ecn(), Ecn::Congestion);
     }
 }

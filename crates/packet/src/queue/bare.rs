@@ -135,7 +135,7 @@ impl Bare {
     }
 }
 
-impl aqm::Packet for Bare {
+impl aqm::Queueable for Bare {
     fn arrived(&self) -> Instant {
         self.arrived
     }

@@ -3,7 +3,7 @@
 
 use super::BySecond;
 use super::joined;
-use super::plots::{Figure, figures};
+use super::plots::{CaptureFigure, figures};
 use super::text::{self, other_end};
 use crate::table::{count, many, percent, value};
 use lasthop_capture::analysis::Analysis;
@@ -82,7 +82,7 @@ fn air(it: &AirtimeSummary) -> String {
     format!("<section><h2>Air</h2><p>{}.</p>{channels}</section>", escaped(&text::busy(it)))
 }
 
-fn figure(it: &Figure) -> String {
+fn figure(it: &CaptureFigure) -> String {
     format!(
         "<section><h2>{}</h2><p>{}</p><figure class=\"plot\">{}</figure></section>",
         it.title,

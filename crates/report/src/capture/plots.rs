@@ -21,7 +21,7 @@ const LINKS_MAX: usize = 3;
 const STATIONS_MAX: usize = 12;
 
 /// A figure with its title and panels.
-pub struct Figure {
+pub struct CaptureFigure {
     /// Title of the figure.
     pub title: &'static str,
     /// Explanation of the figure.
@@ -31,20 +31,20 @@ pub struct Figure {
 }
 
 /// Returns the figures of a capture, without empty ones.
-pub fn figures(analysis: &Analysis, by_second: &BySecond) -> Vec<Figure> {
+pub fn figures(analysis: &Analysis, by_second: &BySecond) -> Vec<CaptureFigure> {
     let air = &analysis.main.air;
     let mut links: Vec<&Link> = air.links.values().collect();
     links.sort_by_key(|link| (Reverse(link.counts.payload_bytes), link.from, link.to));
     links.truncate(LINKS_MAX);
     let figures = [
-        Figure {
+        CaptureFigure {
             title: "Throughput and data in flight",
             shows: "Payload of flows, each byte once, and the most bytes of TCP that were sent and \
                     not acknowledged, as the monitor sees it. Of encrypted networks: payload of \
                     links. Shaded: periods in which a station leaves its channel again and again.",
             panels: throughput(analysis, &links),
         },
-        Figure {
+        CaptureFigure {
             title: "Delay of segments by part",
             shows: "Of the captures together, the means of segments that were first seen in each \
                     second: until the first attempt on the air (the queue of the transmitter, and \
@@ -55,23 +55,23 @@ pub fn figures(analysis: &Analysis, by_second: &BySecond) -> Vec<Figure> {
                 .map(|(name, seconds)| parts(name, seconds))
                 .collect(),
         },
-        Figure {
+        CaptureFigure {
             title: "A-MPDUs",
             shows: "How many A-MPDUs a second, and how many MPDUs in each that were captured.",
             panels: links.iter().map(|link| aggregation(air, link)).collect(),
         },
-        Figure {
+        CaptureFigure {
             title: "Retries and rates",
             shows: "MPDUs with the Retry bit of all MPDUs, and the mean PHY rate.",
             panels: links.iter().map(|link| retries(air, link)).collect(),
         },
-        Figure {
+        CaptureFigure {
             title: "Away",
             shows: "When stations were away: from the first frame with the Power Management bit to \
                     the last that takes it back. Below, the period of scans with the most absences.",
             panels: away(air),
         },
-        Figure {
+        CaptureFigure {
             title: "Time on the air",
             shows: "Share of each second in which something that was captured was on the air.",
             panels: vec![
@@ -84,7 +84,7 @@ pub fn figures(analysis: &Analysis, by_second: &BySecond) -> Vec<Figure> {
             ],
         },
     ];
-    let shown = |mut figure: Figure| {
+    let shown = |mut figure: CaptureFigure| {
         figure.panels.retain(Panel::has_points);
         (!figure.panels.is_empty()).then_some(figure)
     };

@@ -22,7 +22,7 @@ const ALONE_NS: i64 = 1_000_000;
 
 /// The contents of the page.
 #[derive(Clone, Debug)]
-pub struct Content<'a> {
+pub struct MeasuredContent<'a> {
     /// Result of the measurement.
     pub document: &'a ApqDocument,
     /// Packets of the measurement; `None` if there is no such file.
@@ -31,7 +31,7 @@ pub struct Content<'a> {
 
 /// A phase with an empty queue, then with a full one. Times in seconds, delays in ms.
 #[derive(Clone, Debug, PartialEq)]
-struct Session {
+struct MeasuredSession {
     /// Time at which a packet was sent, and its queueing delay: sparse, bulk.
     delays: [Vec<Point>; 2],
     /// First and last packet of the flow that fills the queue.
@@ -39,7 +39,7 @@ struct Session {
 }
 
 /// The page as HTML.
-pub fn html(content: &Content<'_>) -> String {
+pub fn html(content: &MeasuredContent<'_>) -> String {
     let document_ = content.document;
     let title = format!("The queue between this machine and {}", document_.host);
     let method = match document_.method {
@@ -76,18 +76,18 @@ pub fn html(content: &Content<'_>) -> String {
 }
 
 /// The sessions to draw, by direction and packet length.
-fn sessions(samples: &[ApqSample]) -> BTreeMap<(bool, u16), Session> {
+fn sessions(samples: &[ApqSample]) -> BTreeMap<(bool, u16), MeasuredSession> {
     let mut found = BTreeMap::new();
     for phase in samples.chunk_by(|one, other| one.phase == other.phase) {
         let bulk = phase.iter().find(|sample| sample.is_bulk);
-        if let (Some(bulk), Some(session)) = (bulk, Session::from_phase(phase)) {
+        if let (Some(bulk), Some(session)) = (bulk, MeasuredSession::from_phase(phase)) {
             found.insert((bulk.direction == ApqWay::Up, bulk.packet_bytes), session);
         }
     }
     found
 }
 
-impl Session {
+impl MeasuredSession {
     /// The session of a phase; `None` if the queue was not empty before it was filled.
     fn from_phase(phase: &[ApqSample]) -> Option<Self> {
         let first_sent = phase.iter().map(|sample| sample.sent_ns).min()?;
@@ -152,10 +152,13 @@ impl Session {
     }
 }
 
-fn figures(document: &ApqDocument, sessions: &BTreeMap<(bool, u16), Session>) -> Vec<Figure> {
-    type Draw<'a> = &'a dyn Fn(String, (bool, u16), &Session) -> Panel;
+fn figures(
+    document: &ApqDocument,
+    sessions: &BTreeMap<(bool, u16), MeasuredSession>,
+) -> Vec<Figure> {
+    type Draw<'a> = &'a dyn Fn(String, (bool, u16), &MeasuredSession) -> Panel;
     let panels = |of: Draw<'_>| -> Vec<Panel> {
-        let panel = |(key, session): (&(bool, u16), &Session)| {
+        let panel = |(key, session): (&(bool, u16), &MeasuredSession)| {
             let (is_up, bytes) = *key;
             let queue = if is_up {
                 format!("The queue towards {} (up)", document.host)
@@ -347,10 +350,10 @@ mod tests {
         for figure in &figures {
             assert_eq!(plot::faults(&figure.panels), [""; 0], "{}", figure.title);
         }
-        let page = html(&Content { document: &document, samples: Some(&samples) });
+        let page = html(&MeasuredContent { document: &document, samples: Some(&samples) });
         assert!(page.contains("The queue towards this machine (down)"));
         assert!(page.contains("&lt;ap&gt;") && !page.contains("<ap>"));
-        let page = html(&Content { document: &document, samples: None });
+        let page = html(&MeasuredContent { document: &document, samples: None });
         assert!(page.contains("There is no samples.parquet"));
     }
 }

@@ -20,7 +20,7 @@ const ROWS_MAX: usize = 200;
 
 /// The contents of the page.
 #[derive(Clone, Debug)]
-pub struct Content<'a> {
+pub struct SetContent<'a> {
     /// Runs with their estimates.
     pub set: &'a RunSet,
     /// Series of some runs; empty if there are no such files.
@@ -30,10 +30,10 @@ pub struct Content<'a> {
 }
 
 /// A quantity of a flow: its name, unit included, and its estimate.
-pub(super) type Quantity = (&'static str, fn(&FlowEstimates) -> Option<Estimate>);
+pub(super) type SetQuantity = (&'static str, fn(&FlowEstimates) -> Option<Estimate>);
 
 /// The quantities of a flow over several runs.
-pub(super) const QUANTITIES: [Quantity; 6] = [
+pub(super) const QUANTITIES: [SetQuantity; 6] = [
     ("goodput, Mb/s", |flow| flow.goodput_mbps),
     ("RTT, mean, ms", |flow| flow.rtt_mean_ms),
     ("RTT, p95, ms", |flow| flow.rtt_p95_ms),
@@ -52,7 +52,7 @@ pub(super) const QUANTITIES: [Quantity; 6] = [
 ];
 
 /// The page as HTML.
-pub fn html(content: &Content<'_>) -> String {
+pub fn html(content: &SetContent<'_>) -> String {
     let runs = &content.set.runs;
     let (name, line) = match runs.first() {
         Some(first) => (
@@ -209,7 +209,7 @@ fn spread(set: &RunSet) -> Option<Figure> {
     })
 }
 
-fn made_by(content: &Content<'_>) -> String {
+fn made_by(content: &SetContent<'_>) -> String {
     let Some(scenario) = content.scenario else {
         return "<section><p class=\"muted\">There is no scenario.toml, so remedies and the \
                 command that repeats the runs are not shown.</p></section>\n"
@@ -248,7 +248,7 @@ mod tests {
         let [queue] = &found[..] else { panic!("one kind: {found:?}") };
         assert_eq!((queue.runs, queue.run), (2, 2));
         let set = RunSet::new(runs.to_vec());
-        let page = html(&Content { set: &set, series: &[], scenario: None });
+        let page = html(&SetContent { set: &set, series: &[], scenario: None });
         assert!(page.contains("In 2 of 3 runs. In run 2, where it weighs most: "), "{page}");
         assert!(page.contains("\u{b1} 2.484"), "Student's 4.303 / sqrt(3): {page}");
         assert!(!page.contains("<up>") && !page.contains("s<:"), "escaped");

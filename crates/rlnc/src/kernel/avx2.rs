@@ -12,17 +12,17 @@ operations!("avx2", 32, 3, 2);
 halves!("avx2", 4, 2);
 multiples!("avx2");
 
-type Vector = __m256i;
+type Register = __m256i;
 
 /// The products of one element and all low nibbles, and all high nibbles.
-type Factor = [Vector; 2];
+type Factor = [Register; 2];
 
 /// # Safety
 ///
 /// 32 bytes can be read at `at`.
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn load(at: *const u8) -> Vector {
+unsafe fn load(at: *const u8) -> Register {
     // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { _mm256_loadu_si256(at.cast()) }
 }
@@ -32,20 +32,20 @@ unsafe fn load(at: *const u8) -> Vector {
 /// 32 bytes can be written at `at`.
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn store(at: *mut u8, vector: Vector) {
+unsafe fn store(at: *mut u8, vector: Register) {
     // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { _mm256_storeu_si256(at.cast(), vector) }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn zero() -> Vector {
+fn zero() -> Register {
     _mm256_setzero_si256()
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn sum(a: Vector, b: Vector) -> Vector {
+fn sum(a: Register, b: Register) -> Register {
     _mm256_xor_si256(a, b)
 }
 
@@ -64,20 +64,20 @@ fn factor(tables: &Tables, c: u8) -> Factor {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn product(factor: Factor, x: Vector) -> Vector {
+fn product(factor: Factor, x: Register) -> Register {
     product_of_halves(factor, split(x))
 }
 
 /// The low nibbles and the high nibbles.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn split(x: Vector) -> [Vector; 2] {
+fn split(x: Register) -> [Register; 2] {
     let mask = _mm256_set1_epi8(15);
     [_mm256_and_si256(x, mask), _mm256_and_si256(_mm256_srli_epi64::<4>(x), mask)]
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn product_of_halves(factor: Factor, x: [Vector; 2]) -> Vector {
+fn product_of_halves(factor: Factor, x: [Register; 2]) -> Register {
     _mm256_xor_si256(_mm256_shuffle_epi8(factor[0], x[0]), _mm256_shuffle_epi8(factor[1], x[1]))
 }

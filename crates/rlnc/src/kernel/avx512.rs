@@ -10,17 +10,17 @@ use core::arch::x86_64::*;
 operations!("avx512f,avx512bw", 64, 4, 3);
 multiples!("avx512f,avx512bw");
 
-type Vector = __m512i;
+type Register = __m512i;
 
 /// The products of one element and all low nibbles, and all high nibbles.
-type Factor = [Vector; 2];
+type Factor = [Register; 2];
 
 /// # Safety
 ///
 /// 64 bytes can be read at `at`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn load(at: *const u8) -> Vector {
+unsafe fn load(at: *const u8) -> Register {
     // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { _mm512_loadu_si512(at.cast()) }
 }
@@ -30,20 +30,20 @@ unsafe fn load(at: *const u8) -> Vector {
 /// 64 bytes can be written at `at`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn store(at: *mut u8, vector: Vector) {
+unsafe fn store(at: *mut u8, vector: Register) {
     // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { _mm512_storeu_si512(at.cast(), vector) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn zero() -> Vector {
+fn zero() -> Register {
     _mm512_setzero_si512()
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn sum(a: Vector, b: Vector) -> Vector {
+fn sum(a: Register, b: Register) -> Register {
     _mm512_xor_si512(a, b)
 }
 
@@ -62,7 +62,7 @@ fn factor(tables: &Tables, c: u8) -> Factor {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn product(factor: Factor, x: Vector) -> Vector {
+fn product(factor: Factor, x: Register) -> Register {
     let mask = _mm512_set1_epi8(15);
     let low = _mm512_and_si512(x, mask);
     let high = _mm512_and_si512(_mm512_srli_epi64::<4>(x), mask);

@@ -22,7 +22,7 @@ pub(super) const STRIP_BITS: u32 = 7;
 pub(super) struct Sums(pub [u8; GROUPS * GROUP_SUMS * STRIP_BYTES]);
 
 /// `operations!(features, bytes per vector, ROWS, COLUMNS)`, in a module that
-/// defines `Vector`, `load`, `store`, `zero`, `sum`, `factor` and `product`.
+/// defines `Register`, `load`, `store`, `zero`, `sum`, `factor` and `product`.
 macro_rules! operations {
     ($features:literal, $bytes:literal, $rows:literal, $columns:literal) => {
         use crate::field::Tables;
@@ -406,7 +406,7 @@ macro_rules! operations {
             table: &Sums,
             bits: u64,
             group: usize,
-            sums: &mut [Vector; C],
+            sums: &mut [Register; C],
         ) {
             // The nibble times the bytes of a strip, in two instructions.
             let turned = bits.rotate_right((group * GROUP_INPUTS) as u32 + 64 - STRIP_BITS);

@@ -11,7 +11,7 @@ use core::arch::x86_64::*;
 
 operations!("avx512f,avx512bw,gfni", 64, 6, 3);
 
-type Vector = __m512i;
+type Register = __m512i;
 
 /// The matrix of one element, repeated eight times.
 type Factor = __m512i;
@@ -21,7 +21,7 @@ type Factor = __m512i;
 /// 64 bytes can be read at `at`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
-unsafe fn load(at: *const u8) -> Vector {
+unsafe fn load(at: *const u8) -> Register {
     // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { _mm512_loadu_si512(at.cast()) }
 }
@@ -31,20 +31,20 @@ unsafe fn load(at: *const u8) -> Vector {
 /// 64 bytes can be written at `at`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
-unsafe fn store(at: *mut u8, vector: Vector) {
+unsafe fn store(at: *mut u8, vector: Register) {
     // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { _mm512_storeu_si512(at.cast(), vector) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
-fn zero() -> Vector {
+fn zero() -> Register {
     _mm512_setzero_si512()
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
-fn sum(a: Vector, b: Vector) -> Vector {
+fn sum(a: Register, b: Register) -> Register {
     _mm512_xor_si512(a, b)
 }
 
@@ -56,6 +56,6 @@ fn factor(tables: &Tables, c: u8) -> Factor {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
-fn product(factor: Factor, x: Vector) -> Vector {
+fn product(factor: Factor, x: Register) -> Register {
     _mm512_gf2p8affine_epi64_epi8::<0>(x, factor)
 }

@@ -8,7 +8,7 @@ use core::arch::x86_64::*;
 
 operations!("avx2,gfni", 32, 4, 3);
 
-type Vector = __m256i;
+type Register = __m256i;
 
 /// The matrix of one element, repeated four times.
 type Factor = __m256i;
@@ -18,7 +18,7 @@ type Factor = __m256i;
 /// 32 bytes can be read at `at`.
 #[inline]
 #[target_feature(enable = "avx2,gfni")]
-unsafe fn load(at: *const u8) -> Vector {
+unsafe fn load(at: *const u8) -> Register {
     // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { _mm256_loadu_si256(at.cast()) }
 }
@@ -28,20 +28,20 @@ unsafe fn load(at: *const u8) -> Vector {
 /// 32 bytes can be written at `at`.
 #[inline]
 #[target_feature(enable = "avx2,gfni")]
-unsafe fn store(at: *mut u8, vector: Vector) {
+unsafe fn store(at: *mut u8, vector: Register) {
     // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { _mm256_storeu_si256(at.cast(), vector) }
 }
 
 #[inline]
 #[target_feature(enable = "avx2,gfni")]
-fn zero() -> Vector {
+fn zero() -> Register {
     _mm256_setzero_si256()
 }
 
 #[inline]
 #[target_feature(enable = "avx2,gfni")]
-fn sum(a: Vector, b: Vector) -> Vector {
+fn sum(a: Register, b: Register) -> Register {
     _mm256_xor_si256(a, b)
 }
 
@@ -53,6 +53,6 @@ fn factor(tables: &Tables, c: u8) -> Factor {
 
 #[inline]
 #[target_feature(enable = "avx2,gfni")]
-fn product(factor: Factor, x: Vector) -> Vector {
+fn product(factor: Factor, x: Register) -> Register {
     _mm256_gf2p8affine_epi64_epi8::<0>(x, factor)
 }

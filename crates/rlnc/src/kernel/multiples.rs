@@ -131,7 +131,7 @@ macro_rules! multiples {
             table: &Multiples,
             input: usize,
             bits: u64,
-            sums: &mut [Vector; C],
+            sums: &mut [Register; C],
         ) {
             let nibble = bits as usize % NIBBLES;
             // SAFETY: guaranteed by the caller.

@@ -8,17 +8,17 @@ use core::arch::aarch64::*;
 
 operations!("neon", 16, 4, 3);
 
-type Vector = uint8x16_t;
+type Register = uint8x16_t;
 
 /// The products of one element and all low nibbles, and all high nibbles.
-type Factor = [Vector; 2];
+type Factor = [Register; 2];
 
 /// # Safety
 ///
 /// 16 bytes can be read at `at`.
 #[inline]
 #[target_feature(enable = "neon")]
-unsafe fn load(at: *const u8) -> Vector {
+unsafe fn load(at: *const u8) -> Register {
     // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { vld1q_u8(at) }
 }
@@ -28,20 +28,20 @@ unsafe fn load(at: *const u8) -> Vector {
 /// 16 bytes can be written at `at`.
 #[inline]
 #[target_feature(enable = "neon")]
-unsafe fn store(at: *mut u8, vector: Vector) {
+unsafe fn store(at: *mut u8, vector: Register) {
     // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { vst1q_u8(at, vector) }
 }
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn zero() -> Vector {
+fn zero() -> Register {
     vdupq_n_u8(0)
 }
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn sum(a: Vector, b: Vector) -> Vector {
+fn sum(a: Register, b: Register) -> Register {
     veorq_u8(a, b)
 }
 
@@ -55,7 +55,7 @@ fn factor(tables: &Tables, c: u8) -> Factor {
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn product(factor: Factor, x: Vector) -> Vector {
+fn product(factor: Factor, x: Register) -> Register {
     let low = vandq_u8(x, vdupq_n_u8(15));
     let high = vshrq_n_u8::<4>(x);
     veorq_u8(vqtbl1q_u8(factor[0], low), vqtbl1q_u8(factor[1], high))

@@ -12,17 +12,17 @@ operations!("ssse3", 16, 2, 4);
 halves!("ssse3", 4, 2);
 multiples!("ssse3");
 
-type Vector = __m128i;
+type Register = __m128i;
 
 /// The products of one element and all low nibbles, and all high nibbles.
-type Factor = [Vector; 2];
+type Factor = [Register; 2];
 
 /// # Safety
 ///
 /// 16 bytes can be read at `at`.
 #[inline]
 #[target_feature(enable = "ssse3")]
-unsafe fn load(at: *const u8) -> Vector {
+unsafe fn load(at: *const u8) -> Register {
     // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { _mm_loadu_si128(at.cast()) }
 }
@@ -32,20 +32,20 @@ unsafe fn load(at: *const u8) -> Vector {
 /// 16 bytes can be written at `at`.
 #[inline]
 #[target_feature(enable = "ssse3")]
-unsafe fn store(at: *mut u8, vector: Vector) {
+unsafe fn store(at: *mut u8, vector: Register) {
     // SAFETY: guaranteed by the caller; the instruction needs no alignment.
     unsafe { _mm_storeu_si128(at.cast(), vector) }
 }
 
 #[inline]
 #[target_feature(enable = "ssse3")]
-fn zero() -> Vector {
+fn zero() -> Register {
     _mm_setzero_si128()
 }
 
 #[inline]
 #[target_feature(enable = "ssse3")]
-fn sum(a: Vector, b: Vector) -> Vector {
+fn sum(a: Register, b: Register) -> Register {
     _mm_xor_si128(a, b)
 }
 
@@ -59,20 +59,20 @@ fn factor(tables: &Tables, c: u8) -> Factor {
 
 #[inline]
 #[target_feature(enable = "ssse3")]
-fn product(factor: Factor, x: Vector) -> Vector {
+fn product(factor: Factor, x: Register) -> Register {
     product_of_halves(factor, split(x))
 }
 
 /// The low nibbles and the high nibbles.
 #[inline]
 #[target_feature(enable = "ssse3")]
-fn split(x: Vector) -> [Vector; 2] {
+fn split(x: Register) -> [Register; 2] {
     let mask = _mm_set1_epi8(15);
     [_mm_and_si128(x, mask), _mm_and_si128(_mm_srli_epi64::<4>(x), mask)]
 }
 
 #[inline]
 #[target_feature(enable = "ssse3")]
-fn product_of_halves(factor: Factor, x: [Vector; 2]) -> Vector {
+fn product_of_halves(factor: Factor, x: [Register; 2]) -> Register {
     _mm_xor_si128(_mm_shuffle_epi8(factor[0], x[0]), _mm_shuffle_epi8(factor[1], x[1]))
 }

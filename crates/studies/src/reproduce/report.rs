@@ -90,7 +90,7 @@ pub struct Entry {
     /// Unit of the quantity; empty for a ratio or a statement in words.
     pub unit: String,
     /// Value in the paper: a number, from and to, the number of one example, or words.
-    pub paper: Paper,
+    pub paper: PaperValue,
     /// Value of lasthop: a number, from and to, or whether a statement in words is shown; absent
     /// if it could not be measured.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -111,9 +111,9 @@ pub struct Entry {
 
 /// Value in a paper.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Paper"))]
 #[serde(untagged)]
-pub enum Paper {
+pub enum PaperValue {
     /// A number, in the unit of the quantity.
     Value(f64),
     /// From and to.
@@ -220,10 +220,10 @@ impl Entry {
             quantity: quantity.name.clone(),
             unit: quantity.unit.to_owned(),
             paper: match quantity.paper {
-                Statement::Value(value) => Paper::Value(value),
-                Statement::Range(from, to) => Paper::Range(from, to),
-                Statement::Example(example) => Paper::Example { example },
-                Statement::Text(text) => Paper::Text(text.to_owned()),
+                Statement::Value(value) => PaperValue::Value(value),
+                Statement::Range(from, to) => PaperValue::Range(from, to),
+                Statement::Example(example) => PaperValue::Example { example },
+                Statement::Text(text) => PaperValue::Text(text.to_owned()),
             },
             ours: match quantity.ours {
                 Ours::Value(value) => value.is_finite().then(|| Measured::Value(rounded(value))),
@@ -332,11 +332,19 @@ mod tests {
             seeds: vec![1],
         };
         let figures = vec![
-            entry(Paper::Value(136.0), Some(Measured::Value(1.5)), Some((Some(1.0), Some(2.0)))),
-            entry(Paper::Range(1.0, 2.0), Some(Measured::Range(1.0, 2.0)), Some((None, Some(2.0)))),
-            entry(Paper::Text("it falls".into()), Some(Measured::Shown(true)), None),
-            entry(Paper::Value(1.0), None, Some((Some(1.0), None))),
-            entry(Paper::Example { example: 1.8 }, Some(Measured::Range(1.0, 2.0)), None),
+            entry(
+                PaperValue::Value(136.0),
+                Some(Measured::Value(1.5)),
+                Some((Some(1.0), Some(2.0))),
+            ),
+            entry(
+                PaperValue::Range(1.0, 2.0),
+                Some(Measured::Range(1.0, 2.0)),
+                Some((None, Some(2.0))),
+            ),
+            entry(PaperValue::Text("it falls".into()), Some(Measured::Shown(true)), None),
+            entry(PaperValue::Value(1.0), None, Some((Some(1.0), None))),
+            entry(PaperValue::Example { example: 1.8 }, Some(Measured::Range(1.0, 2.0)), None),
         ];
         let series =
             Series::line("throughput", vec![(0.0, 1.0), (f64::NAN, 2.0), (1.0, 1e-7 / 3.0)]);

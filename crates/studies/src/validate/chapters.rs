@@ -25,7 +25,7 @@ mod uplink;
 pub use contention::predicted_mbps;
 
 use crate::table::Table;
-use crate::validate::setting::{Measured, Setting};
+use crate::validate::setting::{Setting, SettingMeasured};
 use lasthop_units::{Duration, Seed};
 
 /// The seed of every run; runs differ by their number.
@@ -75,7 +75,7 @@ pub const ALL: [Chapter; 33] = [
     ("speed, 802.11ac and ax", speed::later),
 ];
 
-fn run_once(setting: &Setting) -> Measured {
+fn run_once(setting: &Setting) -> SettingMeasured {
     setting.run(Seed::new(SEED, 0), WARMUP, DURATION)
 }
 
@@ -92,7 +92,7 @@ const RUNS: u64 = 5;
 const T_95: f64 = 2.776;
 
 impl Estimate {
-    fn measure(setting: &Setting, quantity: impl Fn(&Measured) -> f64) -> Self {
+    fn measure(setting: &Setting, quantity: impl Fn(&SettingMeasured) -> f64) -> Self {
         let runs: Vec<f64> = (0..RUNS)
             .map(|run| quantity(&setting.run(Seed::new(SEED, run), WARMUP, DURATION)))
             .collect();

@@ -163,7 +163,7 @@ pub fn rate(mode: &str, wide: impl Fn() -> bool, short: bool, preamble: Preamble
 
 /// A PER curve of ns-3, for one mode and one length of the PSDU.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Curve {
+pub struct DataCurve {
     /// The name of the mode in ns-3.
     pub mode: &'static str,
     /// The points of the curve, in ascending order of SNR.
@@ -171,8 +171,8 @@ pub struct Curve {
 }
 
 /// Returns the curves of ns-3's error model `name` (Nist, Yans or Table).
-pub fn curves(name: &str) -> Vec<Curve> {
-    let mut curves: Vec<Curve> = Vec::new();
+pub fn curves(name: &str) -> Vec<DataCurve> {
+    let mut curves: Vec<DataCurve> = Vec::new();
     for record in records(PER_TABLES).iter().filter(|record| record.text("model") == name) {
         let mode = record.text("mode");
         let rate = rate(mode, || false, false, Preamble::Long).expect("a mode of the table");
@@ -181,7 +181,7 @@ pub fn curves(name: &str) -> Vec<Curve> {
         let row = PerRow { rate, bytes, snr: Db(record.number("snr_db")), per };
         match curves.last_mut().filter(|c| c.mode == mode && c.rows[0].bytes == bytes) {
             Some(curve) => curve.rows.push(row),
-            None => curves.push(Curve { mode, rows: vec![row] }),
+            None => curves.push(DataCurve { mode, rows: vec![row] }),
         }
     }
     curves

@@ -41,18 +41,18 @@ const FLOWS: u16 = 4096;
 
 /// A trace of one of the kernel's queues.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trace {
+pub struct FqCodelTrace {
     /// The kernel's release.
     pub kernel: String,
     /// Configuration of the queue.
     pub config: QueueConfig,
     /// Events of the trace, in order.
-    pub events: Vec<Event>,
+    pub events: Vec<FqCodelEvent>,
 }
 
 /// Something in a trace. Packets are numbered in the order of their arrival, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum FqCodelEvent {
     /// A packet arrives.
     Arrival {
         /// When, in units of 1 024 ns.
@@ -83,7 +83,7 @@ pub enum Event {
     Idle,
 }
 
-impl Trace {
+impl FqCodelTrace {
     /// Reads a trace.
     ///
     /// # Errors
@@ -101,14 +101,14 @@ impl Trace {
         for (number, line) in lines {
             let event = event(line).ok_or_else(|| error(number, "a line +, -, o or c"))?;
             let packet = match event {
-                Event::Arrival { .. } => {
+                FqCodelEvent::Arrival { .. } => {
                     arrived += 1;
                     None
                 }
-                Event::Overflow(packet) | Event::Drop(packet) | Event::Departure { packet, .. } => {
-                    Some(packet)
-                }
-                Event::Idle => None,
+                FqCodelEvent::Overflow(packet)
+                | FqCodelEvent::Drop(packet)
+                | FqCodelEvent::Departure { packet, .. } => Some(packet),
+                FqCodelEvent::Idle => None,
             };
             if packet.is_some_and(|packet| packet >= arrived) {
                 return Err(error(number, "a packet that has arrived"));
@@ -135,7 +135,7 @@ fn config(line: &str) -> Option<QueueConfig> {
     })
 }
 
-fn event(line: &str) -> Option<Event> {
+fn event(line: &str) -> Option<FqCodelEvent> {
     let words: Vec<&str> = line.split(' ').collect();
     let number = |index: usize| words.get(index)?.parse::<u64>().ok();
     let flag = |index: usize, name| match words.get(index) {
@@ -144,26 +144,26 @@ fn event(line: &str) -> Option<Event> {
         Some(_) => None,
     };
     Some(match (words[0], words.len()) {
-        ("+", 5 | 6) => Event::Arrival {
+        ("+", 5 | 6) => FqCodelEvent::Arrival {
             at: number(1)?,
             flow: number(2)?.try_into().ok()?,
             bytes: number(3)?.try_into().ok()?,
             memory_bytes: number(4)?.try_into().ok()?,
             ecn: flag(5, "e")?,
         },
-        ("o", 2) => Event::Overflow(number(1)?),
-        ("c", 2) => Event::Drop(number(1)?),
+        ("o", 2) => FqCodelEvent::Overflow(number(1)?),
+        ("c", 2) => FqCodelEvent::Drop(number(1)?),
         ("-", 3 | 4) => {
-            Event::Departure { at: number(1)?, packet: number(2)?, marked: flag(3, "m")? }
+            FqCodelEvent::Departure { at: number(1)?, packet: number(2)?, marked: flag(3, "m")? }
         }
-        ("-", 1) => Event::Idle,
+        ("-", 1) => FqCodelEvent::Idle,
         _ => return None,
     })
 }
 
 /// Counts of the kernel's decisions that equal ours.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Comparison {
+pub struct FqCodelComparison {
     /// Packets that arrived.
     pub arrivals: usize,
     /// Flows that they are of.
@@ -190,9 +190,9 @@ fn count_all(share: &mut Share, ours: &[u64], theirs: &[u64]) -> bool {
     ours == theirs
 }
 
-impl Comparison {
+impl FqCodelComparison {
     /// Replays a trace.
-    pub fn replay(trace: &Trace) -> Self {
+    pub fn replay(trace: &FqCodelTrace) -> Self {
         let mut queue = Queue::new(&trace.config, 0);
         let mut comparison = Self::default();
         // The hash that stands for each of the kernel's buckets: no two of them collide.
@@ -205,7 +205,7 @@ impl Comparison {
         let mut events = trace.events.iter().peekable();
         while let Some(event) = events.next() {
             match *event {
-                Event::Arrival { at, flow, bytes, memory_bytes, ecn } => {
+                FqCodelEvent::Arrival { at, flow, bytes, memory_bytes, ecn } => {
                     now = now.max(Instant::ZERO + UNIT * at);
                     let known = hashes.iter().find(|(bucket, _)| *bucket == flow);
                     let flow_hash = known.map(|(_, hash)| *hash).unwrap_or_else(|| {
@@ -226,7 +226,7 @@ impl Comparison {
                     let held = Held { packets: 0, bytes: Bytes::new(waiting_beyond) };
                     queue.enqueue(now, PEER, packet, held, &mut dropped);
                     waiting_beyond -= dropped.iter().map(|p| beyond[p.tag as usize]).sum::<u64>();
-                    while let Some(Event::Overflow(packet)) = events.peek() {
+                    while let Some(FqCodelEvent::Overflow(packet)) = events.peek() {
                         theirs.push(*packet);
                         events.next();
                     }
@@ -240,14 +240,16 @@ impl Comparison {
                     theirs.clear();
                 }
                 // One that follows no arrival: a limit was lowered.
-                Event::Overflow(packet) => {
+                FqCodelEvent::Overflow(packet) => {
                     comparison.overflows.count(false);
                     comparison.differences.push(format!("packet {packet} is dropped unasked"));
                 }
-                Event::Drop(packet) => theirs.push(packet),
-                Event::Departure { .. } | Event::Idle => {
+                FqCodelEvent::Drop(packet) => theirs.push(packet),
+                FqCodelEvent::Departure { .. } | FqCodelEvent::Idle => {
                     let (at, their, marked) = match *event {
-                        Event::Departure { at, packet, marked } => (at, Some(packet), marked),
+                        FqCodelEvent::Departure { at, packet, marked } => {
+                            (at, Some(packet), marked)
+                        }
                         _ => (0, None, false),
                     };
                     now = now.max(Instant::ZERO + UNIT * at);

@@ -30,7 +30,7 @@ const GROWTH_MAX: f64 = 0.03;
 
 /// Instructions of a workload.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cost {
+pub struct InstructionCost {
     /// Name of the workload.
     pub workload: &'static str,
     /// Packets that reached the end of their flow in a second of virtual time.
@@ -69,12 +69,12 @@ pub fn run(workload: &str, ms: u64) -> u64 {
 ///
 /// # Errors
 /// If there is no Valgrind, or it says something else than expected.
-pub fn count(program: &Path, workload: &'static str) -> io::Result<Cost> {
+pub fn count(program: &Path, workload: &'static str) -> io::Result<InstructionCost> {
     let [short, long] =
         [run_counted(program, workload, MS[0])?, run_counted(program, workload, MS[1])?];
     let packets = long.0 - short.0;
     let instructions = (long.1 - short.1) as f64 / packets as f64;
-    Ok(Cost { workload, packets, instructions })
+    Ok(InstructionCost { workload, packets, instructions })
 }
 
 /// Packets and instructions of one run.
@@ -107,9 +107,9 @@ pub fn compiler() -> String {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn keep(costs: &[Cost]) -> io::Result<()> {
+pub fn keep(costs: &[InstructionCost]) -> io::Result<()> {
     let rustc = compiler();
-    KEPT.replace(costs.iter().map(|Cost { workload, packets, instructions }| {
+    KEPT.replace(costs.iter().map(|InstructionCost { workload, packets, instructions }| {
         format!("{workload},{packets},{instructions:.0},{rustc}")
     }))
 }
@@ -124,11 +124,11 @@ pub fn kept() -> Vec<(String, f64)> {
 
 /// The costs beside those that are kept. One that has grown by more than 3 % is a fault,
 /// unless the compiler is another: then there is no verdict.
-pub fn table(costs: &[Cost]) -> Table {
+pub fn table(costs: &[InstructionCost]) -> Table {
     compare(costs, &KEPT.records(), &compiler())
 }
 
-fn compare(costs: &[Cost], kept: &[Record], rustc: &str) -> Table {
+fn compare(costs: &[InstructionCost], kept: &[Record], rustc: &str) -> Table {
     let rows = costs.iter().map(|cost| {
         let record = kept.iter().find(|record| record.text("workload") == cost.workload);
         let before = record.map(|record| record.number("instructions_per_packet"));
@@ -170,7 +170,7 @@ mod tests {
     fn growth_is_a_fault() {
         let kept = "workload,packets,instructions_per_packet,rustc\n\
                     ampdu,20000,1000,1.90.0\nsingle,4000,8000,1.90.0\n";
-        let cost = |workload, instructions| Cost { workload, packets: 1, instructions };
+        let cost = |workload, instructions| InstructionCost { workload, packets: 1, instructions };
         let costs = [
             cost("ampdu", 1_029.0),
             cost("single", 8_241.0),

@@ -61,7 +61,7 @@ impl Clock {
 
 /// A cell of the grid, one combination of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cell {
+pub struct KernelCell {
     /// The congestion control, by the kernel's name.
     pub congestion_control: &'static str,
     /// Whether the station sends to the server; otherwise the server to the station.
@@ -76,7 +76,7 @@ pub struct Cell {
 
 /// The results of a run. Means and medians are over regular readings.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub struct Measured {
+pub struct KernelMeasured {
     /// Goodput in Mb/s: bytes acknowledged per time up to the last reading.
     pub goodput_mbps: f64,
     /// Mean over time of the queue of the sending side of the Wi-Fi hop, in packets.
@@ -93,7 +93,7 @@ pub struct Measured {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Emulated {
     /// The results that a simulation has too.
-    pub measured: Measured,
+    pub measured: KernelMeasured,
     /// 99.9th percentile of the lateness of frames, in microseconds.
     pub lateness_us: f64,
     /// CPU time in microseconds of the emulating thread, per frame that enters or
@@ -103,7 +103,7 @@ pub struct Emulated {
     pub is_late: bool,
 }
 
-impl Cell {
+impl KernelCell {
     /// Returns the whole grid, slow rates first.
     pub fn all() -> Vec<Self> {
         let mut all = Vec::new();
@@ -209,7 +209,7 @@ lateness_max = "{lateness_max}ms"
     ///
     /// # Panics
     /// If the scenario cannot be simulated.
-    pub fn simulate(&self, run: u64) -> Measured {
+    pub fn simulate(&self, run: u64) -> KernelMeasured {
         let scenario = self.scenario().without_small_queues();
         let mut readings = Readings::default();
         let stats = lasthop_sim::simulate(
@@ -256,7 +256,7 @@ lateness_max = "{lateness_max}ms"
     }
 
     fn line_of(&self, run: u64, emulated: &Emulated, kernel: &str, clock: Clock) -> String {
-        let Measured {
+        let KernelMeasured {
             goodput_mbps,
             queue_mean_packets,
             rtt_median_ms,
@@ -289,24 +289,24 @@ lateness_max = "{lateness_max}ms"
 
 /// The results of the emulated runs so far.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Store {
+pub struct KernelStore {
     records: Vec<Record>,
 }
 
-impl Store {
+impl KernelStore {
     /// Reads `data/kernel.csv`; no results if it does not exist.
     pub fn read() -> Self {
         Self { records: KEPT.records() }
     }
 
     /// The results of the runs of a cell.
-    pub fn runs(&self, cell: &Cell) -> Vec<Measured> {
+    pub fn runs(&self, cell: &KernelCell) -> Vec<KernelMeasured> {
         let of = |record: &&Record| cell.is_of(record);
         self.records.iter().filter(of).map(measured).collect()
     }
 
     /// The numbers of the runs of a cell.
-    pub fn numbers(&self, cell: &Cell) -> Vec<u64> {
+    pub fn numbers(&self, cell: &KernelCell) -> Vec<u64> {
         let of = |record: &&Record| cell.is_of(record);
         self.records.iter().filter(of).map(|record| u64::from(record.whole("run"))).collect()
     }
@@ -356,8 +356,8 @@ impl Store {
     }
 }
 
-fn measured(record: &Record) -> Measured {
-    Measured {
+fn measured(record: &Record) -> KernelMeasured {
+    KernelMeasured {
         goodput_mbps: record.number("goodput_mbps"),
         queue_mean_packets: record.number("queue_mean_packets"),
         rtt_median_ms: record.number("rtt_median_ms"),
@@ -404,13 +404,13 @@ impl Sink for Readings {
 }
 
 impl Readings {
-    pub(crate) fn measured(mut self, stats: &NetworkStats, sender: NodeId) -> Measured {
+    pub(crate) fn measured(mut self, stats: &NetworkStats, sender: NodeId) -> KernelMeasured {
         self.round_trips.sort_unstable();
         let median = self.round_trips.get(self.round_trips.len() / 2);
         let (end, last) = self.last.unwrap_or_default();
         let station = stats.stations.iter().find(|(node, _)| *node == sender);
         let windows: f64 = self.windows.iter().copied().map(f64::from).sum();
-        Measured {
+        KernelMeasured {
             goodput_mbps: last.bytes_acked as f64 * 8e-6 / end.as_secs_f64().max(1e-9),
             queue_mean_packets: station
                 .and_then(|(_, stats)| stats.queue_packets.mean())
@@ -428,7 +428,7 @@ mod tests {
 
     #[test]
     fn the_grid_has_72_cells_and_each_makes_a_scenario() {
-        let all = Cell::all();
+        let all = KernelCell::all();
         assert_eq!(all.len(), 72);
         for cell in all {
             assert_eq!(cell.scenario().flows.len(), 1);
@@ -437,8 +437,8 @@ mod tests {
 
     #[test]
     fn a_line_is_read_as_it_was_written() {
-        let cell = Cell::all()[40];
-        let measured = Measured {
+        let cell = KernelCell::all()[40];
+        let measured = KernelMeasured {
             goodput_mbps: 93.25,
             queue_mean_packets: 812.5,
             rtt_median_ms: 61.5,
@@ -447,9 +447,9 @@ mod tests {
         };
         let emulated = Emulated { measured, lateness_us: 180.0, cpu_us: 9.5, is_late: false };
         let text = KEPT.with_header([cell.line_of(0, &emulated, "6.18", Clock::Real)]);
-        let store = Store { records: crate::validate::data::records(text.leak()) };
+        let store = KernelStore { records: crate::validate::data::records(text.leak()) };
         assert_eq!((store.runs(&cell), store.numbers(&cell)), (vec![measured], vec![0]));
-        assert_eq!(store.runs(&Cell::all()[0]), []);
+        assert_eq!(store.runs(&KernelCell::all()[0]), []);
         assert_eq!(store.kernels(), ["Linux 6.18, in real time"]);
         assert!(store.has_others_than(Clock::Instructions) && !store.has_others_than(Clock::Real));
     }

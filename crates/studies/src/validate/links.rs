@@ -33,7 +33,7 @@ pub const HOPS_LOSS: u32 = 20;
 
 /// Transport of packets over the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tunnel {
+pub enum LinkTunnel {
     /// Without a tunnel.
     Plain,
     /// Through the daemon, in UDP datagrams.
@@ -50,7 +50,7 @@ pub enum Tunnel {
     KcptunTuned,
 }
 
-impl Tunnel {
+impl LinkTunnel {
     /// The tunnels over a single hop.
     pub const ONE_HOP: [Self; 5] =
         [Self::Plain, Self::Udp, Self::Ethernet, Self::Kcptun, Self::KcptunTuned];
@@ -133,9 +133,9 @@ pub enum Load {
 
 /// One measurement of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Case {
+pub struct LinkCase {
     /// Transport of packets over the link.
-    pub tunnel: Tunnel,
+    pub tunnel: LinkTunnel,
     /// The traffic during the measurement.
     pub load: Load,
     /// Loss in each direction, in percent.
@@ -144,7 +144,7 @@ pub struct Case {
 
 /// The results of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct LinkOutcome {
     /// Goodput at iperf3's receiver in Mb/s, over 20 s (10 s for a flood); `None` if
     /// iperf3 failed or did not run.
     pub goodput_mbps: Option<f64>,
@@ -178,12 +178,12 @@ pub struct Flood {
     pub memory_mib: f64,
 }
 
-impl Case {
+impl LinkCase {
     /// Returns all cases.
     pub fn all() -> Vec<Self> {
         let mut all = Vec::new();
         for loss_percent in LOSSES {
-            for tunnel in Tunnel::ONE_HOP {
+            for tunnel in LinkTunnel::ONE_HOP {
                 for congestion_control in ["cubic", "bbr"] {
                     // kcptun terminates TCP at both ends, so congestion control does
                     // not matter.
@@ -197,16 +197,16 @@ impl Case {
                 }
             }
         }
-        for tunnel in [Tunnel::Plain, Tunnel::Udp, Tunnel::Ethernet] {
+        for tunnel in [LinkTunnel::Plain, LinkTunnel::Udp, LinkTunnel::Ethernet] {
             all.push(Self { tunnel, load: Load::Sparse, loss_percent: SPARSE_LOSS });
         }
-        for tunnel in [Tunnel::Recoders, Tunnel::Forwarders] {
+        for tunnel in [LinkTunnel::Recoders, LinkTunnel::Forwarders] {
             for congestion_control in ["cubic", "bbr"] {
                 let load = Load::Tcp(congestion_control);
                 all.push(Self { tunnel, load, loss_percent: HOPS_LOSS });
             }
         }
-        for tunnel in [Tunnel::Udp, Tunnel::Ethernet] {
+        for tunnel in [LinkTunnel::Udp, LinkTunnel::Ethernet] {
             all.push(Self { tunnel, load: Load::Flood, loss_percent: 0 });
         }
         all
@@ -313,7 +313,7 @@ lateness_max = "2ms"
             _ => 16,
         };
         match self.tunnel {
-            Tunnel::KcptunTuned => {
+            LinkTunnel::KcptunTuned => {
                 format!("-crypt none -nocomp -mode fast3 -mtu 1400 -sndwnd 64 -ds 20 -ps {parity}")
             }
             _ => String::new(),
@@ -365,7 +365,7 @@ lateness_max = "2ms"
     ///
     /// # Errors
     /// If a result is missing.
-    pub fn outcome(&self, run: &RunDocument, directory: &Path) -> Result<Outcome, String> {
+    pub fn outcome(&self, run: &RunDocument, directory: &Path) -> Result<LinkOutcome, String> {
         let read = |name: &str| {
             let path = directory.join(name);
             fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
@@ -402,7 +402,7 @@ lateness_max = "2ms"
         }
         let goodput_mbps = number("/end/sum_received/bits_per_second").map(|bps| bps / 1e6);
         let retransmissions = number("/end/sum_sent/retransmits");
-        Ok(Outcome {
+        Ok(LinkOutcome {
             goodput_mbps,
             retransmissions,
             pings,
@@ -441,8 +441,8 @@ pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
     sorted[index]
 }
 
-impl Outcome {
-    fn row(&self, case: &Case, run: u64) -> String {
+impl LinkOutcome {
+    fn row(&self, case: &LinkCase, run: u64) -> String {
         let number =
             |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
         let ping = |index: usize| number(self.ping_ms.map(|ms| ms[index]));
@@ -503,15 +503,15 @@ pub(crate) fn kernel() -> String {
 
 /// The content of `data/franc.csv`.
 #[derive(Clone, Debug, Default)]
-pub struct Store {
-    rows: Vec<(Key, Outcome)>,
+pub struct LinkStore {
+    rows: Vec<(Key, LinkOutcome)>,
     lines: Vec<(Key, String)>,
 }
 
 /// Tunnel, traffic, loss in percent, and number of the run.
 type Key = (String, String, u32, u64);
 
-impl Store {
+impl LinkStore {
     /// Reads the file; no results if it does not exist.
     ///
     /// # Panics
@@ -528,12 +528,13 @@ impl Store {
         };
         let records = data::records(text);
         let lines = records.iter().map(key).zip(text.lines().skip(1).map(str::to_owned)).collect();
-        let rows = records.iter().map(|record| (key(record), Outcome::of_record(record))).collect();
+        let rows =
+            records.iter().map(|record| (key(record), LinkOutcome::of_record(record))).collect();
         Self { rows, lines }
     }
 
     /// The runs of a case, each with its number.
-    pub fn runs(&self, case: &Case) -> Vec<(u64, Outcome)> {
+    pub fn runs(&self, case: &LinkCase) -> Vec<(u64, LinkOutcome)> {
         let mine = |(tunnel, load, loss, _): &Key| {
             tunnel == case.tunnel.name() && load == case.load_name() && *loss == case.loss_percent
         };
@@ -545,7 +546,7 @@ impl Store {
     }
 
     /// Stores a run, which replaces a run of that number.
-    pub fn put(&mut self, case: &Case, run: u64, outcome: &Outcome) {
+    pub fn put(&mut self, case: &LinkCase, run: u64, outcome: &LinkOutcome) {
         let key =
             (case.tunnel.name().to_owned(), case.load_name().to_owned(), case.loss_percent, run);
         self.rows.retain(|(other, _)| *other != key);
@@ -560,7 +561,7 @@ impl Store {
     /// If the file cannot be written.
     pub fn write(&self) -> io::Result<()> {
         let mut lines = Vec::new();
-        for case in Case::all() {
+        for case in LinkCase::all() {
             let mut mine: Vec<&(Key, String)> = self
                 .lines
                 .iter()
@@ -600,13 +601,13 @@ mod tests {
     #[test]
     fn every_case_has_a_scenario() {
         let (lasthop, directory) = (Path::new("/usr/bin/lasthop"), Path::new("/tmp/x"));
-        for case in Case::all() {
+        for case in LinkCase::all() {
             let text = case.toml(0, lasthop, directory, "--field gf2");
             let scenario = lasthop_scenario::parse("link.toml", &text, &[])
                 .unwrap_or_else(|error| panic!("{}: {error}\n{text}", case.name()));
             let programs = match case.tunnel {
-                Tunnel::Plain => 1,
-                Tunnel::Recoders | Tunnel::Forwarders => 5,
+                LinkTunnel::Plain => 1,
+                LinkTunnel::Recoders | LinkTunnel::Forwarders => 5,
                 _ => 3,
             };
             assert_eq!(scenario.programs.len(), programs);
@@ -628,8 +629,8 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_read_again() {
-        let case = Case { tunnel: Tunnel::Udp, load: Load::Tcp("bbr"), loss_percent: 5 };
-        let outcome = Outcome {
+        let case = LinkCase { tunnel: LinkTunnel::Udp, load: Load::Tcp("bbr"), loss_percent: 5 };
+        let outcome = LinkOutcome {
             goodput_mbps: Some(10.5),
             retransmissions: Some(3.0),
             pings: 190,
@@ -640,14 +641,14 @@ mod tests {
             flood: None,
         };
         let flood = Flood { packets: 1e5, packets_lost: 3.0, cpu_percent: 20.5, memory_mib: 8.25 };
-        let failed = Outcome {
+        let failed = LinkOutcome {
             goodput_mbps: None,
             retransmissions: None,
             flood: Some(flood),
             ..outcome.clone()
         };
         let text = KEPT.with_header([outcome.row(&case, 0), failed.row(&case, 1)]);
-        let mut store = Store::parse(text.leak());
+        let mut store = LinkStore::parse(text.leak());
         assert_eq!(store.runs(&case), [(0, outcome.clone()), (1, failed)]);
         store.put(&case, 1, &outcome);
         assert_eq!(store.runs(&case), [(0, outcome.clone()), (1, outcome)]);

@@ -28,7 +28,7 @@ const KEPT: Kept = Kept {
 
 /// A wire with losses, of which several runs are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cell {
+pub struct LossCell {
     /// Delay in each direction, in milliseconds.
     pub delay_ms: u32,
     /// Loss in each direction, in percent.
@@ -37,7 +37,7 @@ pub struct Cell {
 
 /// The result of an emulated run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Emulated {
+pub struct EmulatedLosses {
     /// Goodput in Mb/s: bytes acknowledged per time up to the last reading.
     pub goodput_mbps: f64,
     /// Number of segments retransmitted.
@@ -67,7 +67,7 @@ impl Mean {
     }
 }
 
-impl Cell {
+impl LossCell {
     /// Returns the wires: one-way delays of 10 and 2 ms, each with every loss.
     pub fn all() -> Vec<Self> {
         let of = |delay_ms| {
@@ -160,14 +160,14 @@ congestion_control = "cubic"
     ///
     /// # Errors
     /// What the system refuses.
-    pub fn emulate(&self, run: u64) -> Result<Emulated, EmulateError> {
+    pub fn emulate(&self, run: u64) -> Result<EmulatedLosses, EmulateError> {
         let scenario = self.scenario();
         let mut readings = Readings::default();
         let options = EmulateOptions { run, ..EmulateOptions::default() };
         let outcome = lasthop_emulate::emulate(&scenario, &options, &mut readings, &mut |_, _| {})?;
         let measured = readings.measured(&outcome.stats, sender(&scenario));
         let lateness_ns = outcome.lateness_ns.quantile(0.999).unwrap_or(0);
-        Ok(Emulated {
+        Ok(EmulatedLosses {
             goodput_mbps: measured.goodput_mbps,
             retransmissions: measured.retransmissions,
             lateness_us: f64::from(lateness_ns) / 1e3,
@@ -176,7 +176,7 @@ congestion_control = "cubic"
     }
 
     /// The line of a run in the file.
-    fn line(&self, run: u64, emulated: &Emulated, kernel: &str) -> String {
+    fn line(&self, run: u64, emulated: &EmulatedLosses, kernel: &str) -> String {
         format!(
             "{},{},{run},{DURATION_S},{:.4},{},{:.1},{kernel}",
             self.delay_ms,
@@ -199,23 +199,23 @@ fn sender(scenario: &Scenario) -> NodeId {
 
 /// The results of the emulated runs so far.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Store {
+pub struct LossStore {
     records: Vec<Record>,
 }
 
-impl Store {
+impl LossStore {
     /// Reads `data/tcp_losses.csv`; no results if it does not exist.
     pub fn read() -> Self {
         Self { records: KEPT.records() }
     }
 
     /// The numbers of the runs of a cell.
-    pub fn runs(&self, cell: &Cell) -> Vec<u64> {
+    pub fn runs(&self, cell: &LossCell) -> Vec<u64> {
         self.records_of(cell).map(|record| u64::from(record.whole("run"))).collect()
     }
 
     /// The goodput of each run of a cell, in Mb/s.
-    pub fn goodputs(&self, cell: &Cell) -> Vec<f64> {
+    pub fn goodputs(&self, cell: &LossCell) -> Vec<f64> {
         self.records_of(cell).map(|record| record.number("goodput_mbps")).collect()
     }
 
@@ -227,7 +227,7 @@ impl Store {
         kernels
     }
 
-    fn records_of(&self, cell: &Cell) -> impl Iterator<Item = &Record> {
+    fn records_of(&self, cell: &LossCell) -> impl Iterator<Item = &Record> {
         self.records.iter().filter(move |record| cell.is_of(record))
     }
 
@@ -235,7 +235,7 @@ impl Store {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn append(cell: &Cell, run: u64, emulated: &Emulated) -> io::Result<()> {
+    pub fn append(cell: &LossCell, run: u64, emulated: &EmulatedLosses) -> io::Result<()> {
         let line = cell.line(run, emulated, &kernel::kernel_release());
         KEPT.append(&[line])
     }
@@ -247,15 +247,15 @@ mod tests {
 
     #[test]
     fn a_line_is_read_as_it_was_written() {
-        let [cell, other] = [Cell::all()[3], Cell::all()[0]];
-        let emulated = Emulated {
+        let [cell, other] = [LossCell::all()[3], LossCell::all()[0]];
+        let emulated = EmulatedLosses {
             goodput_mbps: 0.125,
             retransmissions: 7.0,
             lateness_us: 180.0,
             is_late: false,
         };
         let text = KEPT.with_header([cell.line(5, &emulated, "6.18")]);
-        let store = Store { records: crate::validate::data::records(text.leak()) };
+        let store = LossStore { records: crate::validate::data::records(text.leak()) };
         assert_eq!((store.runs(&cell), store.goodputs(&cell)), (vec![5], vec![0.125]));
         assert!(store.runs(&other).is_empty());
         assert_eq!(store.kernels(), ["6.18"]);

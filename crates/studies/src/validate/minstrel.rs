@@ -28,16 +28,16 @@ const JIFFY: Duration = Duration::from_millis(4);
 
 /// A trace of a kernel's rate control.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trace {
+pub struct MinstrelTrace {
     /// The kernel's release.
     pub kernel: String,
     /// Events of the trace, in order.
-    pub events: Vec<Event>,
+    pub events: Vec<MinstrelEvent>,
 }
 
 /// Something in a trace, at a jiffy.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Event {
+pub enum MinstrelEvent {
     /// Rate control begins.
     Begin {
         /// Time of the event, in jiffies.
@@ -103,7 +103,7 @@ impl fmt::Display for TraceError {
     }
 }
 
-impl Trace {
+impl MinstrelTrace {
     /// Reads a trace.
     ///
     /// # Errors
@@ -116,11 +116,11 @@ impl Trace {
         let mut events = Vec::new();
         for (number, line) in lines {
             let event = if let Some(at) = line.strip_prefix("init ") {
-                at.parse().ok().map(|at| Event::Begin { at })
+                at.parse().ok().map(|at| MinstrelEvent::Begin { at })
             } else if let Some(at) = line.strip_prefix("csv ") {
-                at.parse::<u64>().ok().map(|_| Event::Snapshot(Snapshot::default()))
+                at.parse::<u64>().ok().map(|_| MinstrelEvent::Snapshot(Snapshot::default()))
             } else if line.starts_with("HT") {
-                let Some(Event::Snapshot(snapshot)) = events.last_mut() else {
+                let Some(MinstrelEvent::Snapshot(snapshot)) = events.last_mut() else {
                     return Err(error(number, "a row of rc_stats_csv below csv JIFFY"));
                 };
                 let (rate, mean_mpdus_tenths) =
@@ -139,14 +139,16 @@ impl Trace {
     /// The rates of the pair: those that the kernel has statistics of.
     fn rates(&self) -> RateSet {
         RateSet::new(self.events.iter().flat_map(|event| match event {
-            Event::Snapshot(snapshot) => snapshot.rates.iter().map(|rate| rate.rate).collect(),
+            MinstrelEvent::Snapshot(snapshot) => {
+                snapshot.rates.iter().map(|rate| rate.rate).collect()
+            }
             _ => Vec::new(),
         }))
     }
 }
 
 /// `JIFFY ACKED/MPDUS RATE*TRIES ..`
-fn status(line: &str) -> Option<Event> {
+fn status(line: &str) -> Option<MinstrelEvent> {
     let mut words = line.split(' ');
     let at = words.next()?.parse().ok()?;
     let (acked, mpdus) = words.next()?.split_once('/')?;
@@ -164,7 +166,12 @@ fn status(line: &str) -> Option<Event> {
         Some(Attempt { rate, tries: tries.parse().ok()? })
     });
     let attempts = attempts.collect::<Option<_>>()?;
-    Some(Event::Status { at, mpdus: mpdus.parse().ok()?, acked: acked.parse().ok()?, attempts })
+    Some(MinstrelEvent::Status {
+        at,
+        mpdus: mpdus.parse().ok()?,
+        acked: acked.parse().ok()?,
+        attempts,
+    })
 }
 
 fn ht(mcs: u8, is_wide: bool, is_short: bool) -> Option<Rate> {
@@ -198,7 +205,7 @@ fn row(line: &str) -> Option<(KernelRate, u32)> {
 
 /// Counts of the kernel's figures that equal ours, over all snapshots.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Comparison {
+pub struct MinstrelComparison {
     /// Tx statuses that were replayed.
     pub statuses: usize,
     /// Snapshots that were compared.
@@ -249,9 +256,9 @@ impl fmt::Display for Share {
     }
 }
 
-impl Comparison {
+impl MinstrelComparison {
     /// Replays a trace. Each status is one report, as mac80211 has it.
-    pub fn replay(trace: &Trace) -> Self {
+    pub fn replay(trace: &MinstrelTrace) -> Self {
         let set = trace.rates();
         let config = RateControlConfig::minstrel_ht();
         let begin = || {
@@ -266,16 +273,16 @@ impl Comparison {
         let mut base = 0;
         for event in &trace.events {
             match event {
-                Event::Begin { at } => {
+                MinstrelEvent::Begin { at } => {
                     control = begin();
                     base = *at;
                 }
-                Event::Status { at, mpdus, acked, attempts } => {
+                MinstrelEvent::Status { at, mpdus, acked, attempts } => {
                     let now = Instant::ZERO + JIFFY * at.saturating_sub(base);
                     control.report_chain(now, attempts, *mpdus, *acked);
                     comparison.statuses += 1;
                 }
-                Event::Snapshot(theirs) => {
+                MinstrelEvent::Snapshot(theirs) => {
                     if let Some(ours) = control.minstrel_statistics() {
                         comparison.compare(&ours, theirs);
                     }

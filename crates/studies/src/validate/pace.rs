@@ -23,7 +23,7 @@ const CELL_CPU_MAX: f64 = 40.0;
 
 /// The emulated hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Case {
+pub enum PaceCase {
     /// TCP from one host to another over 1 Gb/s.
     Wires,
     /// TCP to a station over 802.11n at 300 Mb/s.
@@ -36,7 +36,7 @@ pub enum Case {
     Gigabit,
 }
 
-impl Case {
+impl PaceCase {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Wires, Self::Down, Self::Up, Self::Datagrams, Self::Gigabit];
 
@@ -91,7 +91,7 @@ impl Case {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
     /// The emulated case.
-    pub case: Case,
+    pub case: PaceCase,
     /// Whether TAP devices were used; veth pairs otherwise.
     is_tap: bool,
     scheduling: Scheduling,
@@ -106,12 +106,12 @@ pub struct Pace {
 }
 
 /// Counts arriving datagrams.
-struct Arrivals {
+struct PaceArrivals {
     to: NodeId,
     bytes: u64,
 }
 
-impl Sink for Arrivals {
+impl Sink for PaceArrivals {
     fn arrived(&mut self, _now: Instant, node: NodeId, packet: &Packet) {
         if node == self.to {
             self.bytes += u64::from(packet.bytes);
@@ -126,9 +126,9 @@ impl Sink for Arrivals {
 ///
 /// # Panics
 /// If the case is no scenario.
-pub fn run(case: Case, seconds: u32, device: DeviceChoice) -> Result<Pace, EmulateError> {
+pub fn run(case: PaceCase, seconds: u32, device: DeviceChoice) -> Result<Pace, EmulateError> {
     let scenario = parse("pace.toml", &case.toml(seconds), &[]).expect("cases are scenarios");
-    let mut arrivals = Arrivals { to: scenario.flows[0].to, bytes: 0 };
+    let mut arrivals = PaceArrivals { to: scenario.flows[0].to, bytes: 0 };
     let options = EmulateOptions { device, ..EmulateOptions::default() };
     let before = process_cpu();
     let outcome = emulate(&scenario, &options, &mut arrivals, &mut |_, _| {})?;
@@ -183,8 +183,8 @@ pub fn table(runs: &[Pace]) -> Table {
 
 fn row(run: &Pace) -> Row {
     let is_right = match run.case {
-        Case::Wires | Case::Gigabit => run.mbps >= GIGABIT_MBPS_MIN,
-        Case::Down | Case::Up | Case::Datagrams => run.cpu[1] < CELL_CPU_MAX,
+        PaceCase::Wires | PaceCase::Gigabit => run.mbps >= GIGABIT_MBPS_MIN,
+        PaceCase::Down | PaceCase::Up | PaceCase::Datagrams => run.cpu[1] < CELL_CPU_MAX,
     };
     let verdict = Verdict::pass_if(is_right && run.lost == 0);
     let scheduling = match run.scheduling {
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     const RUN: Pace = Pace {
-        case: Case::Down,
+        case: PaceCase::Down,
         is_tap: true,
         scheduling: Scheduling::Realtime,
         mbps: 227.0,
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn cases_are_scenarios_with_one_flow() {
-        for case in Case::ALL {
+        for case in PaceCase::ALL {
             let scenario = parse("pace.toml", &case.toml(1), &[]);
             assert_eq!(scenario.map(|scenario| scenario.flows.len()).ok(), Some(1), "{case:?}");
         }
@@ -227,11 +227,11 @@ mod tests {
         assert_eq!(verdict(RUN), Verdict::Pass);
         assert_eq!(verdict(Pace { cpu: [38.0, 40.1], ..RUN }), Verdict::Fail);
         assert_eq!(verdict(Pace { lost: 1, ..RUN }), Verdict::Fail);
-        for case in [Case::Wires, Case::Gigabit] {
+        for case in [PaceCase::Wires, PaceCase::Gigabit] {
             assert_eq!(verdict(Pace { case, mbps: 949.0, ..RUN }), Verdict::Fail);
             assert_eq!(verdict(Pace { case, mbps: 951.0, ..RUN }), Verdict::Pass);
         }
-        let datagrams = Pace { case: Case::Datagrams, ..RUN };
+        let datagrams = Pace { case: PaceCase::Datagrams, ..RUN };
         assert_eq!(verdict(datagrams), Verdict::Pass);
         assert_eq!(verdict(Pace { cpu: [90.0; 2], ..datagrams }), Verdict::Fail);
         assert_eq!(verdict(Pace { lost: 1, ..datagrams }), Verdict::Fail);

@@ -1,6 +1,6 @@
 //! Paths beyond the laboratory: how FRANC performs on them in virtual time, sending as
-//! its daemon does. A [`Case`] is a path with other traffic, and has a scenario file
-//! for each [`Run`]. [`grid`] makes the cases, [`outcome`] runs and judges them,
+//! its daemon does. A [`PathCase`] is a path with other traffic, and has a scenario file
+//! for each [`PathRun`]. [`grid`] makes the cases, [`outcome`] runs and judges them,
 //! [`real`] runs some in real time. A [`Line`] is one bottleneck wire, equal in both
 //! directions, between hosts with wires of 1 Gb/s; a [`Room`] is a Wi-Fi cell, with the
 //! tunnel between a station and a host behind the access point. Leaves out paths whose
@@ -12,7 +12,7 @@ pub mod outcome;
 pub mod real;
 
 use lasthop_units::{Bitrate, Duration, fnv_1a};
-use outcome::Outcome;
+use outcome::PathOutcome;
 use std::fmt::Write as _;
 
 /// Time between two pings.
@@ -35,7 +35,7 @@ const STAGGER: Duration = Duration::from_millis(300);
 
 /// Losses on a wire, in each direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Losses {
+pub enum PathLosses {
     /// No packets are lost.
     None,
     /// Independent losses with this probability in percent.
@@ -68,10 +68,10 @@ pub struct Line {
     /// Limit of the drop-tail queue in packets.
     pub queue_packets: u32,
     /// Losses after the queue.
-    pub losses: Losses,
+    pub losses: PathLosses,
     /// Variation of the delay; `None` for a constant one.
     pub jitter: Option<Jitter>,
-    /// The rate from [`Case::change_at`] on; `None` if it does not change.
+    /// The rate from [`PathCase::change_at`] on; `None` if it does not change.
     pub changes_to: Option<Bitrate>,
 }
 
@@ -122,7 +122,7 @@ pub enum Medium {
 
 /// Other traffic of hosts that share the bottleneck with the tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beside {
+pub enum PathBeside {
     /// The tunnel has the path to itself.
     Alone,
     /// This number of TCP flows.
@@ -133,7 +133,7 @@ pub enum Beside {
 
 /// The groups of cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Family {
+pub enum PathFamily {
     /// The rows of the reports with which the work started. All of them were known
     /// while constants were chosen.
     Reported,
@@ -155,7 +155,7 @@ pub enum Family {
     Changes,
 }
 
-impl Family {
+impl PathFamily {
     /// All families, in the order of tables.
     pub const ALL: [Self; 9] = [
         Self::Reported,
@@ -187,16 +187,16 @@ impl Family {
 
 /// A path with its traffic.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Case {
+pub struct PathCase {
     /// The name, which is unique and lists all parameters, except in
-    /// [`Family::Reported`].
+    /// [`PathFamily::Reported`].
     pub name: String,
     /// The path of the packets.
     pub medium: Medium,
     /// Traffic beside the tunnel.
-    pub beside: Beside,
+    pub beside: PathBeside,
     /// The group of the case.
-    pub family: Family,
+    pub family: PathFamily,
 }
 
 /// The halves of the grid.
@@ -210,7 +210,7 @@ pub enum Half {
 
 /// One run of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Run {
+pub enum PathRun {
     /// Pings on the path without a tunnel; nothing else of ours.
     Empty,
     /// UDP that asks for more than there is, without the tunnel, alone.
@@ -258,9 +258,9 @@ pub struct Times {
 impl Line {
     /// The times of runs on this wire. Fast paths need a shorter time for as many
     /// packets.
-    fn times(&self, beside: Beside) -> Times {
+    fn times(&self, beside: PathBeside) -> Times {
         let round_trips = |count: u64| self.round_trip * count;
-        if beside != Beside::Alone {
+        if beside != PathBeside::Alone {
             return Times {
                 warmup: Duration::from_secs(8) + round_trips(20),
                 measured: Duration::from_secs(20),
@@ -281,9 +281,9 @@ impl Line {
             self.queue_packets
         );
         let _ = match self.losses {
-            Losses::None => Ok(()),
-            Losses::Alone(percent) => write!(name, " {percent}%"),
-            Losses::Bursts { percent, packets } => write!(name, " {percent}%x{packets}"),
+            PathLosses::None => Ok(()),
+            PathLosses::Alone(percent) => write!(name, " {percent}%"),
+            PathLosses::Bursts { percent, packets } => write!(name, " {percent}%x{packets}"),
         };
         if let Some(jitter) = self.jitter {
             let how = if jitter.reorders { "reordered" } else { "jitter" };
@@ -319,9 +319,9 @@ impl Line {
             self.queue_packets
         );
         let _ = match self.losses {
-            Losses::None => Ok(()),
-            Losses::Alone(percent) => writeln!(text, "loss = \"{percent}%\""),
-            Losses::Bursts { percent, packets } => {
+            PathLosses::None => Ok(()),
+            PathLosses::Alone(percent) => writeln!(text, "loss = \"{percent}%\""),
+            PathLosses::Bursts { percent, packets } => {
                 let (share, packets) = (f64::from(percent) / 100.0, f64::from(packets));
                 let good_to_bad = share / (1.0 - share) / packets;
                 writeln!(
@@ -449,17 +449,17 @@ impl Room {
     }
 }
 
-impl Case {
+impl PathCase {
     /// A case of the grid, with a name made from its parameters.
-    pub fn new(family: Family, medium: Medium, beside: Beside) -> Self {
+    pub fn new(family: PathFamily, medium: Medium, beside: PathBeside) -> Self {
         let mut name = match &medium {
             Medium::Line(line) => line.name(),
             Medium::Room(room) => room.name(),
         };
         let _ = match beside {
-            Beside::Alone => Ok(()),
-            Beside::Tcp(flows) => write!(name, " beside {flows}"),
-            Beside::Tunnel => write!(name, " two tunnels"),
+            PathBeside::Alone => Ok(()),
+            PathBeside::Tcp(flows) => write!(name, " beside {flows}"),
+            PathBeside::Tunnel => write!(name, " two tunnels"),
         };
         Self { name, medium, beside, family }
     }
@@ -469,7 +469,7 @@ impl Case {
     pub fn half(&self) -> Half {
         let hash = fnv_1a(self.name.bytes());
         // The low bit is the parity of the sum of all bytes; higher bits mix better.
-        if self.family == Family::Reported || (hash >> 32) & 1 == 0 {
+        if self.family == PathFamily::Reported || (hash >> 32) & 1 == 0 {
             Half::Tuned
         } else {
             Half::Judged
@@ -487,7 +487,7 @@ impl Case {
     /// Whether packets are lost in full queues only.
     pub fn is_lossless(&self) -> bool {
         match self.medium {
-            Medium::Line(line) => line.losses == Losses::None,
+            Medium::Line(line) => line.losses == PathLosses::None,
             Medium::Room(room) => room.loss_percent == 0 && room.attempts > 1,
         }
     }
@@ -522,18 +522,18 @@ impl Case {
     }
 
     /// The runs from which it is judged.
-    pub fn runs(&self) -> &'static [Run] {
+    pub fn runs(&self) -> &'static [PathRun] {
         match self.beside {
-            Beside::Alone if self.changes_to().is_some() => {
-                &[Run::Empty, Run::Udp, Run::Plain, Run::Tunnel, Run::Change]
+            PathBeside::Alone if self.changes_to().is_some() => {
+                &[PathRun::Empty, PathRun::Udp, PathRun::Plain, PathRun::Tunnel, PathRun::Change]
             }
-            Beside::Alone => &[Run::Empty, Run::Udp, Run::Plain, Run::Tunnel],
-            _ => &[Run::Empty, Run::Udp, Run::Tunnel],
+            PathBeside::Alone => &[PathRun::Empty, PathRun::Udp, PathRun::Plain, PathRun::Tunnel],
+            _ => &[PathRun::Empty, PathRun::Udp, PathRun::Tunnel],
         }
     }
 
     /// Writes the scenario file of `run`.
-    pub fn write(&self, run: Run) -> Written {
+    pub fn write(&self, run: PathRun) -> Written {
         let Times { warmup, measured } = self.times();
         let ping_stop = warmup + measured - PATIENCE - self.round_trip() * 4;
         let interval = self.ping_interval();
@@ -563,8 +563,8 @@ impl Case {
              start = \"{warmup}\"\nstop = \"{ping_stop}\"\n"
         );
         match run {
-            Run::Empty => flow(Role::Ping, ping),
-            Run::Udp | Run::Change => {
+            PathRun::Empty => flow(Role::Ping, ping),
+            PathRun::Udp | PathRun::Change => {
                 let rate = (asked.as_bps() as f64 * ASKED) as u64;
                 flow(
                     Role::Load,
@@ -574,14 +574,14 @@ impl Case {
                     ),
                 );
             }
-            Run::Plain => flow(Role::Load, tcp(from, to, Duration::ZERO)),
-            Run::Tunnel => {
+            PathRun::Plain => flow(Role::Load, tcp(from, to, Duration::ZERO)),
+            PathRun::Tunnel => {
                 flow(Role::Load, tcp(from, to, Duration::ZERO));
                 flow(Role::Ping, ping);
                 let others = match self.beside {
-                    Beside::Alone => 0,
-                    Beside::Tcp(flows) => flows,
-                    Beside::Tunnel => 1,
+                    PathBeside::Alone => 0,
+                    PathBeside::Tcp(flows) => flows,
+                    PathBeside::Tunnel => 1,
                 };
                 for index in 0..others {
                     flow(Role::Other, tcp("c", "d", STAGGER * u64::from(index)));
@@ -589,9 +589,11 @@ impl Case {
             }
         }
         let tunnels: &[(&str, [&str; 2])] = match (run, self.beside) {
-            (Run::Empty | Run::Udp | Run::Plain, _) => &[],
-            (Run::Tunnel, Beside::Tunnel) => &[("tunnel", ["a", "b"]), ("other", ["c", "d"])],
-            (Run::Tunnel | Run::Change, _) => &[("tunnel", ["a", "b"])],
+            (PathRun::Empty | PathRun::Udp | PathRun::Plain, _) => &[],
+            (PathRun::Tunnel, PathBeside::Tunnel) => {
+                &[("tunnel", ["a", "b"]), ("other", ["c", "d"])]
+            }
+            (PathRun::Tunnel | PathRun::Change, _) => &[("tunnel", ["a", "b"])],
         };
         for (name, ends) in tunnels {
             let _ = write!(

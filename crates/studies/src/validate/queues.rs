@@ -44,7 +44,7 @@ pub enum Phy {
 
 /// Other traffic in the cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Others {
+pub enum OtherQueues {
     /// No other traffic.
     None,
     /// A twentieth of the hop's capacity through the queue under test, and as much from
@@ -78,7 +78,7 @@ pub enum How {
 
 /// The purpose of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Group {
+pub enum QueueGroup {
     /// Precision of the capacity.
     Capacity,
     /// Recognition of unit and discipline.
@@ -89,9 +89,9 @@ pub enum Group {
 
 /// One measurement of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Case {
+pub struct QueueCase {
     /// Purpose of the case.
-    pub group: Group,
+    pub group: QueueGroup,
     /// The queue of the access point and of the station.
     pub queue: Queue,
     /// The rate of the Wi-Fi hop.
@@ -99,7 +99,7 @@ pub struct Case {
     /// Whether the station's queue is measured; otherwise the access point's.
     pub is_up: bool,
     /// Other traffic in the cell.
-    pub others: Others,
+    pub others: OtherQueues,
     /// Condition for which the method was not designed, if any.
     pub oddity: Option<Oddity>,
     /// The method of measurement.
@@ -108,7 +108,7 @@ pub struct Case {
 
 /// The results with packets of one length; `None` where there is no result.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct FoundQueue {
     /// Length of the IP packets in bytes.
     pub packet_bytes: u32,
     /// Capacity in packets, counted packet by packet.
@@ -200,15 +200,15 @@ impl Queue {
     }
 }
 
-impl Case {
+impl QueueCase {
     /// Returns all cases, group by group.
     pub fn all() -> Vec<Self> {
         let plain = Self {
-            group: Group::Capacity,
+            group: QueueGroup::Capacity,
             queue: Queue::Packets(50),
             phy: Phy::Cck11,
             is_up: false,
-            others: Others::None,
+            others: OtherQueues::None,
             oddity: None,
             how: How::Fast,
         };
@@ -237,8 +237,8 @@ impl Case {
                 (Phy::Ht(3), false, small),
             ];
             for (phy, is_up, queue) in hops {
-                for others in [Others::None, Others::Light] {
-                    all.push(Self { group: Group::Kind, queue, phy, is_up, others, ..plain });
+                for others in [OtherQueues::None, OtherQueues::Light] {
+                    all.push(Self { group: QueueGroup::Kind, queue, phy, is_up, others, ..plain });
                 }
             }
         }
@@ -246,7 +246,13 @@ impl Case {
         for oddity in oddities {
             for phy in [Phy::Cck11, Phy::Ht(7)] {
                 let queue = Queue::Packets(300);
-                all.push(Self { group: Group::Odd, queue, phy, oddity: Some(oddity), ..plain });
+                all.push(Self {
+                    group: QueueGroup::Odd,
+                    queue,
+                    phy,
+                    oddity: Some(oddity),
+                    ..plain
+                });
             }
         }
         all
@@ -255,19 +261,19 @@ impl Case {
     /// The name of the case in `queues.csv`.
     pub fn name(&self) -> String {
         let group = match (self.group, self.how) {
-            (Group::Capacity, How::Fast) => "fast",
-            (Group::Capacity, How::Exact) => "exact",
-            (Group::Kind, _) => "kind",
-            (Group::Odd, _) => "odd",
+            (QueueGroup::Capacity, How::Fast) => "fast",
+            (QueueGroup::Capacity, How::Exact) => "exact",
+            (QueueGroup::Kind, _) => "kind",
+            (QueueGroup::Odd, _) => "odd",
         };
         let way = if self.is_up { "up" } else { "down" };
         let others = match (self.others, self.oddity) {
-            (Others::Light, _) => " light",
+            (OtherQueues::Light, _) => " light",
             (_, Some(Oddity::SlowWire)) => " slow-wire",
             (_, Some(Oddity::HeavyTraffic)) => " heavy-traffic",
             (_, Some(Oddity::Absences)) => " absences",
             (_, Some(Oddity::Fading)) => " fading",
-            (Others::None, None) => "",
+            (OtherQueues::None, None) => "",
         };
         format!("{group} {} {} {way}{others}", self.queue.name(), self.phy.name())
     }
@@ -343,7 +349,7 @@ impl Case {
                  rate = \"{kbps}kb/s\"\npacket_bytes = 800\n"
             ));
         };
-        if self.others == Others::Light {
+        if self.others == OtherQueues::Light {
             flow("through", from, to, light_kbps);
             flow("beside", "other", "server", light_kbps);
         }
@@ -402,7 +408,7 @@ lateness_max = "{lateness_max}"
 const EXACT: [&str; 8] =
     ["--method", "exact", "--sessions", "1", "--time-scale", "0.5", "--max-rate", "198Mb/s"];
 
-impl Found {
+impl FoundQueue {
     /// Returns the results in a document of `lasthop apq measure`, one per packet
     /// length.
     pub fn all(document: &ApqDocument, lateness_us: f64) -> Vec<Self> {
@@ -436,7 +442,7 @@ impl Found {
         document.directions.iter().flat_map(of_direction).collect()
     }
 
-    fn row(&self, case: &Case) -> String {
+    fn row(&self, case: &QueueCase) -> String {
         let number =
             |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
         [
@@ -501,11 +507,11 @@ fn word_of_discipline(discipline: ApqDiscipline) -> &'static str {
 
 /// The content of `data/queues.csv`.
 #[derive(Clone, Debug)]
-pub struct Store {
+pub struct QueueStore {
     records: Vec<Record>,
 }
 
-impl Store {
+impl QueueStore {
     /// Reads the file; no results if it does not exist.
     ///
     /// # Panics
@@ -515,17 +521,17 @@ impl Store {
     }
 
     /// The results of a case, one per packet length; none if it was not measured.
-    pub fn found(&self, case: &Case) -> Vec<Found> {
+    pub fn found(&self, case: &QueueCase) -> Vec<FoundQueue> {
         let name = case.name();
         let rows = self.records.iter().filter(|record| record.text("case") == name);
-        rows.map(Found::of_record).collect()
+        rows.map(FoundQueue::of_record).collect()
     }
 
     /// Appends the results of a case.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn append(case: &Case, found: &[Found]) -> io::Result<()> {
+    pub fn append(case: &QueueCase, found: &[FoundQueue]) -> io::Result<()> {
         KEPT.append(&found.iter().map(|found| found.row(case)).collect::<Vec<_>>())
     }
 }
@@ -537,10 +543,10 @@ mod tests {
 
     #[test]
     fn every_case_has_a_name_and_a_scenario() {
-        let all = Case::all();
-        let names: BTreeSet<String> = all.iter().map(Case::name).collect();
+        let all = QueueCase::all();
+        let names: BTreeSet<String> = all.iter().map(QueueCase::name).collect();
         assert_eq!(names.len(), all.len());
-        let kinds = all.iter().filter(|case| case.group == Group::Kind).count();
+        let kinds = all.iter().filter(|case| case.group == QueueGroup::Kind).count();
         assert_eq!(kinds, 40);
         for case in all {
             let text = case.toml(Path::new("/usr/bin/lasthop"));
@@ -552,8 +558,8 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_read_again() {
-        let case = Case::all()[0];
-        let found = Found {
+        let case = QueueCase::all()[0];
+        let found = FoundQueue {
             packet_bytes: 1500,
             capacity_packets: Some(50.25),
             equation_1_packets: None,
@@ -570,7 +576,7 @@ mod tests {
             doubts: "imprecise".into(),
         };
         let text = KEPT.with_header([found.row(&case)]);
-        let store = Store { records: crate::validate::data::records(text.leak()) };
+        let store = QueueStore { records: crate::validate::data::records(text.leak()) };
         assert_eq!(store.found(&case), [found]);
     }
 }

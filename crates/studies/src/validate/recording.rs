@@ -62,7 +62,7 @@ pub struct Took {
 
 /// Runs of a workload of which the same is recorded.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Case {
+pub struct RecordingCase {
     workload: &'static str,
     recorded: Recorded,
     /// Times by run.
@@ -97,7 +97,7 @@ impl Runner<'_> {
     ///
     /// # Errors
     /// If the program cannot be run, or fails.
-    pub fn record(&self, workload: &'static str, runs: u32) -> io::Result<Vec<Case>> {
+    pub fn record(&self, workload: &'static str, runs: u32) -> io::Result<Vec<RecordingCase>> {
         let mut cases = Recorded::ALL.map(|recorded| (recorded, Vec::new()));
         for _ in 0..runs {
             for (recorded, took) in &mut cases {
@@ -106,7 +106,7 @@ impl Runner<'_> {
         }
         let case = |(recorded, took)| {
             let instructions = self.count_recorded(workload, recorded)?;
-            Ok(Case { workload, recorded, took, instructions })
+            Ok(RecordingCase { workload, recorded, took, instructions })
         };
         cases.into_iter().map(case).collect()
     }
@@ -238,10 +238,11 @@ fn shown(value: Option<f64>, digits: usize) -> String {
 }
 
 /// Returns the table of the cost of recording. Cases of a workload begin with that of nothing recorded.
-pub fn table(cases: &[Case]) -> Table {
-    let row = |case: &Case| -> Row {
-        let is_base =
-            |base: &&Case| base.workload == case.workload && base.recorded == Recorded::Nothing;
+pub fn table(cases: &[RecordingCase]) -> Table {
+    let row = |case: &RecordingCase| -> Row {
+        let is_base = |base: &&RecordingCase| {
+            base.workload == case.workload && base.recorded == Recorded::Nothing
+        };
         let base = cases.iter().find(is_base).unwrap_or(case);
         let ([wall, cpu], [base_wall, base_cpu]) = (median(&case.took), median(&base.took));
         let counted = case.instructions.zip(base.instructions);
@@ -354,13 +355,13 @@ mod tests {
 
     #[test]
     fn ratios_are_of_medians() {
-        let base = Case {
+        let base = RecordingCase {
             workload: "ampdu",
             recorded: Recorded::Nothing,
             took: vec![took(9.0, 1.0), took(1.0, 1.0), took(2.0, 1.0)],
             instructions: Some([3e6, 4e6]),
         };
-        let events = Case {
+        let events = RecordingCase {
             recorded: Recorded::Events,
             took: vec![took(3.0, 5.0), took(30.0, 5.0), took(4.0, 5.0)],
             instructions: Some([8e6, 12e6]),
@@ -368,7 +369,7 @@ mod tests {
         };
         let cells = &table(&[base.clone(), events]).rows[1].0;
         assert_eq!(cells[2..], ["4.000", "5.000", "2.0", "5.0", "12.0", "2.0", "3.0"]);
-        let uncounted = Case { instructions: None, ..base };
+        let uncounted = RecordingCase { instructions: None, ..base };
         assert_eq!(table(&[uncounted]).rows[0].0[6..], ["-", "-", "-"]);
     }
 

@@ -95,7 +95,7 @@ pub struct Setting {
 
 /// The results of a run, after the warm-up unless stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub struct Measured {
+pub struct SettingMeasured {
     /// UDP payload delivered, in Mb/s.
     pub goodput_mbps: f64,
     /// Of it, that of the stations.
@@ -332,21 +332,21 @@ packet_bytes = {bytes}
     ///
     /// # Panics
     /// If the setting does not make a valid scenario.
-    pub fn run(&self, seed: Seed, warmup: Duration, duration: Duration) -> Measured {
+    pub fn run(&self, seed: Seed, warmup: Duration, duration: Duration) -> SettingMeasured {
         let scenario = self.scenario(warmup, duration);
         let from = Instant::ZERO + warmup;
-        let mut tally = Tally { from, delivered: 0, up: 0, delay_sum: 0 };
+        let mut tally = SettingTally { from, delivered: 0, up: 0, delay_sum: 0 };
         let stats = lasthop_sim::simulate(&scenario, seed, &mut tally, &mut lasthop_sim::go_on);
         let stats = stats.expect("UDP over one cell can be simulated");
         let mbps = |packets: u64| {
             packets as f64 * f64::from(self.payload_bytes) * 8.0 / duration.as_secs_f64() / 1e6
         };
-        let mut measured = Measured {
+        let mut measured = SettingMeasured {
             goodput_mbps: mbps(tally.delivered),
             uplink_mbps: mbps(tally.up),
             packets: tally.delivered,
             delay_mean_ms: tally.delay_sum as f64 / 1e6 / tally.delivered.max(1) as f64,
-            ..Measured::default()
+            ..SettingMeasured::default()
         };
         let (mut ppdus, mut mpdus, mut failed) = (0, 0, 0);
         for (_, _, link) in &stats.links {
@@ -364,7 +364,7 @@ packet_bytes = {bytes}
 }
 
 /// Counts packets that arrive after the warm-up, and sums their delays in nanoseconds.
-struct Tally {
+struct SettingTally {
     from: Instant,
     delivered: u64,
     /// At the access point, the first node.
@@ -372,7 +372,7 @@ struct Tally {
     delay_sum: u64,
 }
 
-impl Sink for Tally {
+impl Sink for SettingTally {
     fn arrived(&mut self, now: Instant, node: NodeId, packet: &Packet) {
         if now >= self.from {
             self.delivered += 1;

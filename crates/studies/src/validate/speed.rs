@@ -38,7 +38,7 @@ const NS3_MODULES: [&str; 6] = [
 
 /// CPU time of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cost {
+pub struct SpeedCost {
     /// Packets that reached the end of their flow in a second of virtual time.
     pub packets: f64,
     /// User CPU time of each of them in microseconds.
@@ -51,9 +51,9 @@ pub struct Speed {
     /// Name of the workload.
     pub workload: &'static str,
     /// Times by run.
-    pub ours: Vec<Cost>,
+    pub ours: Vec<SpeedCost>,
     /// By run; none if there is no ns-3.
-    pub ns3: Vec<Cost>,
+    pub ns3: Vec<SpeedCost>,
 }
 
 /// Compiles the workloads for the system's ns-3 into `folder`; returns the program and ns-3's
@@ -92,7 +92,7 @@ fn output(command: &mut Command) -> io::Result<String> {
 ///
 /// # Errors
 /// If it cannot be run.
-pub fn run_ours(program: &Path, workload: &str) -> io::Result<Cost> {
+pub fn run_ours(program: &Path, workload: &str) -> io::Result<SpeedCost> {
     let run = |ms: u64| -> io::Result<(f64, f64)> {
         let before = children_us();
         let packets = output(Command::new(program).args(["work", workload, &ms.to_string()]))?;
@@ -102,23 +102,23 @@ pub fn run_ours(program: &Path, workload: &str) -> io::Result<Cost> {
     let [short, long] = [run(MS[0])?, run(MS[1])?];
     let packets = long.0 - short.0;
     let seconds = (MS[1] - MS[0]) as f64 / 1e3;
-    Ok(Cost { packets: packets / seconds, us: (long.1 - short.1) / packets })
+    Ok(SpeedCost { packets: packets / seconds, us: (long.1 - short.1) / packets })
 }
 
 /// One run of ns-3's, by what [`compile_ns3`] made.
 ///
 /// # Errors
 /// If it cannot be run, or says something else than expected.
-pub fn run_ns3(program: &Path, workload: &str) -> io::Result<Cost> {
+pub fn run_ns3(program: &Path, workload: &str) -> io::Result<SpeedCost> {
     let said = output(Command::new(program).args([workload, NS3_SECONDS]))?;
     parse_ns3(&said).ok_or_else(|| io::Error::other(format!("ns-3 said {said:?}")))
 }
 
 /// Packets of a second and their user time in microseconds.
-fn parse_ns3(said: &str) -> Option<Cost> {
+fn parse_ns3(said: &str) -> Option<SpeedCost> {
     let (packets, us) = said.trim().split_once(' ')?;
     let [packets, us]: [f64; 2] = [packets.parse().ok()?, us.parse().ok()?];
-    (packets > 0.0).then(|| Cost { packets, us: us / packets })
+    (packets > 0.0).then(|| SpeedCost { packets, us: us / packets })
 }
 
 /// User time of the processes that ended, in microseconds.
@@ -255,7 +255,7 @@ fn ampdus(kept: &[(String, f64)]) -> Table {
 }
 
 /// The run with the median cost.
-fn median(runs: &[Cost]) -> Option<Cost> {
+fn median(runs: &[SpeedCost]) -> Option<SpeedCost> {
     let mut runs = runs.to_vec();
     runs.sort_by(|one, other| one.us.total_cmp(&other.us));
     runs.get(runs.len() / 2).copied()
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn what_ns3_says() {
         let cost = parse_ns3("2067 3.1005e+06\n").expect("packets and time");
-        assert_eq!(cost, Cost { packets: 2067.0, us: 1500.0 });
+        assert_eq!(cost, SpeedCost { packets: 2067.0, us: 1500.0 });
         for nothing in ["", "0 12", "x 1", "12"] {
             assert_eq!(parse_ns3(nothing), None, "{nothing:?}");
         }
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_missing_peer_leaves_its_cells_empty() {
-        let cost = |us| Cost { packets: 1_000.0, us };
+        let cost = |us| SpeedCost { packets: 1_000.0, us };
         let alone = Speed {
             workload: workloads::UDP_AMPDU,
             ours: vec![cost(9.0), cost(2.0), cost(3.0)],

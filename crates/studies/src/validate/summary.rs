@@ -7,7 +7,7 @@ use crate::table::Table;
 use std::fmt::Write as _;
 
 /// The row of a chapter on the page.
-struct Entry {
+struct SummaryEntry {
     /// Name of the chapter in [`crate::validate::chapters::ALL`].
     chapter: &'static str,
     /// Source of the reference figures.
@@ -63,11 +63,11 @@ const fn agrees(
     judge: &'static str,
     band: &'static str,
     deviations: &'static [Deviation],
-) -> Entry {
-    Entry { chapter, judge, band, deviations, shown: &[], cause: "Unknown." }
+) -> SummaryEntry {
+    SummaryEntry { chapter, judge, band, deviations, shown: &[], cause: "Unknown." }
 }
 
-const ENTRIES: &[Entry] = &[
+const ENTRIES: &[SummaryEntry] = &[
     agrees("airtime", "ns-3", "equal to 1 ns", &[]),
     agrees("error model", "ns-3", "0.1 dB", &[is("", Kind::Farthest("dB"), |row| number(&row[5]))]),
     agrees("one station", "ns-3", "1 %", &[is("", Kind::Ratio, |row| number(&row[10]))]),
@@ -102,7 +102,7 @@ const ENTRIES: &[Entry] = &[
         &[is("", Kind::Ratio, |row| number(&row[11]))],
     ),
     agrees("802.11ax, contention", "ns-3", "5 %", &[is("", Kind::Ratio, |row| number(&row[7]))]),
-    Entry {
+    SummaryEntry {
         chapter: "802.11ax, losses",
         judge: "ns-3",
         band: "3 %",
@@ -129,7 +129,7 @@ const ENTRIES: &[Entry] = &[
         "5 %",
         &[is("", Kind::Ratio, |row| number(&row[11]))],
     ),
-    Entry {
+    SummaryEntry {
         chapter: "802.11ax, uplink OFDMA",
         judge: "ns-3",
         band: "5 %",
@@ -140,7 +140,7 @@ const ENTRIES: &[Entry] = &[
                 Trigger frames bring no data. With 10 us it has 239.2 Mb/s, with sizes kept for \
                 300 ms 243.1 (Trigger frames at 6 Mb/s) or 246.6 (24 Mb/s, as here).",
     },
-    Entry {
+    SummaryEntry {
         chapter: "802.11ax, spatial reuse",
         judge: "ns-3",
         band: "5 %",
@@ -165,7 +165,7 @@ const ENTRIES: &[Entry] = &[
                 long A-MPDUs. The rest at MCS 8 depends on how windows and backoffs of two \
                 losing senders fall into step.",
     },
-    Entry {
+    SummaryEntry {
         chapter: "802.11ac, dynamic bandwidth",
         judge: "ns-3",
         band: "5 %; share 0.03",
@@ -219,7 +219,7 @@ const ENTRIES: &[Entry] = &[
             is("delay", Kind::Ratio, |row| number(&row[9])),
         ],
     ),
-    Entry {
+    SummaryEntry {
         chapter: "tcp, kernel",
         judge: "Linux 6.18",
         band: "9 of 10 cells",
@@ -252,7 +252,7 @@ const ENTRIES: &[Entry] = &[
     ),
     agrees("apq, kinds", "known queues", "right kind", &[]),
     agrees("apq, oddities", "known queues", "right or a doubt", &[]),
-    Entry {
+    SummaryEntry {
         chapter: "franc, lossy link",
         judge: "target",
         band: "93 %; pings 35 and 60 ms",
@@ -280,7 +280,7 @@ const ENTRIES: &[Entry] = &[
         "1.5 times",
         &[is("", Kind::Least("times"), |row| number(&row[4]))],
     ),
-    Entry {
+    SummaryEntry {
         chapter: "franc, fast link",
         judge: "target",
         band: "199 of 200 Mb/s",
@@ -288,7 +288,7 @@ const ENTRIES: &[Entry] = &[
         shown: &[(0, "way"), (1, "Mb/s"), (2, "packets lost")],
         cause: "The cause is unknown.",
     },
-    Entry {
+    SummaryEntry {
         chapter: "franc, paths",
         judge: "target",
         band: "see below",
@@ -299,7 +299,7 @@ const ENTRIES: &[Entry] = &[
                 lost. A burst loses eight packets in the mean, whenever they are sent, so TCP \
                 learns of its end by timeouts. The other causes are unknown.",
     },
-    Entry {
+    SummaryEntry {
         chapter: "franc, paths, real time",
         judge: "target",
         band: "see below",
@@ -307,7 +307,7 @@ const ENTRIES: &[Entry] = &[
         shown: &[(0, "path"), (5, "share"), (8, "added-p95"), (11, "misses")],
         cause: "Targets and causes are those above; one run each.",
     },
-    Entry {
+    SummaryEntry {
         chapter: "franc, grid of paths",
         judge: "target",
         band: "see below",
@@ -394,7 +394,7 @@ pub fn files(tables: &[(&str, Table)]) -> Vec<(String, String)> {
     tables.iter().map(|(name, table)| (file_name(name), csv(table))).collect()
 }
 
-fn entry(chapter: &str) -> &'static Entry {
+fn entry(chapter: &str) -> &'static SummaryEntry {
     let found = ENTRIES.iter().find(|entry| entry.chapter == chapter);
     found.unwrap_or_else(|| panic!("no entry for the chapter {chapter}"))
 }
@@ -412,7 +412,7 @@ fn out_of_band(table: &Table) -> impl Iterator<Item = &[String]> {
     table.rows.iter().filter(is_out).map(|(cells, _)| cells.as_slice())
 }
 
-fn deviation(entry: &Entry, table: &Table) -> String {
+fn deviation(entry: &SummaryEntry, table: &Table) -> String {
     let judged = || {
         table.rows.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Pass | Verdict::Fail))
     };

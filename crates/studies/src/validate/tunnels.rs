@@ -166,7 +166,7 @@ load 2 && ticks > before.txt && load {SECONDS} && ticks > after.txt
     ///
     /// # Errors
     /// If a result is missing.
-    pub fn outcome(self, directory: &Path) -> Result<Outcome, String> {
+    pub fn outcome(self, directory: &Path) -> Result<TunnelOutcome, String> {
         let read = |name: &str| {
             let path = directory.join(name);
             fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
@@ -189,12 +189,14 @@ load 2 && ticks > before.txt && load {SECONDS} && ticks > after.txt
             .map(|(after, before)| (after - before) * 1e7 / bytes)
             .collect();
         match ns[..] {
-            [sender_user, sender_system, receiver_user, receiver_system, host, _] => Ok(Outcome {
-                goodput_mbps: number("bits_per_second")? / 1e6,
-                sender_ns: [sender_user, sender_system],
-                receiver_ns: [receiver_user, receiver_system],
-                host_ns: host,
-            }),
+            [sender_user, sender_system, receiver_user, receiver_system, host, _] => {
+                Ok(TunnelOutcome {
+                    goodput_mbps: number("bits_per_second")? / 1e6,
+                    sender_ns: [sender_user, sender_system],
+                    receiver_ns: [receiver_user, receiver_system],
+                    host_ns: host,
+                })
+            }
             _ => Err("a process was gone".into()),
         }
     }
@@ -203,7 +205,7 @@ load 2 && ticks > before.txt && load {SECONDS} && ticks > after.txt
 /// The results of a tunnel. CPU times are in nanoseconds per byte that iperf3's
 /// receiver got.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outcome {
+pub struct TunnelOutcome {
     /// Goodput at iperf3's receiver, in Mb/s.
     pub goodput_mbps: f64,
     /// CPU time of the sender's tunnel, user and system; 0 for a tunnel without
@@ -215,7 +217,7 @@ pub struct Outcome {
     pub host_ns: f64,
 }
 
-impl Outcome {
+impl TunnelOutcome {
     fn line(&self, tunnel: Tunnel) -> String {
         let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         format!(
@@ -244,9 +246,9 @@ impl Outcome {
 
 /// The content of `data/tunnels.csv`: name, result and line of each tunnel.
 #[derive(Clone, Debug, Default)]
-pub struct Store(Vec<(String, Outcome, String)>);
+pub struct TunnelStore(Vec<(String, TunnelOutcome, String)>);
 
-impl Store {
+impl TunnelStore {
     /// Reads the file; no results if it does not exist.
     ///
     /// # Panics
@@ -255,13 +257,13 @@ impl Store {
         let Some(text) = KEPT.text() else { return Self::default() };
         let records = data::records(text);
         let outcome =
-            |record: &Record| (record.text("tunnel").to_owned(), Outcome::of_record(record));
+            |record: &Record| (record.text("tunnel").to_owned(), TunnelOutcome::of_record(record));
         let rows = records.iter().map(outcome).zip(text.lines().skip(1));
         Self(rows.map(|((name, outcome), line)| (name, outcome, line.to_owned())).collect())
     }
 
     /// The result of a tunnel; `None` if it was not measured.
-    pub fn outcome(&self, tunnel: Tunnel) -> Option<Outcome> {
+    pub fn outcome(&self, tunnel: Tunnel) -> Option<TunnelOutcome> {
         self.0.iter().find(|(name, ..)| name == tunnel.name()).map(|&(_, outcome, _)| outcome)
     }
 
@@ -269,7 +271,7 @@ impl Store {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn put(&mut self, tunnel: Tunnel, outcome: &Outcome) -> io::Result<()> {
+    pub fn put(&mut self, tunnel: Tunnel, outcome: &TunnelOutcome) -> io::Result<()> {
         self.0.retain(|(name, ..)| name != tunnel.name());
         self.0.push((tunnel.name().to_owned(), *outcome, outcome.line(tunnel)));
         let line = |tunnel: Tunnel| self.0.iter().find(|(name, ..)| name == tunnel.name());

@@ -69,8 +69,8 @@ pub(super) struct Epoch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum SlowStart {
     UntilLoss,
-    HyStart { is_paced: bool, state: hystart::State },
-    PlusPlus(hystart_plus_plus::State),
+    HyStart { is_paced: bool, state: hystart::HystartState },
+    PlusPlus(hystart_plus_plus::HystartPlusPlusState),
 }
 
 impl Cubic {
@@ -78,8 +78,12 @@ impl Cubic {
     pub fn new(hystart: HyStart, is_paced: bool) -> Self {
         let slow_start = match hystart {
             HyStart::Off => SlowStart::UntilLoss,
-            HyStart::Linux => SlowStart::HyStart { is_paced, state: hystart::State::new(is_paced) },
-            HyStart::PlusPlus => SlowStart::PlusPlus(hystart_plus_plus::State::new(is_paced)),
+            HyStart::Linux => {
+                SlowStart::HyStart { is_paced, state: hystart::HystartState::new(is_paced) }
+            }
+            HyStart::PlusPlus => {
+                SlowStart::PlusPlus(hystart_plus_plus::HystartPlusPlusState::new(is_paced))
+            }
         };
         Self { slow_start, count: 0, window_max: 0, epoch: None, looked_up: None, delay_min: None }
     }
@@ -213,7 +217,7 @@ impl Control for Cubic {
         self.looked_up = None;
         self.delay_min = None;
         if let SlowStart::HyStart { is_paced, state } = &mut self.slow_start {
-            *state = hystart::State::new(*is_paced);
+            *state = hystart::HystartState::new(*is_paced);
         }
     }
 

@@ -41,19 +41,19 @@ pub struct CubicLinux3 {
     count: u32,
     /// Window before the last loss (W_max), in segments; 0 before the first loss.
     window_max: u32,
-    epoch: Option<Epoch>,
+    epoch: Option<Linux3Epoch>,
     /// Window and tick of the last evaluation of the curve.
     looked_up: Option<(u32, u64)>,
     delay_min: Option<Duration>,
     /// Smoothed number of segments per acknowledgement, in sixteenths.
     ratio: u32,
     is_found: bool,
-    round: Round,
+    round: Linux3Round,
 }
 
 /// The growth since the last loss; fields as in [`super::Cubic`], times in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Epoch {
+struct Linux3Epoch {
     start: u64,
     origin_after: u64,
     origin: u32,
@@ -63,7 +63,7 @@ struct Epoch {
 
 /// A round of HyStart; times are in milliseconds, as its clock in the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Round {
+struct Linux3Round {
     start: u64,
     end: u64,
     train_last: u64,
@@ -84,7 +84,7 @@ impl CubicLinux3 {
             delay_min: None,
             ratio: RATIO_INITIAL,
             is_found: false,
-            round: Round::default(),
+            round: Linux3Round::default(),
         }
     }
 
@@ -135,7 +135,8 @@ impl CubicLinux3 {
     /// Begins a round of HyStart (bictcp_hystart_reset).
     fn begin_round(&mut self, now: Instant, next: u64) {
         let now = millis(now);
-        self.round = Round { start: now, end: next, train_last: now, ..Round::default() };
+        self.round =
+            Linux3Round { start: now, end: next, train_last: now, ..Linux3Round::default() };
     }
 
     /// Sets `count` from the curve and from Reno's window (bictcp_update).
@@ -150,7 +151,7 @@ impl CubicLinux3 {
         }
         self.looked_up = Some((size, now));
         let window_max = self.window_max;
-        let epoch = self.epoch.get_or_insert_with(|| Epoch {
+        let epoch = self.epoch.get_or_insert_with(|| Linux3Epoch {
             start: now,
             origin_after: cubic_root(
                 (u64::from(window_max.saturating_sub(size)) << CURVE_SHIFT) / C,

@@ -27,7 +27,7 @@ pub(super) const RISE_MAX: Duration = Duration::from_millis(16);
 
 /// The state of HyStart for one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct State {
+pub(super) struct HystartState {
     is_paced: bool,
     is_found: bool,
     round: Option<Round>,
@@ -43,7 +43,7 @@ struct Round {
     samples: u8,
 }
 
-impl State {
+impl HystartState {
     pub(super) fn new(is_paced: bool) -> Self {
         Self { is_paced, is_found: false, round: None }
     }

@@ -20,7 +20,7 @@ const SEGMENTS_PER_ACK_MAX: u32 = 8;
 
 /// The state of HyStart++ for one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct State {
+pub(super) struct HystartPlusPlusState {
     is_paced: bool,
     phase: Phase,
     /// Byte offset at which the round ends (windowEnd).
@@ -42,7 +42,7 @@ enum Phase {
     Done,
 }
 
-impl State {
+impl HystartPlusPlusState {
     pub(super) fn new(is_paced: bool) -> Self {
         Self {
             is_paced,

@@ -229,16 +229,16 @@ impl EventsReading {
             .into_iter()
             .map(|column| group.int64(column))
             .collect::<Result<_, _>>()?;
-        let kinds: Vec<Kind> = texts.texts.iter().map(|text| Kind::parse(text)).collect();
+        let kinds: Vec<RowKind> = texts.texts.iter().map(|text| RowKind::parse(text)).collect();
         for row in 0..at.len() {
             let Some(at_ns) = at[row] else { continue };
             self.until_ns = self.until_ns.max(at_ns);
             match kinds[kind[row].index()] {
-                Kind::Other => {}
-                Kind::Absence => {
+                RowKind::Other => {}
+                RowKind::Absence => {
                     self.absences.push(AbsenceReading { at_ns, node: node[row], kind: kind[row] });
                 }
-                Kind::Ppdu => self.ppdus.push(PpduReading {
+                RowKind::Ppdu => self.ppdus.push(PpduReading {
                     at_ns,
                     duration_ns: duration[row].unwrap_or(0).max(0),
                     node: node[row],
@@ -255,7 +255,7 @@ impl EventsReading {
                     signal_dbm: signal[row].map_or(f32::NAN, |signal| signal as f32),
                     collided: collided[row].unwrap_or(false),
                 }),
-                Kind::Packet(event) => {
+                RowKind::Packet(event) => {
                     let Some(tag) = tag[row] else { continue };
                     let place = u32::try_from(self.parts.len()).ok();
                     let of_packet = delay[row].and_then(|delay_ns| {
@@ -284,14 +284,14 @@ impl EventsReading {
 
 /// Kind of a row.
 #[derive(Clone, Copy)]
-enum Kind {
+enum RowKind {
     Ppdu,
     Packet(PacketEvent),
     Absence,
     Other,
 }
 
-impl Kind {
+impl RowKind {
     fn parse(text: &str) -> Self {
         let packet = PacketEvent::ALL.iter().find(|(name, _)| *name == text);
         match (text, packet) {

@@ -75,7 +75,7 @@ mod columns {
     pub(super) fn write(
         row: &mut crate::table::Row<'_>,
         it: &super::SegmentRow<'_>,
-        words: &super::Words,
+        words: &super::SegmentWords,
     ) {
         let small = |count: u32| i32::try_from(count).unwrap_or(i32::MAX);
         row.text(FLOW, words.flow).text(FATE, words.fate);
@@ -119,7 +119,7 @@ pub struct SegmentWriter {
 }
 
 /// Texts of a row.
-struct Words {
+struct SegmentWords {
     flow: Word,
     sent_again_by: Option<Word>,
     fate: Word,
@@ -141,7 +141,7 @@ impl SegmentWriter {
     /// # Errors
     /// An error if the rows cannot be written.
     pub fn segment(&mut self, segment: &SegmentRow<'_>) -> Result<(), OutputError> {
-        let words = Words {
+        let words = SegmentWords {
             flow: self.table.word(segment.flow),
             sent_again_by: segment.sent_again_by.map(|by| self.table.word(by)),
             fate: self.table.word(segment.fate),

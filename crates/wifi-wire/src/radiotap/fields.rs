@@ -6,9 +6,9 @@ use lasthop_wifi_phy::{Band, ChannelWidth, GuardInterval};
 
 /// The Flags field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Flags(pub u8);
+pub struct FlagsField(pub u8);
 
-impl Flags {
+impl FlagsField {
     /// Bit for the DSSS short preamble.
     pub const SHORT_PREAMBLE: u8 = 0x02;
     /// Bit for a frame that ends with its FCS.

@@ -2,8 +2,8 @@
 //! fields.
 
 use super::{
-    AmpduStatus, Channel, Eht, EhtUser, EhtUsers, Flags, He, HeMu, HeMuOtherUser, LSig, Mcs, Repr,
-    Timestamp, USig, Vht, XChannel, ZeroLengthPsdu, bit, tlv,
+    AmpduStatus, Channel, Eht, EhtUser, EhtUsers, FlagsField, He, HeMu, HeMuOtherUser, LSig, Mcs,
+    Repr, Timestamp, USig, Vht, XChannel, ZeroLengthPsdu, bit, tlv,
 };
 use crate::Error;
 use crate::reader::Reader;
@@ -231,7 +231,7 @@ impl Repr {
     fn read_field(&mut self, bit: u8, reader: &mut Reader<'_>) -> Result<(), Error> {
         match bit {
             bit::TSFT => keep_first(&mut self.tsft_us, reader.u64("TSFT")?),
-            bit::FLAGS => keep_first(&mut self.flags, Flags(reader.u8("flags")?)),
+            bit::FLAGS => keep_first(&mut self.flags, FlagsField(reader.u8("flags")?)),
             bit::RATE => keep_first(&mut self.rate_500kbps, reader.u8("rate")?),
             bit::CHANNEL => {
                 let frequency_mhz = reader.u16("channel frequency")?;

@@ -1,7 +1,7 @@
 //! Writing of radiotap: one presence word, the fields of a [`Repr`] in the order of their bits,
 //! each aligned from the start of the header, then TLVs.
 
-use super::{Channel, Eht, Flags, He, HeFormat, Mcs, Repr, Vht, bit, tlv};
+use super::{Channel, Eht, FlagsField, He, HeFormat, Mcs, Repr, Vht, bit, tlv};
 use alloc::vec::Vec;
 use lasthop_units::{Dbm, Instant};
 use lasthop_wifi_phy::{Preamble, Rate, Ru};
@@ -10,16 +10,16 @@ impl Repr {
     /// Returns the header of a frame with FCS at a monitor: it arrived `at`, sent at `rate` on
     /// `channel`, with power `signal` (rounded to whole dBm).
     ///
-    /// The caller sets [`ampdu_status`](Self::ampdu_status) and [`Flags::BAD_FCS`].
+    /// The caller sets [`ampdu_status`](Self::ampdu_status) and [`FlagsField::BAD_FCS`].
     pub fn received(at: Instant, rate: Rate, channel: Channel, signal: Dbm) -> Self {
-        let mut flags = Flags::FCS_AT_END;
+        let mut flags = FlagsField::FCS_AT_END;
         // At most 108: the fastest rate without MCS is 54 Mb/s.
         let legacy = (rate.bitrate().as_bps() / 500_000) as u8;
         let (mut vht, mut he) = (None, None);
         let (rate_500kbps, mcs, modulation) = match rate {
             Rate::Dsss { preamble, .. } => {
                 if preamble == Preamble::Short {
-                    flags |= Flags::SHORT_PREAMBLE;
+                    flags |= FlagsField::SHORT_PREAMBLE;
                 }
                 (Some(legacy), None, Channel::CCK)
             }
@@ -38,7 +38,7 @@ impl Repr {
         };
         Self {
             tsft_us: Some(at.as_nanos() / 1000),
-            flags: Some(Flags(flags)),
+            flags: Some(FlagsField(flags)),
             rate_500kbps,
             channel: Some(channel.with_flags(modulation)),
             // A cast to an integer saturates.

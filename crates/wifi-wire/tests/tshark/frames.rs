@@ -169,9 +169,9 @@ fn every_kind_of_frame_is_what_it_says() {
 #[test]
 fn fields_hold_what_was_written() {
     let (msdu, elements) = (msdu(), beacon_elements());
-    let mut writer = amsdu::Writer::new();
+    let mut writer = amsdu::AmsduWriter::new();
     for msdu in [&msdu[..], &msdu[..41]] {
-        writer.push(&amsdu::Subframe { destination: HOST, source: STATION, msdu }).unwrap();
+        writer.push(&amsdu::AmsduSubframe { destination: HOST, source: STATION, msdu }).unwrap();
     }
     let amsdu = writer.finish();
     let qos = QosControl { tid: 5, amsdu_present: true, ..QosControl::default() };

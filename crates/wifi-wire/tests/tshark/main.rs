@@ -126,4 +126,5 @@ fn check(frame: Vec<u8>, expected: &[(&str, &str)]) {
     assert_eq!(read, expected);
 }
 
-const FCS: Option<radiotap::Flags> = Some(radiotap::Flags(radiotap::Flags::FCS_AT_END));
+const FCS: Option<radiotap::FlagsField> =
+    Some(radiotap::FlagsField(radiotap::FlagsField::FCS_AT_END));

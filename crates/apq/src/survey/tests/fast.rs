@@ -6,7 +6,7 @@ use super::*;
 use crate::report::{DirectionReport, Discipline, Doubt, Unit};
 
 /// 802.11g at 54 Mb/s.
-const G: Link = Link {
+const G: TestbedLink = TestbedLink {
     overhead: Duration::from_micros(100),
     backoff_slots: 15,
     slot: Duration::from_micros(9),
@@ -42,14 +42,14 @@ fn measure(bed: &mut Bed) -> DirectionReport {
 #[test]
 fn bounds_are_found_in_a_minute() {
     for (limit, link) in [
-        (50, Link::B),
-        (100, Link::B),
-        (338, Link::B),
-        (1_000, Link::B),
-        (50, Link::N),
-        (100, Link::N),
-        (338, Link::N),
-        (1_000, Link::N),
+        (50, TestbedLink::B),
+        (100, TestbedLink::B),
+        (338, TestbedLink::B),
+        (1_000, TestbedLink::B),
+        (50, TestbedLink::N),
+        (100, TestbedLink::N),
+        (338, TestbedLink::N),
+        (1_000, TestbedLink::N),
         (338, G),
     ] {
         let report = measure(&mut Bed::new(Kind::Packets(limit), link, limit as u64));
@@ -66,10 +66,10 @@ fn bounds_are_found_in_a_minute() {
 fn forty_cases_are_told_apart() {
     // Light traffic: other hosts use 8 % of the airtime.
     for (link, limit, rate) in [
-        (Link::B, 60, 560.0),
-        (Link::B, 338, 560.0),
-        (Link::N, 100, 5_000.0),
-        (Link::N, 338, 5_000.0),
+        (TestbedLink::B, 60, 560.0),
+        (TestbedLink::B, 338, 560.0),
+        (TestbedLink::N, 100, 5_000.0),
+        (TestbedLink::N, 338, 5_000.0),
         (G, 100, 2_500.0),
     ] {
         for others in [0.0, 0.08] {
@@ -92,7 +92,7 @@ fn forty_cases_are_told_apart() {
 
 #[test]
 fn a_fair_queue_with_a_bound_is_told_too() {
-    for link in [Link::B, Link::N, G] {
+    for link in [TestbedLink::B, TestbedLink::N, G] {
         let report = measure(&mut Bed::new(Kind::FairDropTail(120), link, 3));
         assert_eq!(report.discipline.unwrap().verdict, Discipline::FairDropTail);
         assert!(report.driver_queue_packets.unwrap().mean < 2.0 * link.aggregate as f64);
@@ -103,7 +103,7 @@ fn a_fair_queue_with_a_bound_is_told_too() {
 #[test]
 fn what_it_was_not_made_for_is_not_told_wrong() {
     // A queue that drops early.
-    for link in [Link::B, Link::N, G] {
+    for link in [TestbedLink::B, TestbedLink::N, G] {
         let report = measure(&mut Bed::new(Kind::Early(100), link, 1));
         assert_eq!(report.discipline.unwrap().verdict, Discipline::CannotTell);
     }
@@ -114,9 +114,9 @@ fn what_it_was_not_made_for_is_not_told_wrong() {
             Kind::CoDel(_) => Discipline::CoDel,
             _ => Discipline::FqCoDel,
         };
-        let mut slower = Bed::new(kind, Link::B, 2);
+        let mut slower = Bed::new(kind, TestbedLink::B, 2);
         slower.slows = Some((3.0, 2.0));
-        let mut shared = Bed::new(kind, Link::B, 2);
+        let mut shared = Bed::new(kind, TestbedLink::B, 2);
         shared.others_pps = 280.0;
         for bed in [&mut slower, &mut shared] {
             let verdict = measure(bed).discipline.unwrap().verdict;
@@ -127,7 +127,7 @@ fn what_it_was_not_made_for_is_not_told_wrong() {
 
 #[test]
 fn a_sender_that_is_too_slow_is_found_out() {
-    let mut bed = Bed::new(Kind::Packets(100), Link::B, 1);
+    let mut bed = Bed::new(Kind::Packets(100), TestbedLink::B, 1);
     bed.sender_max_pps = 300.0;
     let report = measure(&mut bed);
     assert_eq!(report.discipline.unwrap().verdict, Discipline::CannotTell);
@@ -139,13 +139,13 @@ fn a_sender_that_is_too_slow_is_found_out() {
 
 #[test]
 fn a_wire_is_not_taken_for_wifi() {
-    let report = measure(&mut Bed::new(Kind::Packets(100), Link::WIRE, 1));
+    let report = measure(&mut Bed::new(Kind::Packets(100), TestbedLink::WIRE, 1));
     assert!(matches!(report.doubts[..], [Doubt::BottleneckNotWifi(_)]), "{:?}", report.doubts);
 }
 
 #[test]
 fn a_link_that_varies_is_found_out() {
-    let mut bed = Bed::new(Kind::Packets(100), Link::B, 1);
+    let mut bed = Bed::new(Kind::Packets(100), TestbedLink::B, 1);
     bed.slows = Some((4.0, 1.6));
     let doubts = measure(&mut bed).doubts;
     let unsteady = |doubt: &Doubt| matches!(doubt, Doubt::ThroughputUnsteady(_));
@@ -155,7 +155,7 @@ fn a_link_that_varies_is_found_out() {
 #[test]
 fn clocks_change_nothing() {
     let of = |offset_ns, drift_ppm| {
-        let mut bed = Bed::new(Kind::Packets(80), Link::B, 9);
+        let mut bed = Bed::new(Kind::Packets(80), TestbedLink::B, 9);
         bed.receiver = HostClock { offset_ns, drift_ppm };
         measure(&mut bed)
     };
@@ -173,7 +173,7 @@ fn clocks_change_nothing() {
 
 #[test]
 fn a_queue_that_is_too_big_for_the_time_is_doubted() {
-    let slow = Link { rate_bps: 1.2e6, ..Link::B };
+    let slow = TestbedLink { rate_bps: 1.2e6, ..TestbedLink::B };
     let report = measure(&mut Bed::new(Kind::Packets(2_000), slow, 1));
     let imprecise = |doubt: &Doubt| matches!(doubt, Doubt::Imprecise(_));
     assert!(report.doubts.iter().any(imprecise), "{:?}", report.doubts);

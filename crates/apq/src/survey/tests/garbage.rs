@@ -63,7 +63,7 @@ proptest! {
     fn clocks_cancel(sender: u64, receiver: u64, drift_ppm in -200_i32..=200) {
         let config = exact(ExactConfig { saturation_pps: Some(800.0), ..short(50.0) });
         let of = |sender: u64, receiver: u64, drift_ppm| {
-            let mut bed = Bed::new(Kind::Packets(40), Link::B, 3);
+            let mut bed = Bed::new(Kind::Packets(40), TestbedLink::B, 3);
             bed.sender = HostClock { offset_ns: sender, drift_ppm: 0 };
             bed.receiver = HostClock { offset_ns: receiver, drift_ppm };
             let mut survey = Survey::new(config.clone());
@@ -85,7 +85,7 @@ proptest! {
         seed: u64,
         spoilt in prop::collection::vec((0_usize..3_000, any::<u64>(), 0_u8..5), 0..60),
     ) {
-        let mut bed = Bed::new(Kind::Packets(40), Link::N, seed);
+        let mut bed = Bed::new(Kind::Packets(40), TestbedLink::N, seed);
         let mut survey = Survey::new(super::fast::config());
         for _ in 0..12 {
             let Some(phase) = survey.phase() else { break };

@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Forms of watching a capture.
 #[derive(Debug)]
-pub struct Watch {
+pub struct CaptureWatch {
     /// Whether lines are printed on standard error.
     has_lines: bool,
     /// When a view starts, if it does: at the first reading, or as soon as possible.
@@ -51,7 +51,7 @@ struct Shared {
     is_over: AtomicBool,
 }
 
-impl Watch {
+impl CaptureWatch {
     /// Chooses the form: `is_asked` if the user wants to watch, `is_shown` if the terminal can show
     /// a view.
     pub fn new(is_asked: bool, is_shown: bool, source: &Source) -> Self {

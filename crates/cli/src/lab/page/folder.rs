@@ -12,7 +12,7 @@ const SERIES_MAX: usize = 20;
 
 /// Kinds of folders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FolderKind {
     /// A run of a scenario.
     Run,
     /// Several runs of a scenario.
@@ -31,13 +31,16 @@ pub enum Kind {
 }
 
 /// Kinds by the file that only they have, in the order of the search.
-const KINDS: [(&str, Kind); 6] = [
-    ("comparison.json", Kind::Comparison),
-    ("run.json", Kind::Run),
-    ("runs.json", Kind::Set),
-    ("apq.json", Kind::Measured),
-    ("sweep.json", Kind::Made { page: "index.html", again: "lasthop sweep --merge DIR" }),
-    ("capture.json", Kind::Made { page: "capture.html", again: "lasthop capture FILE --out DIR" }),
+const KINDS: [(&str, FolderKind); 6] = [
+    ("comparison.json", FolderKind::Comparison),
+    ("run.json", FolderKind::Run),
+    ("runs.json", FolderKind::Set),
+    ("apq.json", FolderKind::Measured),
+    ("sweep.json", FolderKind::Made { page: "index.html", again: "lasthop sweep --merge DIR" }),
+    (
+        "capture.json",
+        FolderKind::Made { page: "capture.html", again: "lasthop capture FILE --out DIR" },
+    ),
 ];
 
 /// Expected content of a folder, for errors.
@@ -57,13 +60,13 @@ pub struct Run {
 }
 
 /// The files of several runs.
-pub struct Set {
+pub struct FolderSet {
     pub set: RunSet,
     pub series: Vec<Vec<SeriesReading>>,
     pub scenario: Option<Text>,
 }
 
-impl Kind {
+impl FolderKind {
     /// Recognises the kind of `folder`.
     pub fn recognise(folder: &Path) -> Result<Self, Failure> {
         let shown = folder.display();
@@ -106,7 +109,7 @@ impl Run {
     }
 }
 
-impl Set {
+impl FolderSet {
     /// Reads the files of the runs in `folder`.
     pub fn read(folder: &Path) -> Result<Self, Failure> {
         let path = folder.join("runs.json");

@@ -18,7 +18,7 @@ const PAIRS_MAX: usize = 1 << 22;
 
 /// Settings of a `[[link]]` for one direction.
 #[derive(Clone, Copy)]
-enum Given {
+enum GivenSignal {
     Snr(Db),
     PathLoss(Db),
     Loss(Probability),
@@ -55,10 +55,10 @@ pub(super) fn pairs(
         let given = given.last(from, to);
         let ends = (station_id(from), station_id(to));
         let snr = match given.map(|given| given.what) {
-            Some(Given::Snr(snr)) => snr,
-            Some(Given::PathLoss(loss)) => powers[from] - loss - usual.noise,
-            Some(Given::Loss(_)) => usual.snr,
-            Some(Given::Nothing) | None => {
+            Some(GivenSignal::Snr(snr)) => snr,
+            Some(GivenSignal::PathLoss(loss)) => powers[from] - loss - usual.noise,
+            Some(GivenSignal::Loss(_)) => usual.snr,
+            Some(GivenSignal::Nothing) | None => {
                 if propagation.shadowing != Db(0.0) {
                     shadowed.push(ends);
                 }
@@ -66,7 +66,9 @@ pub(super) fn pairs(
             }
         };
         let link = match given {
-            Some(GivenLink { what: Given::Loss(loss), .. }) => propagation.link_with_loss(loss),
+            Some(GivenLink { what: GivenSignal::Loss(loss), .. }) => {
+                propagation.link_with_loss(loss)
+            }
             Some(GivenLink { fading: Some(fading), .. }) => LinkConfig { snr, fading, ..usual },
             _ => LinkConfig { snr, ..usual },
         };
@@ -149,7 +151,7 @@ struct GivenPairs {
 /// Settings of a `[[link]]`, and its number.
 #[derive(Clone, Copy)]
 struct GivenLink {
-    what: Given,
+    what: GivenSignal,
     fading: Option<Fading>,
     number: usize,
 }
@@ -180,10 +182,10 @@ fn given(
         let loss = link.loss.as_ref().map(|loss| loss.value.0);
         let is_off = loss == Some(None);
         let what = match (&link.snr, &link.path_loss, loss.flatten()) {
-            (Some(snr), None, None) => Given::Snr(snr.value),
-            (None, Some(path_loss), None) => Given::PathLoss(path_loss.value),
-            (None, None, Some(loss)) => Given::Loss(loss),
-            (None, None, None) if link.fading.is_some() || is_off => Given::Nothing,
+            (Some(snr), None, None) => GivenSignal::Snr(snr.value),
+            (None, Some(path_loss), None) => GivenSignal::PathLoss(path_loss.value),
+            (None, None, Some(loss)) => GivenSignal::Loss(loss),
+            (None, None, None) if link.fading.is_some() || is_off => GivenSignal::Nothing,
             (None, None, None) => {
                 problems.push(&link.here, "this link is empty: add snr, path_loss, loss or fading");
                 continue;
@@ -194,7 +196,7 @@ fn given(
             }
         };
         let fading = link.fading.as_ref().map(|raw| {
-            if let Given::Loss(_) = what {
+            if let GivenSignal::Loss(_) = what {
                 problems.push(&raw.here, "a link with a fixed loss does not fade");
             }
             fading(raw, problems)

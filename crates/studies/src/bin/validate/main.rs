@@ -15,10 +15,10 @@ use lasthop_studies::table::Table;
 use lasthop_studies::validate::chapters::links::{flood_of, hops_of, loaded_of, sparse_of};
 use lasthop_studies::validate::chapters::{ALL, Chapter, SEED};
 use lasthop_studies::validate::fq_codel;
-use lasthop_studies::validate::links::{Case, LOSSES};
-use lasthop_studies::validate::minstrel::{Comparison, Share, Trace, TraceError};
-use lasthop_studies::validate::pace::{self, Case as PaceCase};
-use lasthop_studies::validate::paths::{Case as PathCase, Half, Run, grid, outcome};
+use lasthop_studies::validate::links::{LOSSES, LinkCase};
+use lasthop_studies::validate::minstrel::{MinstrelComparison, MinstrelTrace, Share, TraceError};
+use lasthop_studies::validate::pace::{self, PaceCase};
+use lasthop_studies::validate::paths::{Half, PathCase, PathRun, grid, outcome};
 use lasthop_studies::validate::places;
 use lasthop_studies::validate::recording::{self, Runner};
 use lasthop_studies::validate::speed::{self, Speed};
@@ -228,7 +228,7 @@ struct PathsOptions {
     list: bool,
     /// Print the scenario file of a run of each case instead of running it
     #[arg(long, value_name = "RUN")]
-    show: Option<Run>,
+    show: Option<PathRun>,
     /// Exit with 1 if a target is missed
     #[arg(long)]
     check: bool,
@@ -369,7 +369,8 @@ fn main() -> ExitCode {
             };
             let (is_complete, store) = measure::links(&wanted);
             if !options.daemon.is_empty() {
-                let runs = |case: &Case| store.runs(case).into_iter().map(|(_, run)| run).collect();
+                let runs =
+                    |case: &LinkCase| store.runs(case).into_iter().map(|(_, run)| run).collect();
                 for table in [loaded_of(&runs), sparse_of(&runs), hops_of(&runs), flood_of(&runs)] {
                     if !table.rows.is_empty() {
                         println!("{}", table.markdown());
@@ -700,11 +701,11 @@ fn pace(options: &PaceOptions) -> ExitCode {
 /// Replays a trace of Minstrel-HT and prints how ours compares.
 #[expect(clippy::print_stdout, reason = "the lines are what the command is for")]
 fn minstrel(path: &Path) -> ExitCode {
-    let trace = match read(path, Trace::parse) {
+    let trace = match read(path, MinstrelTrace::parse) {
         Ok(trace) => trace,
         Err(code) => return code,
     };
-    let comparison = Comparison::replay(&trace);
+    let comparison = MinstrelComparison::replay(&trace);
     println!("# {} statuses, {} snapshots", comparison.statuses, comparison.snapshots);
     for difference in &comparison.differences {
         println!("# {difference}");
@@ -715,11 +716,11 @@ fn minstrel(path: &Path) -> ExitCode {
 /// Replays a trace of FQ-CoDel and prints how ours compares, and the first differences.
 #[expect(clippy::print_stdout, reason = "the lines are what the command is for")]
 fn fq_codel(path: &Path) -> ExitCode {
-    let trace = match read(path, fq_codel::Trace::parse) {
+    let trace = match read(path, fq_codel::FqCodelTrace::parse) {
         Ok(trace) => trace,
         Err(code) => return code,
     };
-    let comparison = fq_codel::Comparison::replay(&trace);
+    let comparison = fq_codel::FqCodelComparison::replay(&trace);
     println!("# {} packets of {} flows", comparison.arrivals, comparison.flows);
     for difference in comparison.differences.iter().take(20) {
         println!("# {difference}");

@@ -5,11 +5,11 @@
 //! continues where it stopped.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use lasthop_studies::validate::kernel::{self, Cell, Clock};
+use lasthop_studies::validate::kernel::{self, Clock, KernelCell};
 use lasthop_studies::validate::links::{self, Load};
 use lasthop_studies::validate::losses;
 use lasthop_studies::validate::paths::real::{self, RealCase};
-use lasthop_studies::validate::queues::{self, Case, Found};
+use lasthop_studies::validate::queues::{self, FoundQueue, QueueCase};
 use lasthop_studies::validate::tunnels::{self, Tunnel};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,9 +38,9 @@ struct Task {
 /// `runs` times as many as it needs. Uses `share` of the machine (0 to 1), or `guests`
 /// guests at a time. Returns whether all results exist now.
 pub fn kernel(runs: u64, share: f64, guests: Option<u32>) -> bool {
-    let store = kernel::Store::read();
+    let store = kernel::KernelStore::read();
     let mut tasks = Vec::new();
-    for (index, cell) in Cell::all().into_iter().enumerate() {
+    for (index, cell) in KernelCell::all().into_iter().enumerate() {
         let there = store.numbers(&cell);
         let missing = (0..runs * cell.emulated_runs()).filter(|run| !there.contains(run));
         tasks.extend(missing.map(|run| {
@@ -68,9 +68,9 @@ pub fn kernel(runs: u64, share: f64, guests: Option<u32>) -> bool {
 /// Emulates the missing runs over lossy wires with `share` of the machine (0 to 1).
 /// Returns whether all results exist now.
 pub fn losses(share: f64) -> bool {
-    let store = losses::Store::read();
+    let store = losses::LossStore::read();
     let mut tasks = Vec::new();
-    for (index, cell) in losses::Cell::all().into_iter().enumerate() {
+    for (index, cell) in losses::LossCell::all().into_iter().enumerate() {
         let there = store.runs(&cell);
         let missing = (0..cell.emulated_runs()).filter(|run| !there.contains(run));
         tasks.extend(missing.map(|run| Task {
@@ -86,23 +86,23 @@ pub fn losses(share: f64) -> bool {
 /// Measures the queues that have no result yet and `word` in their names, with `share`
 /// of the machine (0 to 1). Returns whether all results exist now.
 pub fn queues(word: &str, share: f64) -> bool {
-    let store = queues::Store::read();
+    let store = queues::QueueStore::read();
     let is_missing =
-        |(_, case): &(usize, Case)| case.name().contains(word) && store.found(case).is_empty();
-    let task = |(index, case): (usize, Case)| Task {
+        |(_, case): &(usize, QueueCase)| case.name().contains(word) && store.found(case).is_empty();
+    let task = |(index, case): (usize, QueueCase)| Task {
         arguments: vec!["queue".into(), index.to_string()],
         name: case.name(),
         load: case.load(),
         attempt: 1,
     };
-    make(Case::all().into_iter().enumerate().filter(is_missing).map(task).collect(), share)
+    make(QueueCase::all().into_iter().enumerate().filter(is_missing).map(task).collect(), share)
 }
 
 /// Emulates run `run` of cell `index` and stores its result; prints it instead if
 /// `is_in_guest`.
 #[expect(clippy::print_stdout, reason = "all that leaves a guest is what it prints")]
 pub fn cell(index: usize, run: u64, is_in_guest: bool) -> ExitCode {
-    let all = Cell::all();
+    let all = KernelCell::all();
     let Some(cell) = all.get(index) else {
         return refuse(&format!("the grid has {} cells", all.len()));
     };
@@ -139,7 +139,7 @@ pub fn cell_by_guest(index: usize, run: u64) -> ExitCode {
 }
 
 fn add(line: &str) -> ExitCode {
-    match kernel::Store::append(line) {
+    match kernel::KernelStore::append(line) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => refuse(&format!("kernel.csv: {error}")),
     }
@@ -147,13 +147,13 @@ fn add(line: &str) -> ExitCode {
 
 /// Emulates run `run` of lossy wire `index`, and stores its result.
 pub fn wire(index: usize, run: u64) -> ExitCode {
-    let all = losses::Cell::all();
+    let all = losses::LossCell::all();
     let Some(cell) = all.get(index) else {
         return refuse(&format!("there are {} wires", all.len()));
     };
     match cell.emulate(run) {
         Ok(emulated) if emulated.is_late => ExitCode::from(LATE),
-        Ok(emulated) => match losses::Store::append(cell, run, &emulated) {
+        Ok(emulated) => match losses::LossStore::append(cell, run, &emulated) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => refuse(&format!("tcp_losses.csv: {error}")),
         },
@@ -163,12 +163,12 @@ pub fn wire(index: usize, run: u64) -> ExitCode {
 
 /// Measures the queue of case `index`, and stores its result.
 pub fn queue(index: usize) -> ExitCode {
-    let all = Case::all();
+    let all = QueueCase::all();
     let Some(case) = all.get(index) else {
         return refuse(&format!("there are {} cases", all.len()));
     };
     match measure(case) {
-        Ok(Some(found)) => match queues::Store::append(case, &found) {
+        Ok(Some(found)) => match queues::QueueStore::append(case, &found) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => refuse(&format!("queues.csv: {error}")),
         },
@@ -178,7 +178,7 @@ pub fn queue(index: usize) -> ExitCode {
 }
 
 /// Returns what `lasthop` finds in a case; `None` if the emulation was late.
-fn measure(case: &Case) -> Result<Option<Vec<Found>>, String> {
+fn measure(case: &QueueCase) -> Result<Option<Vec<FoundQueue>>, String> {
     let lasthop = lasthop()?;
     let directory = Scratch::new()?;
     let (scenario, out) = (directory.0.join("scenario.toml"), directory.0.join("out"));
@@ -207,7 +207,7 @@ fn measure(case: &Case) -> Result<Option<Vec<Found>>, String> {
     let text = fs::read_to_string(out.join("apq.json")).map_err(|error| error.to_string())?;
     let document = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let lateness_us = emulation.lateness_us.map_or(0.0, |lateness| lateness.p99_9);
-    Ok(Some(Found::all(&document, lateness_us)))
+    Ok(Some(FoundQueue::all(&document, lateness_us)))
 }
 
 /// Selection of the measurements of coded links.
@@ -228,13 +228,13 @@ pub struct Links<'a> {
 
 /// Measures coded links, their peers and plain links, one after another. Returns
 /// whether all could be measured, and the results so far.
-pub fn links(wanted: &Links<'_>) -> (bool, links::Store) {
+pub fn links(wanted: &Links<'_>) -> (bool, links::LinkStore) {
     // Raises the priority of this session, so that other processes do not delay the
     // emulator.
     let _ = fs::write("/proc/self/autogroup", "-18");
     let is_kept = wanted.flags.is_empty();
-    let mut store = if is_kept { links::Store::read() } else { links::Store::default() };
-    let is_wanted = |case: &links::Case| {
+    let mut store = if is_kept { links::LinkStore::read() } else { links::LinkStore::default() };
+    let is_wanted = |case: &links::LinkCase| {
         let is_named = match wanted.ways {
             [] => wanted.peers || !case.tunnel.is_peer(),
             ways => ways.iter().any(|way| way == case.tunnel.name()),
@@ -242,7 +242,7 @@ pub fn links(wanted: &Links<'_>) -> (bool, links::Store) {
         is_named && wanted.losses.contains(&case.loss_percent)
     };
     let mut tasks = Vec::new();
-    for case in links::Case::all().into_iter().filter(is_wanted) {
+    for case in links::LinkCase::all().into_iter().filter(is_wanted) {
         if case.tunnel.is_peer() && !is_installed("kcptun-client") {
             eprintln!(
                 "skipped: {}: kcptun is not here (Debian: apt-get install kcptun)",
@@ -285,7 +285,7 @@ pub fn links(wanted: &Links<'_>) -> (bool, links::Store) {
 }
 
 /// Makes one run over a link.
-fn link(case: &links::Case, run: u64, flags: &str) -> Result<links::Outcome, String> {
+fn link(case: &links::LinkCase, run: u64, flags: &str) -> Result<links::LinkOutcome, String> {
     let lasthop = lasthop()?;
     let directory = Scratch::new()?;
     let path = directory.0.as_path();
@@ -314,7 +314,7 @@ fn link(case: &links::Case, run: u64, flags: &str) -> Result<links::Outcome, Str
 /// them with `again`. Returns whether every available tunnel could be measured.
 pub fn tunnels(names: &[String], again: bool) -> bool {
     let _ = fs::write("/proc/self/autogroup", "-18");
-    let mut store = tunnels::Store::read();
+    let mut store = tunnels::TunnelStore::read();
     let mut is_complete = true;
     for tunnel in Tunnel::ALL {
         let is_named = names.is_empty() || names.iter().any(|name| name == tunnel.name());
@@ -353,7 +353,7 @@ pub fn tunnels(names: &[String], again: bool) -> bool {
 pub fn real_paths(words: &[String], again: bool) -> bool {
     // As in `links`.
     let _ = fs::write("/proc/self/autogroup", "-18");
-    let mut store = real::Store::read();
+    let mut store = real::RealStore::read();
     let is_wanted = |case: &RealCase| {
         let is_named =
             words.is_empty() || words.iter().any(|word| case.case.name.contains(word.as_str()));
@@ -432,7 +432,7 @@ fn emulate(
 }
 
 /// Makes one run through a tunnel; `None` if the system cannot make the tunnel.
-fn measured(tunnel: Tunnel) -> Result<Option<tunnels::Outcome>, String> {
+fn measured(tunnel: Tunnel) -> Result<Option<tunnels::TunnelOutcome>, String> {
     let directory = Scratch::new()?;
     let script = directory.0.join("script.sh");
     fs::write(&script, tunnel.script(&lasthop()?)).map_err(|error| error.to_string())?;
@@ -575,7 +575,7 @@ fn start(task: &Task) -> std::io::Result<Child> {
         .spawn()
 }
 
-fn describe(cell: &Cell, run: u64) -> String {
+fn describe(cell: &KernelCell, run: u64) -> String {
     format!(
         "{} {}, MCS {}, queue {}, wire {} ms, run {run}",
         cell.congestion_control,

@@ -107,16 +107,16 @@ fn runs() -> Vec<Run> {
 }
 
 /// A measurement as in the paper.
-struct Measured {
+struct MeasuredUpload {
     rate_mbps: f64,
     rtt_ms: f64,
     queue_packets: f64,
     throughput_mbps: f64,
 }
 
-fn measured(run: &RunData) -> Measured {
+fn measured(run: &RunData) -> MeasuredUpload {
     let or_none = |value: Option<f64>| value.unwrap_or(f64::NAN);
-    Measured {
+    MeasuredUpload {
         rate_mbps: or_none(run.link("laptop->ap").data_rate_mbps.map(|rate| rate.mean)),
         rtt_ms: or_none(run.flow("ping").rtt_ms.map(|rtt| rtt.mean)),
         queue_packets: or_none(run.node("laptop").queue_packets.map(|queue| queue.mean)),
@@ -125,23 +125,23 @@ fn measured(run: &RunData) -> Measured {
 }
 
 /// The measurements with a laptop, by position.
-fn all(runs: &Runs<'_>, laptop: &str, with_method: bool) -> Vec<Measured> {
+fn all(runs: &Runs<'_>, laptop: &str, with_method: bool) -> Vec<MeasuredUpload> {
     let of = |position| measured(runs.get(&name(laptop, position, with_method)));
     POSITIONS.into_iter().map(of).collect()
 }
 
 /// The values at an average data rate below `mbps`.
-fn below(mbps: f64, measured: &[Measured], value: fn(&Measured) -> f64) -> Vec<f64> {
+fn below(mbps: f64, measured: &[MeasuredUpload], value: fn(&MeasuredUpload) -> f64) -> Vec<f64> {
     measured.iter().filter(|m| m.rate_mbps < mbps).map(value).collect()
 }
 
 /// The values at an average data rate of at least `mbps`.
-fn from(mbps: f64, measured: &[Measured], value: fn(&Measured) -> f64) -> Vec<f64> {
+fn from(mbps: f64, measured: &[MeasuredUpload], value: fn(&MeasuredUpload) -> f64) -> Vec<f64> {
     measured.iter().filter(|m| m.rate_mbps >= mbps).map(value).collect()
 }
 
 /// Panels of a value over the average data rate, without and with the method.
-fn panels(runs: &Runs<'_>, label: &str, top: f64, value: fn(&Measured) -> f64) -> Vec<Panel> {
+fn panels(runs: &Runs<'_>, label: &str, top: f64, value: fn(&MeasuredUpload) -> f64) -> Vec<Panel> {
     let panel = |(title, with_method): (&str, bool)| {
         let x = Axis::new("average data rate, Mb/s").range(0.0, 300.0);
         let panel = Panel::new(title, x, Axis::new(label).range(0.0, top));
@@ -181,7 +181,7 @@ const FIG6: Figure =
         shows: "A dot is the mean of a run, as in the paper.",
         runs,
         read: |runs| {
-            let rtt = |m: &Measured| m.rtt_ms;
+            let rtt = |m: &MeasuredUpload| m.rtt_ms;
             let none = [false, true].map(|with| all(runs, "none", with));
             let [slow, slow_with] = none.each_ref().map(|none| below(SLOW_MBPS, none, rtt));
             let fast = from(SLOW_MBPS, &none[0], rtt);
@@ -264,7 +264,7 @@ const FIG7: Figure = Figure {
     shows: "Without a remedy the queue holds the whole receive window at any rate.",
     runs,
     read: |runs| {
-        let queue = |m: &Measured| m.queue_packets;
+        let queue = |m: &MeasuredUpload| m.queue_packets;
         let (long, remedied) = QUEUES;
         let of_none = below(f64::INFINITY, &all(runs, "none", false), queue);
         let ends = [("shortest", least(&of_none)), ("longest", greatest(&of_none))];
@@ -329,7 +329,7 @@ const FIG8: Figure = Figure {
         let mut quantities = Vec::new();
         // Compared at the data rate of each run, which differs between runs at one
         // position.
-        let share = |m: &Measured| m.throughput_mbps / m.rate_mbps;
+        let share = |m: &MeasuredUpload| m.throughput_mbps / m.rate_mbps;
         let remedied = ["tsq", "codel"];
         let without_remedy = mean(&below(f64::INFINITY, &all(runs, "none", false), share));
         for laptop in remedied {

@@ -198,9 +198,9 @@ const FIG3: Figure = Figure {
         vec![Run::new(RUN, UPLOAD).capturing_air(), reno.capturing_absences()]
     },
     read: |runs: &Runs<'_>| {
-        let run = Transfer::heard(runs.get(RUN), "upload");
+        let run = ScanTransfer::heard(runs.get(RUN), "upload");
         let [cubic, reno] =
-            [RUN, RENO].map(|name| Transfer::new(runs.get(name), "upload").normal_mbps());
+            [RUN, RENO].map(|name| ScanTransfer::new(runs.get(name), "upload").normal_mbps());
         let (window, window_then) = (run.normal(&run.cwnd), run.degraded(&run.cwnd));
         let again = run.retransmitted();
         let stays = (mean(&window_then) / mean(&window) - 1.0).abs() < 0.1;
@@ -267,8 +267,8 @@ const FIG6: Figure = Figure {
         vec![freely, Run::new(UPLOADED, UPLOAD).capturing_air()]
     },
     read: |runs: &Runs<'_>| {
-        let run = Transfer::new(runs.get(RUN), "upload");
-        let small = Transfer::new(runs.get(UPLOADED), "upload");
+        let run = ScanTransfer::new(runs.get(RUN), "upload");
+        let small = ScanTransfer::new(runs.get(UPLOADED), "upload");
         Findings {
             quantities: vec![
                 Quantity::value(
@@ -331,8 +331,8 @@ const FIG7: Figure = Figure {
     },
     read: |runs: &Runs<'_>| {
         let mut findings = download(runs, (350.0, 500.0).into(), growth::Shape::Cubic);
-        let [small, usual] =
-            [SMALL_QUEUES, RUN].map(|name| Transfer::new(runs.get(name), "download").normal_mbps());
+        let [small, usual] = [SMALL_QUEUES, RUN]
+            .map(|name| ScanTransfer::new(runs.get(name), "download").normal_mbps());
         findings.quantities.push(Quantity::value(
             "throughput in a normal period with small queues, of that without",
             "",
@@ -379,9 +379,9 @@ fn with_uploads(download: ScenarioFile) -> Vec<Run> {
 
 /// Figures 7 and 9.
 fn download(runs: &Runs<'_>, window: Span, shape: growth::Shape) -> Findings {
-    let run = Transfer::heard(runs.get(RUN), "download");
-    let small = Transfer::heard(runs.get(UPLOADED), "upload");
-    let freely = Transfer::new(runs.get(UPLOADED_FREELY), "upload");
+    let run = ScanTransfer::heard(runs.get(RUN), "download");
+    let small = ScanTransfer::heard(runs.get(UPLOADED), "upload");
+    let freely = ScanTransfer::new(runs.get(UPLOADED_FREELY), "upload");
     let ours = run.normal(&run.cwnd);
     let teeth = growth::teeth(&run.cwnd, |time| run.is_normal(time));
     let minutes = run.normal(&run.throughput).len() as f64 / 60.0;
@@ -454,7 +454,7 @@ fn download(runs: &Runs<'_>, window: Span, shape: growth::Shape) -> Findings {
 
 /// Figures 8 and 10.
 fn aggregates(runs: &Runs<'_>) -> Findings {
-    let run = Transfer::heard(runs.get(RUN), "download");
+    let run = ScanTransfer::heard(runs.get(RUN), "download");
     let seconds = &run.data.heard_link(DOWN).seconds;
     let ampdus = run.data.each_second(seconds, |second| f64::from(second.ampdus));
     let sizes = run.data.each_second(seconds, |second| match second.ampdus {
@@ -493,7 +493,7 @@ fn aggregates(runs: &Runs<'_>) -> Findings {
 }
 
 /// A bulk transfer with its normal and degraded periods. All times are in seconds.
-struct Transfer<'a> {
+struct ScanTransfer<'a> {
     data: &'a RunData,
     /// Degraded periods, each from and to: from the first absence to the end of the last.
     spans: Vec<(f64, f64)>,
@@ -502,7 +502,7 @@ struct Transfer<'a> {
     cwnd: Vec<Point>,
 }
 
-impl<'a> Transfer<'a> {
+impl<'a> ScanTransfer<'a> {
     /// A transfer with the throughput that arrives.
     fn new(data: &'a RunData, flow: &str) -> Self {
         let span = |(period, _): &(Period, _)| (time_s(period.from_ns), time_s(period.to_ns));

@@ -4,7 +4,7 @@
 
 use crate::Verdict;
 use crate::table::{Row, Table, is_within};
-use crate::validate::kernel::{Cell, Measured, RUNS, Store};
+use crate::validate::kernel::{KernelCell, KernelMeasured, KernelStore, RUNS};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -15,8 +15,9 @@ const DELAY_TARGET: f64 = 0.15;
 const SHARE_TARGET: f64 = 0.9;
 
 pub(super) fn table() -> Table {
-    let store = Store::read();
-    let cells: Vec<_> = Cell::all().into_iter().map(|cell| (cell, store.runs(&cell))).collect();
+    let store = KernelStore::read();
+    let cells: Vec<_> =
+        KernelCell::all().into_iter().map(|cell| (cell, store.runs(&cell))).collect();
     let cells: Vec<_> = cells.into_iter().filter(|(_, runs)| !runs.is_empty()).collect();
     let ours = simulate_all(&cells);
     let judged: Vec<_> =
@@ -107,8 +108,13 @@ const COLUMNS: [&str; 19] = [
     "band",
 ];
 
-fn judge(cell: &Cell, theirs: &[Measured], ours: &[Measured]) -> (Vec<String>, bool) {
-    let pair = |quantity: fn(&Measured) -> f64| (mean(ours, quantity), mean(theirs, quantity));
+fn judge(
+    cell: &KernelCell,
+    theirs: &[KernelMeasured],
+    ours: &[KernelMeasured],
+) -> (Vec<String>, bool) {
+    let pair =
+        |quantity: fn(&KernelMeasured) -> f64| (mean(ours, quantity), mean(theirs, quantity));
     let goodput = pair(|measured| measured.goodput_mbps);
     let queue = pair(|measured| measured.queue_mean_packets);
     let rtt = pair(|measured| measured.rtt_median_ms);
@@ -141,21 +147,21 @@ fn judge(cell: &Cell, theirs: &[Measured], ours: &[Measured]) -> (Vec<String>, b
     (cells, is_inside)
 }
 
-fn mean(runs: &[Measured], quantity: fn(&Measured) -> f64) -> f64 {
+fn mean(runs: &[KernelMeasured], quantity: fn(&KernelMeasured) -> f64) -> f64 {
     runs.iter().map(quantity).sum::<f64>() / runs.len() as f64
 }
 
-fn least(runs: &[Measured]) -> f64 {
+fn least(runs: &[KernelMeasured]) -> f64 {
     runs.iter().map(|run| run.queue_mean_packets).fold(f64::INFINITY, f64::min)
 }
 
-fn greatest(runs: &[Measured]) -> f64 {
+fn greatest(runs: &[KernelMeasured]) -> f64 {
     runs.iter().map(|run| run.queue_mean_packets).fold(0.0, f64::max)
 }
 
 /// Simulates all runs of all cells, on all cores. Results are in the order of the
 /// cells.
-fn simulate_all(cells: &[(Cell, Vec<Measured>)]) -> Vec<Vec<Measured>> {
+fn simulate_all(cells: &[(KernelCell, Vec<KernelMeasured>)]) -> Vec<Vec<KernelMeasured>> {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(vec![Vec::new(); cells.len()]);
     thread::scope(|scope| {

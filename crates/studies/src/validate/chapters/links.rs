@@ -5,7 +5,7 @@
 use crate::Verdict;
 use crate::table::{Row, Table};
 use crate::validate::links::{
-    Case, HOPS_LOSS, IDEAL_MBPS, LOSSES, Load, Outcome, Store, Tunnel, earlier_mbps,
+    HOPS_LOSS, IDEAL_MBPS, LOSSES, LinkCase, LinkOutcome, LinkStore, LinkTunnel, Load, earlier_mbps,
 };
 
 /// Minimum goodput of a coded link in proportion to TCP on a link without losses.
@@ -23,16 +23,16 @@ const FLOOD_TARGET_MBPS: f64 = 199.0;
 const SPARSE_TARGET_MS: f64 = 20.0 + 20.0;
 
 pub(super) fn loaded() -> Table {
-    let store = Store::read();
+    let store = LinkStore::read();
     loaded_of(&|case| store.runs(case).into_iter().map(|(_, outcome)| outcome).collect())
 }
 
 /// The table of loaded links, from the results that `runs` returns for each case.
-pub fn loaded_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
+pub fn loaded_of(runs: &dyn Fn(&LinkCase) -> Vec<LinkOutcome>) -> Table {
     let mut rows = Vec::new();
     for loss_percent in LOSSES {
-        let cases = Case::all().into_iter().filter(|case| case.loss_percent == loss_percent);
-        let cases = cases.filter(|case| Tunnel::ONE_HOP.contains(&case.tunnel));
+        let cases = LinkCase::all().into_iter().filter(|case| case.loss_percent == loss_percent);
+        let cases = cases.filter(|case| LinkTunnel::ONE_HOP.contains(&case.tunnel));
         let measured: Vec<Row> = cases.filter_map(|case| row(&case, &runs(&case))).collect();
         if !measured.is_empty() {
             rows.extend(measured);
@@ -102,7 +102,7 @@ fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or("-".into(), |value| format!("{value:.decimals$}"))
 }
 
-fn row(case: &Case, runs: &[Outcome]) -> Option<Row> {
+fn row(case: &LinkCase, runs: &[LinkOutcome]) -> Option<Row> {
     let Load::Tcp(congestion_control) = case.load else { return None };
     if runs.is_empty() {
         return None;
@@ -133,18 +133,21 @@ fn row(case: &Case, runs: &[Outcome]) -> Option<Row> {
 }
 
 pub(super) fn sparse() -> Table {
-    let store = Store::read();
+    let store = LinkStore::read();
     sparse_of(&|case| store.runs(case).into_iter().map(|(_, outcome)| outcome).collect())
 }
 
 /// The table of sparse traffic, from the results that `runs` returns for each case.
-pub fn sparse_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
-    let of = |runs: &[Outcome], index: usize| {
+pub fn sparse_of(runs: &dyn Fn(&LinkCase) -> Vec<LinkOutcome>) -> Table {
+    let of = |runs: &[LinkOutcome], index: usize| {
         mean(runs.iter().filter_map(|run| run.ping_ms.map(|ms| ms[index])))
     };
-    let cases: Vec<Case> = Case::all().into_iter().filter(|c| c.load == Load::Sparse).collect();
-    let bare =
-        cases.iter().find(|case| case.tunnel == Tunnel::Plain).and_then(|case| of(&runs(case), 0));
+    let cases: Vec<LinkCase> =
+        LinkCase::all().into_iter().filter(|c| c.load == Load::Sparse).collect();
+    let bare = cases
+        .iter()
+        .find(|case| case.tunnel == LinkTunnel::Plain)
+        .and_then(|case| of(&runs(case), 0));
     let rows = cases.iter().filter_map(|case| {
         let mine = runs(case);
         let ping = |index: usize| of(&mine, index);
@@ -179,24 +182,24 @@ pub fn sparse_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
 }
 
 pub(super) fn hops() -> Table {
-    let store = Store::read();
+    let store = LinkStore::read();
     hops_of(&|case| store.runs(case).into_iter().map(|(_, outcome)| outcome).collect())
 }
 
 /// The table of three hops, from the results that `runs` returns for each case.
-pub fn hops_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
-    let of = |tunnel: Tunnel, congestion_control: &str| {
-        Case::all()
+pub fn hops_of(runs: &dyn Fn(&LinkCase) -> Vec<LinkOutcome>) -> Table {
+    let of = |tunnel: LinkTunnel, congestion_control: &str| {
+        LinkCase::all()
             .into_iter()
             .find(|case| case.tunnel == tunnel && case.load_name() == congestion_control)
             .map(|case| runs(&case))
             .filter(|runs| !runs.is_empty())
     };
     let rows = ["cubic", "bbr"].into_iter().filter_map(|congestion_control| {
-        let recoders = of(Tunnel::Recoders, congestion_control)?;
-        let forwarders = of(Tunnel::Forwarders, congestion_control)?;
-        let goodput = |runs: &[Outcome]| mean(runs.iter().filter_map(|run| run.goodput_mbps));
-        let ping = |runs: &[Outcome]| {
+        let recoders = of(LinkTunnel::Recoders, congestion_control)?;
+        let forwarders = of(LinkTunnel::Forwarders, congestion_control)?;
+        let goodput = |runs: &[LinkOutcome]| mean(runs.iter().filter_map(|run| run.goodput_mbps));
+        let ping = |runs: &[LinkOutcome]| {
             number(mean(runs.iter().filter_map(|run| run.ping_ms.map(|ms| ms[0]))), 1)
         };
         let (with, without) = (goodput(&recoders)?, goodput(&forwarders)?);
@@ -232,13 +235,13 @@ pub fn hops_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
 }
 
 pub(super) fn flood() -> Table {
-    let store = Store::read();
+    let store = LinkStore::read();
     flood_of(&|case| store.runs(case).into_iter().map(|(_, outcome)| outcome).collect())
 }
 
 /// The table of floods, from the results that `runs` returns for each case.
-pub fn flood_of(runs: &dyn Fn(&Case) -> Vec<Outcome>) -> Table {
-    let cases = Case::all().into_iter().filter(|case| case.load == Load::Flood);
+pub fn flood_of(runs: &dyn Fn(&LinkCase) -> Vec<LinkOutcome>) -> Table {
+    let cases = LinkCase::all().into_iter().filter(|case| case.load == Load::Flood);
     let rows = cases.filter_map(|case| {
         let run = runs(&case).into_iter().next()?;
         let (flood, mbps) = (run.flood?, run.goodput_mbps?);

@@ -4,11 +4,11 @@
 
 use crate::Verdict;
 use crate::table::{Row, Table, ratio};
-use crate::validate::losses::{Cell, DURATION_S, Mean, RUNS, Store};
+use crate::validate::losses::{DURATION_S, LossCell, LossStore, Mean, RUNS};
 
 pub(super) fn table() -> Table {
-    let store = Store::read();
-    let rows = Cell::all().into_iter().filter_map(|cell| row(&cell, &store.goodputs(&cell)));
+    let store = LossStore::read();
+    let rows = LossCell::all().into_iter().filter_map(|cell| row(&cell, &store.goodputs(&cell)));
     Table {
         title: "TCP over a lossy wire, the kernel's",
         text: format!(
@@ -37,7 +37,7 @@ pub(super) fn table() -> Table {
     }
 }
 
-fn row(cell: &Cell, theirs: &[f64]) -> Option<Row> {
+fn row(cell: &LossCell, theirs: &[f64]) -> Option<Row> {
     if theirs.len() < 2 {
         return None;
     }
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn ours_gets_through_losses_as_the_kernel_does() {
         let table = table();
-        assert_eq!(table.rows.len(), Cell::all().len(), "all were measured");
+        assert_eq!(table.rows.len(), LossCell::all().len(), "all were measured");
         assert_eq!(table.count(Verdict::Fail), 0, "{}", table.markdown());
     }
 }

@@ -3,21 +3,21 @@
 //! [`outcome`].
 
 use crate::table::Table;
-use crate::validate::paths::outcome::{self, Outcome};
-use crate::validate::paths::{Case, Family, Half, grid, real};
+use crate::validate::paths::outcome::{self, PathOutcome};
+use crate::validate::paths::{Half, PathCase, PathFamily, grid, real};
 
 /// Number of the run in these tables.
 const RUN: u64 = 0;
 
-fn outcomes(cases: &[Case]) -> Vec<Outcome> {
+fn outcomes(cases: &[PathCase]) -> Vec<PathOutcome> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     outcome::outcomes(cases, RUN, threads, &|| ())
 }
 
 /// The table of the reported paths, with which the work on other paths started.
 pub(super) fn reported() -> Table {
-    let is_reported = |case: &Case| case.family == Family::Reported;
-    let cases: Vec<Case> = grid::all().into_iter().filter(is_reported).collect();
+    let is_reported = |case: &PathCase| case.family == PathFamily::Reported;
+    let cases: Vec<PathCase> = grid::all().into_iter().filter(is_reported).collect();
     let mut table = outcome::table(&cases, &outcomes(&cases));
     table.notes.push(
         "A burst loses eight packets on average, whenever they are sent. A TCP connection with \
@@ -30,7 +30,7 @@ pub(super) fn reported() -> Table {
 /// The table of the reported paths under emulation, with the daemon and the kernel's
 /// TCP.
 pub(super) fn real_time() -> Table {
-    let store = real::Store::read();
+    let store = real::RealStore::read();
     let known = real::all().into_iter().filter_map(|case| {
         let found = store.found(&case)?.clone();
         Some((case.case, found))
@@ -56,7 +56,7 @@ pub(super) fn real_time() -> Table {
 
 /// The table of the half of the grid with which no constant was chosen.
 pub(super) fn judged() -> Table {
-    let cases: Vec<Case> =
+    let cases: Vec<PathCase> =
         grid::all().into_iter().filter(|case| case.half() == Half::Judged).collect();
     let mut table = outcome::summary(&cases, &outcomes(&cases));
     table.text.push_str(

@@ -4,7 +4,7 @@
 
 use crate::Verdict;
 use crate::table::Table;
-use crate::validate::data::{self, Curve};
+use crate::validate::data::{self, DataCurve};
 use lasthop_wifi::phy::ErrorModel;
 
 /// Largest accepted difference in dB.
@@ -49,7 +49,7 @@ pub(super) fn table() -> Table {
 
 /// Returns the SNR in dB at which the curve crosses `per`; `None` unless it has points
 /// on both sides.
-fn crossing(curve: &Curve, per: f64) -> Option<f64> {
+fn crossing(curve: &DataCurve, per: f64) -> Option<f64> {
     let y = |per: f64| (-(-per).ln_1p()).ln();
     curve.rows.windows(2).find_map(|pair| {
         let (high, low) = (pair[0].per.as_f64(), pair[1].per.as_f64());

@@ -4,7 +4,7 @@
 
 use crate::Verdict;
 use crate::table::{Row, Table};
-use crate::validate::queues::{Case, Found, Group, How, Queue, Store};
+use crate::validate::queues::{FoundQueue, How, Queue, QueueCase, QueueGroup, QueueStore};
 
 /// Largest accepted error of a capacity, in packets ..
 const PACKETS_TARGET: f64 = 2.0;
@@ -19,7 +19,7 @@ const FAST_S_MAX: f64 = 60.0;
 const FAST_PACKETS_MAX: u32 = 350;
 
 pub(super) fn capacities() -> Table {
-    let rows = measured(Group::Capacity).into_iter().flat_map(|(case, found)| {
+    let rows = measured(QueueGroup::Capacity).into_iter().flat_map(|(case, found)| {
         found.into_iter().map(move |found| capacity_row(&case, &found)).collect::<Vec<_>>()
     });
     Table {
@@ -58,7 +58,7 @@ pub(super) fn capacities() -> Table {
     }
 }
 
-fn capacity_row(case: &Case, found: &Found) -> Row {
+fn capacity_row(case: &QueueCase, found: &FoundQueue) -> Row {
     let Queue::Packets(bound) = case.queue else {
         unreachable!("capacities are of queues with a bound in packets")
     };
@@ -85,7 +85,7 @@ fn capacity_row(case: &Case, found: &Found) -> Row {
 }
 
 pub(super) fn kinds() -> Table {
-    let rows = measured(Group::Kind).into_iter().filter_map(|(case, found)| {
+    let rows = measured(QueueGroup::Kind).into_iter().filter_map(|(case, found)| {
         let first = found.into_iter().next()?;
         // A queue managed by delay has no visible limit, so no unit may be reported.
         let is_unit = match case.queue.unit() {
@@ -112,7 +112,7 @@ pub(super) fn kinds() -> Table {
 }
 
 pub(super) fn oddities() -> Table {
-    let rows = measured(Group::Odd).into_iter().filter_map(|(case, found)| {
+    let rows = measured(QueueGroup::Odd).into_iter().filter_map(|(case, found)| {
         let first = found.into_iter().next()?;
         let is_sure_of_wrong =
             |said: &str, right: &str| !(said.is_empty() || said == "cannot_tell" || said == right);
@@ -151,7 +151,7 @@ const KIND_COLUMNS: [&str; 9] = [
     "doubts",
 ];
 
-fn kind_cells(case: &Case, found: &Found) -> Vec<String> {
+fn kind_cells(case: &QueueCase, found: &FoundQueue) -> Vec<String> {
     vec![
         case.name(),
         found.unit.replace('_', " "),
@@ -166,9 +166,9 @@ fn kind_cells(case: &Case, found: &Found) -> Vec<String> {
 }
 
 /// Returns the cases of a group that were measured, with their results.
-fn measured(group: Group) -> Vec<(Case, Vec<Found>)> {
-    let store = Store::read();
-    let cases = Case::all().into_iter().filter(|case| case.group == group);
+fn measured(group: QueueGroup) -> Vec<(QueueCase, Vec<FoundQueue>)> {
+    let store = QueueStore::read();
+    let cases = QueueCase::all().into_iter().filter(|case| case.group == group);
     cases.map(|case| (case, store.found(&case))).filter(|(_, found)| !found.is_empty()).collect()
 }
 

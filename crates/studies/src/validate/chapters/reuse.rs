@@ -21,7 +21,7 @@ const LOSS_AT_ONE_METRE_DB: f64 = 46.735;
 
 /// Two sets that hear each other, and ns-3's goodputs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pair {
+pub struct ReusePair {
     /// HE MCS of the data.
     pub mcs: u32,
     /// Longest A-MPDU in bytes; 0 for none.
@@ -39,7 +39,7 @@ pub struct Pair {
 }
 
 /// All that ns-3 measured: each without OBSS-PD and with it.
-pub fn pairs() -> Vec<Pair> {
+pub fn pairs() -> Vec<ReusePair> {
     let records = data::records(AX_SPATIAL_REUSE);
     let others = data::records(AX_SPATIAL_REUSE_ENERGY);
     let goodput = |record: &Record| record.number("goodput_mbps");
@@ -52,7 +52,7 @@ pub fn pairs() -> Vec<Pair> {
         let [off, on] = two else { unreachable!("they come in pairs") };
         assert!(!off.flag("obss_pd") && on.flag("obss_pd"), "{off:?}");
         let mcs = off.text("mode").strip_prefix("HeMcs").and_then(|mcs| mcs.parse().ok());
-        Pair {
+        ReusePair {
             mcs: mcs.expect("an HE MCS"),
             ampdu_bytes_max: off.whole("max_ampdu"),
             tx_power_dbm: off.number("tx_power_dbm"),
@@ -65,7 +65,7 @@ pub fn pairs() -> Vec<Pair> {
     records.chunks(2).map(pair).collect()
 }
 
-impl Pair {
+impl ReusePair {
     /// Whether data get across while both sets send, or they never do. Otherwise the
     /// goodput depends on the step of windows and backoffs of two senders that lose nearly
     /// all.
@@ -142,7 +142,7 @@ packet_bytes = 1500
         let text = self.toml(is_reused, WARMUP + duration);
         let scenario = lasthop_scenario::parse("reuse.toml", &text, &[])
             .unwrap_or_else(|error| panic!("a sound scenario: {error}\n{text}"));
-        let mut tally = Tally { from: Instant::ZERO + WARMUP, bytes: 0 };
+        let mut tally = ReuseTally { from: Instant::ZERO + WARMUP, bytes: 0 };
         let stats = lasthop_sim::simulate(
             &scenario,
             Seed::new(SEED, run),
@@ -155,12 +155,12 @@ packet_bytes = 1500
 }
 
 /// Bytes that arrive after an instant.
-struct Tally {
+struct ReuseTally {
     from: Instant,
     bytes: u64,
 }
 
-impl Sink for Tally {
+impl Sink for ReuseTally {
     fn arrived(&mut self, now: Instant, _: NodeId, packet: &Packet) {
         if now >= self.from {
             self.bytes += u64::from(packet.bytes);
@@ -214,7 +214,7 @@ pub(super) fn table() -> Table {
     }
 }
 
-fn row(pair: &Pair) -> Row {
+fn row(pair: &ReusePair) -> Row {
     let ours = [false, true].map(|is_reused| pair.goodput_mbps(is_reused, 0, DURATION));
     let theirs = pair.theirs_mbps;
     let is_close = (0..2).all(|which| is_within(ours[which], theirs[which], TARGET));

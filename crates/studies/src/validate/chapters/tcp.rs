@@ -51,8 +51,10 @@ pub(super) fn table() -> Table {
 
 fn row(record: &Record) -> Row {
     let number = |name: &str| record.number(name);
-    let ours =
-        Runs::measure(&Case { record, hystart: "linux", windows: "", from: Duration::ZERO }, RUNS);
+    let ours = TcpRuns::measure(
+        &TcpCase { record, hystart: "linux", windows: "", from: Duration::ZERO },
+        RUNS,
+    );
     let (goodput, hop) = (ours.mean(|run| run.goodput_mbps), ours.mean(|run| run.hop_mean_ms));
     let is_inside = is_within(goodput, number("goodput_mbps"), GOODPUT_TARGET)
         && is_within(hop, number("wifi_hop_mean_ms"), DELAY_TARGET);
@@ -129,8 +131,9 @@ pub(super) fn long_wire() -> Table {
 
 fn long_wire_row(record: &Record, theirs: &[&Record]) -> Row {
     let from = Duration::from_secs(record.whole("from_s").into());
-    let of =
-        |hystart| Runs::measure(&Case { record, hystart, windows: NO_BOUND, from }, LONG_WIRE_RUNS);
+    let of = |hystart| {
+        TcpRuns::measure(&TcpCase { record, hystart, windows: NO_BOUND, from }, LONG_WIRE_RUNS)
+    };
     let is_cubic = record.text("cc") == "TcpCubic";
     let (ours, hystart) = (of("off"), is_cubic.then(|| of("linux")));
     let mean =
@@ -141,7 +144,7 @@ fn long_wire_row(record: &Record, theirs: &[&Record]) -> Row {
         runs.join(", ")
     };
     let (goodput, hop) = (ours.mean(|run| run.goodput_mbps), ours.mean(|run| run.hop_mean_ms));
-    let optional = |quantity: fn(&Measured) -> f64| {
+    let optional = |quantity: fn(&TcpMeasured) -> f64| {
         hystart.as_ref().map_or("-".to_owned(), |runs| format!("{:.2}", runs.mean(quantity)))
     };
     let cells = vec![
@@ -164,7 +167,7 @@ fn long_wire_row(record: &Record, theirs: &[&Record]) -> Row {
     ];
     // Whether the difference is less than two standard errors, estimated from the runs
     // of both sides.
-    let is_chance = |name: &str, quantity: fn(&Measured) -> f64| {
+    let is_chance = |name: &str, quantity: fn(&TcpMeasured) -> f64| {
         let squares: f64 = theirs.iter().map(|run| (run.number(name) - mean(name)).powi(2)).sum();
         let count = theirs.len() as f64;
         let variance = squares / (count - 1.0) / count
@@ -206,19 +209,19 @@ const LONG_WIRE_NOTES: [&str; 4] = [
      it with Linux.",
 ];
 /// The results of all runs of a case.
-struct Runs(Vec<Measured>);
+struct TcpRuns(Vec<TcpMeasured>);
 
-impl Runs {
-    fn measure(case: &Case<'_>, runs: u64) -> Self {
+impl TcpRuns {
+    fn measure(case: &TcpCase<'_>, runs: u64) -> Self {
         Self((0..runs).map(|run| measure(case, run)).collect())
     }
 
-    fn mean(&self, quantity: fn(&Measured) -> f64) -> f64 {
+    fn mean(&self, quantity: fn(&TcpMeasured) -> f64) -> f64 {
         self.0.iter().map(quantity).sum::<f64>() / self.0.len() as f64
     }
 
     /// Standard deviation over the runs.
-    fn deviation(&self, quantity: fn(&Measured) -> f64) -> f64 {
+    fn deviation(&self, quantity: fn(&TcpMeasured) -> f64) -> f64 {
         let mean = self.mean(quantity);
         let squares: f64 = self.0.iter().map(|run| (quantity(run) - mean).powi(2)).sum();
         (squares / self.0.len() as f64).sqrt()
@@ -226,7 +229,7 @@ impl Runs {
 }
 
 /// The results of a run.
-struct Measured {
+struct TcpMeasured {
     goodput_mbps: f64,
     hop_mean_ms: f64,
     queue_mean_packets: f64,
@@ -235,7 +238,7 @@ struct Measured {
 }
 
 /// A row of the reference data, and the parameters that are not in it.
-struct Case<'a> {
+struct TcpCase<'a> {
     record: &'a Record,
     hystart: &'a str,
     /// More TOML keys of the flow.
@@ -244,12 +247,12 @@ struct Case<'a> {
     from: Duration,
 }
 
-fn measure(case: &Case<'_>, run: u64) -> Measured {
-    let Case { record, from, .. } = *case;
+fn measure(case: &TcpCase<'_>, run: u64) -> TcpMeasured {
+    let TcpCase { record, from, .. } = *case;
     let text = toml(case);
     let scenario = lasthop_scenario::parse("tcp.toml", &text, &[])
         .unwrap_or_else(|error| panic!("records make sound scenarios: {error:?}\n{text}"));
-    let mut tally = Tally { from: Instant::ZERO + from, ..Tally::default() };
+    let mut tally = TcpTally { from: Instant::ZERO + from, ..TcpTally::default() };
     let stats =
         lasthop_sim::simulate(&scenario, Seed::new(SEED, run), &mut tally, &mut lasthop_sim::go_on);
     let stats = stats.expect("one TCP flow over one cell can be simulated");
@@ -258,7 +261,7 @@ fn measure(case: &Case<'_>, run: u64) -> Measured {
     let windows: f64 = tally.windows.iter().copied().map(f64::from).sum();
     let acked = tally.last.bytes_acked - tally.before.bytes_acked;
     let time = tally.end.saturating_since(tally.from);
-    Measured {
+    TcpMeasured {
         goodput_mbps: acked as f64 * 8e-6 / time.as_secs_f64().max(1e-9),
         hop_mean_ms: tally.hop.as_millis_f64() / tally.packets.max(1) as f64,
         queue_mean_packets: station
@@ -269,8 +272,8 @@ fn measure(case: &Case<'_>, run: u64) -> Measured {
     }
 }
 
-fn toml(case: &Case<'_>) -> String {
-    let Case { record, hystart, windows, from: begin } = *case;
+fn toml(case: &TcpCase<'_>) -> String {
+    let TcpCase { record, hystart, windows, from: begin } = *case;
     let ends = if record.text("dir") == "ul" { ["sta", "server"] } else { ["server", "sta"] };
     let mcs = record.text("mode").trim_start_matches("HtMcs");
     let control = if record.text("cc") == "TcpCubic" { "cubic" } else { "reno" };
@@ -312,7 +315,7 @@ block_ack = {{ request = "after-missing" }}
 }
 
 #[derive(Default)]
-struct Tally {
+struct TcpTally {
     from: Instant,
     packets: u64,
     hop: Duration,
@@ -323,7 +326,7 @@ struct Tally {
     last: TcpSample,
 }
 
-impl Sink for Tally {
+impl Sink for TcpTally {
     fn arrived(&mut self, now: Instant, _node: NodeId, packet: &Packet) {
         // Counts data, not acknowledgements.
         if packet.bytes > 1_000 && now >= self.from {

@@ -4,13 +4,13 @@
 
 use crate::Verdict;
 use crate::table::{Row, Table};
-use crate::validate::tunnels::{Outcome, Store, Tunnel};
+use crate::validate::tunnels::{Tunnel, TunnelOutcome, TunnelStore};
 
 /// Minimum goodput over UDP in Mb/s, with one core for the tunnel: most of 1 Gb/s.
 const TARGET_MBPS: f64 = 800.0;
 
 pub(super) fn table() -> Table {
-    let store = Store::read();
+    let store = TunnelStore::read();
     let row = |tunnel: Tunnel| {
         let is_target = tunnel == Tunnel::Udp;
         let (cells, verdict) = match store.outcome(tunnel) {
@@ -58,7 +58,7 @@ pub(super) fn table() -> Table {
     }
 }
 
-fn cells(tunnel: Tunnel, outcome: &Outcome) -> Vec<String> {
+fn cells(tunnel: Tunnel, outcome: &TunnelOutcome) -> Vec<String> {
     let has_process = !matches!(tunnel, Tunnel::Plain | Tunnel::WireGuard);
     let of = |[user, system]: [f64; 2]| {
         [user, system, user + system]

@@ -3,7 +3,7 @@
 //! an order shuffled with a random stream of the family. The cases are the same on
 //! every machine; a change of a family's size changes all of its cases.
 
-use super::{Beside, Case, Family, Jitter, Line, Losses, Medium, Others, Room};
+use super::{Jitter, Line, Medium, Others, PathBeside, PathCase, PathFamily, PathLosses, Room};
 use lasthop_units::{Bitrate, Duration, Seed, Stream};
 use std::collections::BTreeSet;
 
@@ -55,7 +55,7 @@ fn line(mbps: u64, round_trip_ms: u64, queue_packets: u32) -> Line {
         rate: Bitrate::from_bps(mbps * 1_000_000),
         round_trip: Duration::from_millis(round_trip_ms),
         queue_packets,
-        losses: Losses::None,
+        losses: PathLosses::None,
         jitter: None,
         changes_to: None,
     }
@@ -63,66 +63,66 @@ fn line(mbps: u64, round_trip_ms: u64, queue_packets: u32) -> Line {
 
 /// Returns all cases: those of the reports first, then by family. A case that occurs
 /// twice is left out once.
-pub fn all() -> Vec<Case> {
+pub fn all() -> Vec<PathCase> {
     let mut seen = BTreeSet::new();
     let families = [clean(), lossy(), bursts(), varying(), cells(), beside(), tunnels(), changes()];
     let drawn = families.into_iter().flatten();
     known().into_iter().chain(drawn).filter(|case| seen.insert(case.name.clone())).collect()
 }
 
-fn alone(family: Family, lines: impl IntoIterator<Item = Line>) -> Vec<Case> {
-    let case = |line| Case::new(family, Medium::Line(line), Beside::Alone);
+fn alone(family: PathFamily, lines: impl IntoIterator<Item = Line>) -> Vec<PathCase> {
+    let case = |line| PathCase::new(family, Medium::Line(line), PathBeside::Alone);
     lines.into_iter().map(case).collect()
 }
 
-fn clean() -> Vec<Case> {
-    alone(Family::Clean, Levels::new("clean", 18).lines())
+fn clean() -> Vec<PathCase> {
+    alone(PathFamily::Clean, Levels::new("clean", 18).lines())
 }
 
-fn lossy() -> Vec<Case> {
+fn lossy() -> Vec<PathCase> {
     let mut levels = Levels::new("lossy", 28);
     let (lines, losses) = (levels.lines(), levels.drawn(&LOSSES_PERCENT));
     alone(
-        Family::Lossy,
+        PathFamily::Lossy,
         lines
             .into_iter()
             .zip(losses)
-            .map(|(line, percent)| Line { losses: Losses::Alone(percent), ..line }),
+            .map(|(line, percent)| Line { losses: PathLosses::Alone(percent), ..line }),
     )
 }
 
-fn bursts() -> Vec<Case> {
+fn bursts() -> Vec<PathCase> {
     let mut levels = Levels::new("bursts", 18);
     let (lines, percents) = (levels.lines(), levels.drawn(&[2, 5, 10, 20, 30]));
     let lengths = levels.drawn(&[3, 8, 20]);
     alone(
-        Family::Bursts,
+        PathFamily::Bursts,
         lines.into_iter().zip(percents).zip(lengths).map(|((line, percent), packets)| Line {
-            losses: Losses::Bursts { percent, packets },
+            losses: PathLosses::Bursts { percent, packets },
             ..line
         }),
     )
 }
 
 /// Wires with varying delay, half of them with reordering and half with losses.
-fn varying() -> Vec<Case> {
+fn varying() -> Vec<PathCase> {
     let mut levels = Levels::new("varying", 36);
     let (lines, sds) = (levels.lines(), levels.drawn(&[250, 500, 1_000, 2_000, 4_000, 8_000]));
     let (reorders, losses) = (levels.drawn(&[false, true]), levels.drawn(&[0, 0, 3, 10]));
     let each = lines.into_iter().zip(sds).zip(reorders.into_iter().zip(losses));
     alone(
-        Family::Varying,
+        PathFamily::Varying,
         each.map(|((line, sd_us), (reorders, percent))| {
             // A delay is never negative, so short ones vary less.
             let most = Duration::from_micros(line.round_trip.as_nanos() / 4_000);
             let sd = Duration::from_micros(sd_us).min(most);
-            let losses = if percent == 0 { Losses::None } else { Losses::Alone(percent) };
+            let losses = if percent == 0 { PathLosses::None } else { PathLosses::Alone(percent) };
             Line { jitter: Some(Jitter { sd, reorders }), losses, ..line }
         }),
     )
 }
 
-fn cells() -> Vec<Case> {
+fn cells() -> Vec<PathCase> {
     let mut levels = Levels::new("cells", 36);
     let (mcs, ampdu, attempts) =
         (levels.drawn(&[2, 7]), levels.drawn(&[true, false]), levels.drawn(&[1, 7]));
@@ -149,14 +149,14 @@ fn cells() -> Vec<Case> {
             queue_packets: queues[index].filter(|_| others[index] != Others::SaturatedBoth),
             is_down: is_down[index],
         };
-        Case::new(Family::Cells, Medium::Room(room), Beside::Alone)
+        PathCase::new(PathFamily::Cells, Medium::Room(room), PathBeside::Alone)
     };
     (0..levels.cases).map(case).collect()
 }
 
 /// Wires shared with TCP flows. Queues have at least 30 packets: with a few packets for
 /// each flow all of them would starve.
-fn beside() -> Vec<Case> {
+fn beside() -> Vec<PathCase> {
     let mut levels = Levels::new("beside", 18);
     let rates = levels.drawn(&[2, 5, 12, 25, 50]);
     let (round_trips, queues) =
@@ -164,12 +164,12 @@ fn beside() -> Vec<Case> {
     let flows = levels.drawn(&[1, 2, 4, 8]);
     let case = |index: usize| {
         let line = line(rates[index], round_trips[index], queues[index]);
-        Case::new(Family::Beside, Medium::Line(line), Beside::Tcp(flows[index]))
+        PathCase::new(PathFamily::Beside, Medium::Line(line), PathBeside::Tcp(flows[index]))
     };
     (0..levels.cases).map(case).collect()
 }
 
-fn tunnels() -> Vec<Case> {
+fn tunnels() -> Vec<PathCase> {
     let mut levels = Levels::new("tunnels", 10);
     let rates = levels.drawn(&[2, 5, 12, 25, 50]);
     let (round_trips, queues) =
@@ -177,17 +177,17 @@ fn tunnels() -> Vec<Case> {
     let losses = levels.drawn(&[0, 0, 10]);
     let case = |index: usize| {
         let losses = match losses[index] {
-            0 => Losses::None,
-            percent => Losses::Alone(percent),
+            0 => PathLosses::None,
+            percent => PathLosses::Alone(percent),
         };
         let line = Line { losses, ..line(rates[index], round_trips[index], queues[index]) };
-        Case::new(Family::Tunnels, Medium::Line(line), Beside::Tunnel)
+        PathCase::new(PathFamily::Tunnels, Medium::Line(line), PathBeside::Tunnel)
     };
     (0..levels.cases).map(case).collect()
 }
 
 /// Wires whose rate halves or doubles.
-fn changes() -> Vec<Case> {
+fn changes() -> Vec<PathCase> {
     let mut levels = Levels::new("changes", 14);
     let (rates, halves) = (levels.drawn(&[4, 12, 24, 50, 100]), levels.drawn(&[true, false]));
     let (round_trips, queues) =
@@ -197,13 +197,13 @@ fn changes() -> Vec<Case> {
         let line = line(rates[index], round_trips[index], queues[index]);
         let bps = line.rate.as_bps();
         let losses = match losses[index] {
-            0 => Losses::None,
-            percent => Losses::Alone(percent),
+            0 => PathLosses::None,
+            percent => PathLosses::Alone(percent),
         };
         let to = if halves[index] { bps / 2 } else { bps * 2 };
         Line { changes_to: Some(Bitrate::from_bps(to)), losses, ..line }
     };
-    alone(Family::Changes, (0..levels.cases).map(line))
+    alone(PathFamily::Changes, (0..levels.cases).map(line))
 }
 
 /// The wire of most reports: 12 Mb/s of IP packets of 1 500 bytes, 10 ms in each
@@ -213,32 +213,32 @@ fn usual() -> Line {
 }
 
 /// The rows of the reports, with the parameters of their measurements in real time.
-fn known() -> Vec<Case> {
+fn known() -> Vec<PathCase> {
     let jitter = |sd_us, reorders| Some(Jitter { sd: Duration::from_micros(sd_us), reorders });
-    let bursts = |percent| Losses::Bursts { percent, packets: 8 };
-    let fast = Line { queue_packets: 300, losses: Losses::Alone(20), ..line(50, 80, 300) };
+    let bursts = |percent| PathLosses::Bursts { percent, packets: 8 };
+    let fast = Line { queue_packets: 300, losses: PathLosses::Alone(20), ..line(50, 80, 300) };
     let lines = [
-        ("delay varies", Line { jitter: jitter(5_000, false), ..usual() }, Beside::Alone),
+        ("delay varies", Line { jitter: jitter(5_000, false), ..usual() }, PathBeside::Alone),
         (
             "delay varies, 10 %",
-            Line { jitter: jitter(5_000, false), losses: Losses::Alone(10), ..usual() },
-            Beside::Alone,
+            Line { jitter: jitter(5_000, false), losses: PathLosses::Alone(10), ..usual() },
+            PathBeside::Alone,
         ),
         (
             "reordered, 10 %",
-            Line { jitter: jitter(5_000, true), losses: Losses::Alone(10), ..usual() },
-            Beside::Alone,
+            Line { jitter: jitter(5_000, true), losses: PathLosses::Alone(10), ..usual() },
+            PathBeside::Alone,
         ),
-        ("reordered a little", Line { jitter: jitter(1_250, true), ..usual() }, Beside::Alone),
-        ("bursts, 10 %", Line { losses: bursts(10), ..usual() }, Beside::Alone),
-        ("bursts, 20 %", Line { losses: bursts(20), ..usual() }, Beside::Alone),
-        ("50 Mb/s, 80 ms, 20 %", fast, Beside::Alone),
+        ("reordered a little", Line { jitter: jitter(1_250, true), ..usual() }, PathBeside::Alone),
+        ("bursts, 10 %", Line { losses: bursts(10), ..usual() }, PathBeside::Alone),
+        ("bursts, 20 %", Line { losses: bursts(20), ..usual() }, PathBeside::Alone),
+        ("50 Mb/s, 80 ms, 20 %", fast, PathBeside::Alone),
         (
             "2 Mb/s, 10 ms, 20 %",
-            Line { losses: Losses::Alone(20), ..line(2, 10, 100) },
-            Beside::Alone,
+            Line { losses: PathLosses::Alone(20), ..line(2, 10, 100) },
+            PathBeside::Alone,
         ),
-        ("beside one CUBIC flow", usual(), Beside::Tcp(1)),
+        ("beside one CUBIC flow", usual(), PathBeside::Tcp(1)),
     ];
     let cell = |mcs, ampdu, attempts, loss_percent, stations, others| Room {
         mcs,
@@ -259,14 +259,14 @@ fn known() -> Vec<Case> {
         ("wifi, ten others ask for more", cell(7, true, 7, 0, 10, Others::SaturatedUp)),
     ];
     let lines = lines.into_iter().map(|(name, line, beside)| (name, Medium::Line(line), beside));
-    let rooms = rooms.into_iter().map(|(name, room)| (name, Medium::Room(room), Beside::Alone));
+    let rooms = rooms.into_iter().map(|(name, room)| (name, Medium::Room(room), PathBeside::Alone));
     lines
         .chain(rooms)
-        .map(|(name, medium, beside)| Case {
+        .map(|(name, medium, beside)| PathCase {
             name: name.into(),
             medium,
             beside,
-            family: Family::Reported,
+            family: PathFamily::Reported,
         })
         .collect()
 }
@@ -293,10 +293,12 @@ mod tests {
         let cases = all();
         let names: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
         assert_eq!(names.len(), cases.len());
-        let drawn: Vec<_> = cases.iter().filter(|case| case.family != Family::Reported).collect();
+        let drawn: Vec<_> =
+            cases.iter().filter(|case| case.family != PathFamily::Reported).collect();
         let judged = drawn.iter().filter(|case| case.half() == Half::Judged).count();
         assert!((0.4..0.6).contains(&(judged as f64 / drawn.len() as f64)), "{judged}");
-        let is_shown = |case: &Case| case.family != Family::Reported || case.half() == Half::Tuned;
+        let is_shown =
+            |case: &PathCase| case.family != PathFamily::Reported || case.half() == Half::Tuned;
         assert!(cases.iter().all(is_shown));
     }
 }

@@ -3,7 +3,7 @@
 //! length. Delays are round-trip times of pings in milliseconds. Shares of a bottleneck
 //! are shares of TCP goodput: two tunnels are compared by the flows in them.
 
-use super::{Beside, Case, Family, Losses, Medium, Role, Run, Written};
+use super::{Medium, PathBeside, PathCase, PathFamily, PathLosses, PathRun, Role, Written};
 use crate::Verdict;
 use crate::table::{Row, Table};
 use lasthop_hosts::{FrancReport, Sink, TcpSample};
@@ -49,7 +49,7 @@ const FOUND_QUEUE: Duration = Duration::from_millis(40);
 
 /// The results of a case.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct PathOutcome {
     /// Goodput of UDP without the tunnel in Mb/s, the capacity of the path.
     pub carries_mbps: f64,
     /// Goodput of one CUBIC flow without the tunnel in Mb/s; `None` if not measured.
@@ -116,7 +116,7 @@ impl Miss {
     }
 }
 
-impl Outcome {
+impl PathOutcome {
     /// No results yet.
     pub(super) fn nothing() -> Self {
         Self {
@@ -137,23 +137,23 @@ impl Outcome {
     ///
     /// # Panics
     /// If a case does not make a valid scenario.
-    pub fn measure(case: &Case, number: u64) -> Self {
+    pub fn measure(case: &PathCase, number: u64) -> Self {
         let mut outcome = Self::nothing();
         for &run in case.runs() {
             let written = case.write(run);
-            let tally = Tally::simulate(case, &written, Seed::new(SEED, number));
+            let tally = PathTally::simulate(case, &written, Seed::new(SEED, number));
             match run {
-                Run::Change => {
+                PathRun::Change => {
                     outcome.found = found(
                         &tally.datagrams,
                         Instant::ZERO + case.change_at(),
                         arriving_bps(case),
                     );
                 }
-                Run::Empty => outcome.empty_ms = tally.quantiles_ms(),
-                Run::Udp => outcome.carries_mbps = tally.udp_mbps(),
-                Run::Plain => outcome.plain_mbps = Some(tally.tcp_mbps(0)),
-                Run::Tunnel => {
+                PathRun::Empty => outcome.empty_ms = tally.quantiles_ms(),
+                PathRun::Udp => outcome.carries_mbps = tally.udp_mbps(),
+                PathRun::Plain => outcome.plain_mbps = Some(tally.tcp_mbps(0)),
+                PathRun::Tunnel => {
                     outcome.tunnel_mbps = tally.tcp_mbps(0);
                     let others =
                         (0..written.flows.len()).filter(|&flow| written.flows[flow] == Role::Other);
@@ -181,7 +181,7 @@ impl Outcome {
     }
 
     /// The targets that are missed.
-    pub fn misses(&self, case: &Case) -> Vec<Miss> {
+    pub fn misses(&self, case: &PathCase) -> Vec<Miss> {
         let mut misses = Vec::new();
         // Comparisons with NaN are false, so a missing value misses its target.
         let mut must = |is_met: bool, miss: Miss| {
@@ -192,23 +192,23 @@ impl Outcome {
         match case.beside {
             // TCP in the tunnel needs time to adapt too, so only the search for the
             // rate is judged.
-            Beside::Alone if case.changes_to().is_some() => {
+            PathBeside::Alone if case.changes_to().is_some() => {
                 let most = FOUND_TIME.max(case.round_trip() * FOUND_ROUND_TRIPS);
                 must(self.found.is_some_and(|found| found <= most), Miss::Change);
                 must(self.added_ms() <= ADDED_TARGET_MS, Miss::Delay);
             }
-            Beside::Alone => {
+            PathBeside::Alone => {
                 must(self.share() >= goodput_target(case), Miss::Goodput);
                 if let Some(plain) = self.plain_mbps.filter(|_| case.is_lossless()) {
                     must(self.tunnel_mbps >= PLAIN_TARGET * plain, Miss::Plain);
                 }
                 must(self.added_ms() <= ADDED_TARGET_MS, Miss::Delay);
             }
-            Beside::Tcp(_) => {
+            PathBeside::Tcp(_) => {
                 let [least, most] = FAIR_TARGET;
                 must((least..=most).contains(&self.share()), Miss::Share);
             }
-            Beside::Tunnel => {
+            PathBeside::Tunnel => {
                 let shares = self.other_mbps.iter().copied().chain([self.tunnel_mbps]);
                 let least = shares.clone().fold(f64::INFINITY, f64::min);
                 let most = shares.fold(0.0, f64::max);
@@ -220,7 +220,7 @@ impl Outcome {
         misses
     }
 
-    fn row(&self, case: &Case) -> Row {
+    fn row(&self, case: &PathCase) -> Row {
         let misses = self.misses(case);
         let words: Vec<_> = misses.iter().map(|miss| miss.word()).collect();
         let others: f64 = self.other_mbps.iter().sum();
@@ -243,10 +243,10 @@ impl Outcome {
 }
 
 /// The least share of what the path carries that is required.
-fn goodput_target(case: &Case) -> f64 {
+fn goodput_target(case: &PathCase) -> f64 {
     match case.medium {
         Medium::Line(line)
-            if line.round_trip > LONG || matches!(line.losses, Losses::Bursts { .. }) =>
+            if line.round_trip > LONG || matches!(line.losses, PathLosses::Bursts { .. }) =>
         {
             HARD_GOODPUT_TARGET
         }
@@ -255,11 +255,11 @@ fn goodput_target(case: &Case) -> f64 {
 }
 
 /// Bits of Ethernet frames per second that arrive if all of the new rate is used.
-fn arriving_bps(case: &Case) -> f64 {
+fn arriving_bps(case: &PathCase) -> f64 {
     let Medium::Line(line) = case.medium else { return f64::NAN };
     let lost = match line.losses {
-        Losses::None => 0,
-        Losses::Alone(percent) | Losses::Bursts { percent, .. } => percent,
+        PathLosses::None => 0,
+        PathLosses::Alone(percent) | PathLosses::Bursts { percent, .. } => percent,
     };
     let rate = line.changes_to.unwrap_or(line.rate);
     rate.as_bps() as f64 * f64::from(100 - lost) / 100.0
@@ -294,11 +294,11 @@ fn found(datagrams: &[Datagram], change: Instant, bps: f64) -> Option<Duration> 
 /// # Panics
 /// If a case does not make a valid scenario.
 pub fn outcomes(
-    cases: &[Case],
+    cases: &[PathCase],
     number: u64,
     threads: usize,
     done: &(dyn Fn() + Sync),
-) -> Vec<Outcome> {
+) -> Vec<PathOutcome> {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(vec![None; cases.len()]);
     std::thread::scope(|scope| {
@@ -307,7 +307,7 @@ pub fn outcomes(
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(case) = cases.get(index) else { return };
-                    let outcome = Outcome::measure(case, number);
+                    let outcome = PathOutcome::measure(case, number);
                     results.lock().expect("no thread panics with it")[index] = Some(outcome);
                     done();
                 }
@@ -319,7 +319,7 @@ pub fn outcomes(
 }
 
 /// The table of the outcomes of `cases`.
-pub fn table(cases: &[Case], outcomes: &[Outcome]) -> Table {
+pub fn table(cases: &[PathCase], outcomes: &[PathOutcome]) -> Table {
     Table {
         title: "FRANC, paths of all kinds, virtual time",
         text: format!(
@@ -358,17 +358,17 @@ pub fn table(cases: &[Case], outcomes: &[Outcome]) -> Table {
 }
 
 /// The table of families: how many of their cases pass, and the range of their results.
-pub fn summary(cases: &[Case], outcomes: &[Outcome]) -> Table {
+pub fn summary(cases: &[PathCase], outcomes: &[PathOutcome]) -> Table {
     let all: Vec<_> = cases.iter().zip(outcomes).collect();
-    let rows = Family::ALL.into_iter().filter_map(|family| {
+    let rows = PathFamily::ALL.into_iter().filter_map(|family| {
         let mine: Vec<_> = all.iter().filter(|(case, _)| case.family == family).collect();
         let passed = mine.iter().filter(|(case, o)| o.misses(case).is_empty()).count();
-        let sorted = |value: fn(&Outcome) -> f64| {
+        let sorted = |value: fn(&PathOutcome) -> f64| {
             let mut values: Vec<f64> = mine.iter().map(|(_, outcome)| value(outcome)).collect();
             values.sort_by(f64::total_cmp);
             values
         };
-        let (shares, added) = (sorted(Outcome::share), sorted(Outcome::added_ms));
+        let (shares, added) = (sorted(PathOutcome::share), sorted(PathOutcome::added_ms));
         let missed = |miss: Miss| {
             let count = mine.iter().filter(|(case, o)| o.misses(case).contains(&miss)).count();
             (count > 0).then(|| format!("{count} {}", miss.word()))
@@ -408,7 +408,7 @@ pub fn summary(cases: &[Case], outcomes: &[Outcome]) -> Table {
 
 /// The sink that collects the measurements of a run.
 #[derive(Debug)]
-struct Tally {
+struct PathTally {
     from: Instant,
     measured: Duration,
     /// The flow of the pings; `None` if there are no pings.
@@ -437,8 +437,8 @@ struct Datagram {
     frame_bytes: u32,
 }
 
-impl Tally {
-    fn simulate(case: &Case, written: &Written, seed: Seed) -> Self {
+impl PathTally {
+    fn simulate(case: &PathCase, written: &Written, seed: Seed) -> Self {
         let times = case.times();
         let scenario = lasthop_scenario::parse("path.toml", &written.toml, &[])
             .unwrap_or_else(|why| panic!("{}: {why}\n{}", case.name, written.toml));
@@ -485,7 +485,7 @@ impl Tally {
     }
 }
 
-impl Sink for Tally {
+impl Sink for PathTally {
     fn sent(&mut self, _now: Instant, packet: &Packet) {
         let is_ping = Some(packet.flow) == self.flow && packet.source == self.ends[0];
         self.pings += usize::from(is_ping);

@@ -6,7 +6,7 @@
 //! scenario, because the control connection of iperf3 does not survive the losses of
 //! some paths. Leaves out all other cases.
 
-use super::{ASKED, Beside, Case, Family, Medium, Outcome, grid};
+use super::{ASKED, Medium, PathBeside, PathCase, PathFamily, PathOutcome, grid};
 use crate::validate::data::{self, Record};
 use crate::validate::kept::Kept;
 use crate::validate::links::{kernel, quantile, round_trips};
@@ -37,7 +37,7 @@ const SECONDS: [[u32; 2]; 2] = [[3, 12], [8, 20]];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RealCase {
     /// The path and its traffic.
-    pub case: Case,
+    pub case: PathCase,
     /// The kernel's name of the congestion control of the flows beside the tunnel.
     pub beside: &'static str,
 }
@@ -45,9 +45,9 @@ pub struct RealCase {
 /// Returns all cases. One with TCP beside the tunnel occurs twice, with CUBIC and BBR.
 pub fn all() -> Vec<RealCase> {
     let mut all = Vec::new();
-    for case in grid::all().into_iter().filter(|case| case.family == Family::Reported) {
-        if matches!(case.beside, Beside::Tcp(_)) {
-            let named = Case { name: case.name.replace("CUBIC", "BBR"), ..case.clone() };
+    for case in grid::all().into_iter().filter(|case| case.family == PathFamily::Reported) {
+        if matches!(case.beside, PathBeside::Tcp(_)) {
+            let named = PathCase { name: case.name.replace("CUBIC", "BBR"), ..case.clone() };
             all.push(RealCase { case, beside: "cubic" });
             all.push(RealCase { case: named, beside: "bbr" });
         } else {
@@ -74,15 +74,15 @@ impl RealCase {
     /// The emulations of the case.
     pub const fn parts(&self) -> &'static [Part] {
         match self.case.beside {
-            Beside::Alone => &[Part::Empty, Part::Udp, Part::Plain, Part::Tunnel],
+            PathBeside::Alone => &[Part::Empty, Part::Udp, Part::Plain, Part::Tunnel],
             _ => &[Part::Empty, Part::Udp, Part::Tunnel],
         }
     }
 
     fn others(&self) -> u32 {
         match self.case.beside {
-            Beside::Tcp(flows) => flows,
-            Beside::Alone | Beside::Tunnel => 0,
+            PathBeside::Tcp(flows) => flows,
+            PathBeside::Alone | PathBeside::Tunnel => 0,
         }
     }
 
@@ -167,7 +167,7 @@ impl RealCase {
 
     const fn seconds(&self) -> [u32; 2] {
         SECONDS[match self.case.beside {
-            Beside::Alone => 0,
+            PathBeside::Alone => 0,
             _ => 1,
         }]
     }
@@ -294,7 +294,7 @@ impl RealCase {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     /// The results that a case in virtual time has too.
-    pub outcome: Outcome,
+    pub outcome: PathOutcome,
     /// 99.9th percentile of the lateness, in microseconds, of its worst emulation.
     pub lateness_us: f64,
 }
@@ -302,13 +302,14 @@ pub struct Found {
 impl Found {
     /// No results yet.
     pub fn nothing() -> Self {
-        Self { outcome: Outcome::nothing(), lateness_us: 0.0 }
+        Self { outcome: PathOutcome::nothing(), lateness_us: 0.0 }
     }
 
     fn line(&self, case: &RealCase) -> String {
         let number =
             |value: f64| if value.is_nan() { String::new() } else { format!("{value:.3}") };
-        let Outcome { carries_mbps, plain_mbps, tunnel_mbps, ref other_mbps, .. } = self.outcome;
+        let PathOutcome { carries_mbps, plain_mbps, tunnel_mbps, ref other_mbps, .. } =
+            self.outcome;
         let others = other_mbps.iter().sum::<f64>();
         [
             // Names may contain commas, which separate columns.
@@ -338,7 +339,7 @@ impl Found {
         let given = |name: &str| Some(number(name)).filter(|value| !value.is_nan());
         let others = case.others();
         let each = given("others_mbps").map(|all| all / f64::from(others.max(1)));
-        let outcome = Outcome {
+        let outcome = PathOutcome {
             carries_mbps: number("carries_mbps"),
             plain_mbps: given("plain_mbps"),
             tunnel_mbps: number("tunnel_mbps"),
@@ -347,7 +348,7 @@ impl Found {
             ping_ms: [number("ping_p50_ms"), number("ping_p95_ms")],
             pings: record.whole("pings") as usize,
             pings_lost: record.whole("pings_lost") as usize,
-            ..Outcome::nothing()
+            ..PathOutcome::nothing()
         };
         Self { outcome, lateness_us: record.number("lateness_p99_9_us") }
     }
@@ -355,9 +356,9 @@ impl Found {
 
 /// The content of `data/paths.csv`: name and results of each case.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Store(Vec<(String, Found)>);
+pub struct RealStore(Vec<(String, Found)>);
 
-impl Store {
+impl RealStore {
     /// Reads the file; no results if it does not exist.
     ///
     /// # Panics
@@ -421,11 +422,11 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_read_again() {
-        let mut store = Store::default();
+        let mut store = RealStore::default();
         for (index, case) in all().into_iter().enumerate() {
             let mut found = Found::nothing();
             found.lateness_us = 1.5;
-            found.outcome = Outcome {
+            found.outcome = PathOutcome {
                 carries_mbps: 11.5,
                 plain_mbps: (case.others() == 0).then_some(10.25),
                 tunnel_mbps: index as f64,
@@ -434,10 +435,10 @@ mod tests {
                 ping_ms: [3.0, 4.0],
                 pings: 100,
                 pings_lost: index,
-                ..Outcome::nothing()
+                ..PathOutcome::nothing()
             };
             store.0.push((case.case.name, found));
         }
-        assert_eq!(Store::parse(KEPT.with_header(store.lines()).leak()), store);
+        assert_eq!(RealStore::parse(KEPT.with_header(store.lines()).leak()), store);
     }
 }

@@ -5,13 +5,13 @@
 use lasthop_units::{Duration, Instant};
 
 use crate::HyStart;
-use crate::congestion::hystart_plus_plus::State;
+use crate::congestion::hystart_plus_plus::HystartPlusPlusState;
 use crate::congestion::{Acknowledgement, Control, Cubic, Window};
 
-/// Drives [`State`] in rounds: each consists of acknowledgements of one segment
+/// Drives [`HystartPlusPlusState`] in rounds: each consists of acknowledgements of one segment
 /// with the same round-trip time.
 struct Rounds {
-    state: State,
+    state: HystartPlusPlusState,
     window: Window,
     acknowledged: u64,
 }
@@ -19,7 +19,7 @@ struct Rounds {
 impl Rounds {
     fn new() -> Self {
         Self {
-            state: State::new(false),
+            state: HystartPlusPlusState::new(false),
             window: Window { size: 100, fraction: 0, threshold: u32::MAX },
             acknowledged: 0,
         }
@@ -77,8 +77,8 @@ fn conservative_growth_is_a_quarter() {
 
 #[test]
 fn unpaced_an_acknowledgement_counts_for_eight_segments_at_most() {
-    assert_eq!(State::new(false).growth(30), 8);
-    assert_eq!(State::new(true).growth(30), 30);
+    assert_eq!(HystartPlusPlusState::new(false).growth(30), 8);
+    assert_eq!(HystartPlusPlusState::new(true).growth(30), 30);
 }
 
 /// The round in which Conservative Slow Start begins is the first of the five.

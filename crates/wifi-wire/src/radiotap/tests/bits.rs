@@ -422,8 +422,8 @@ fn subfields_of_ht_and_ampdu_and_l_sig() {
 #[test]
 fn flags_and_codes() {
     for others in [0, u8::MAX] {
-        let with = |bit: u8| Flags(others | bit);
-        let without = |bit: u8| Flags(others & !bit);
+        let with = |bit: u8| FlagsField(others | bit);
+        let without = |bit: u8| FlagsField(others & !bit);
         assert!(with(0x02).short_preamble() && !without(0x02).short_preamble());
         assert!(with(0x10).fcs_at_end() && !without(0x10).fcs_at_end());
         assert!(with(0x40).bad_fcs() && !without(0x40).bad_fcs());

@@ -30,7 +30,7 @@ const PACKET_BITS: f64 = 12_000.0;
 
 /// A queue of an access point that adapts.
 #[derive(Clone, Copy)]
-enum Adaptive {
+enum QueueRule {
     /// Capacity by rate, round-trip time and number of flows: RTT C / sqrt(n).
     Guideline,
     /// Capacity by rate: 100 ms of it.
@@ -47,7 +47,7 @@ enum Adaptive {
     EbdpShort,
 }
 
-impl Adaptive {
+impl QueueRule {
     const ALL: [Self; 7] = [
         Self::Guideline,
         Self::Short,
@@ -170,12 +170,12 @@ fn call_ms(run: &RunData) -> f64 {
 
 /// Results of a queue in all settings: the delay of the call, and the throughput of TCP
 /// as a share of that with the best fixed capacity.
-struct Served {
+struct ServedByRate {
     calls_ms: Vec<f64>,
     shares: Vec<f64>,
 }
 
-impl Served {
+impl ServedByRate {
     fn read(runs: &Runs<'_>, queue: &str) -> Self {
         let mut served = Self { calls_ms: Vec::new(), shares: Vec::new() };
         for (rate, flows) in settings() {
@@ -205,7 +205,7 @@ pub const CAPACITY: Figure = Figure {
                 let sets = vec![format!("node.ap.queue.packets={packets}")];
                 runs.push(run(&packets.to_string(), rate, flows, sets));
             }
-            for adaptive in Adaptive::ALL {
+            for adaptive in QueueRule::ALL {
                 runs.push(run(adaptive.name(), rate, flows, adaptive.sets(rate, flows)));
             }
         }
@@ -213,7 +213,7 @@ pub const CAPACITY: Figure = Figure {
     },
     read: |runs| {
         let serve_both = FIXED.iter().any(|fixed| {
-            let served = Served::read(runs, &fixed.to_string());
+            let served = ServedByRate::read(runs, &fixed.to_string());
             served.serves_both()
         });
         let mut quantities = vec![Quantity::shown(
@@ -225,8 +225,8 @@ pub const CAPACITY: Figure = Figure {
             "60 packets do: 136 to 149 ms at 6 Mb/s, and 93 % of the best for one connection at \
              54. With 30 it is 85 %; 120 are too long for a call.",
         )];
-        for adaptive in Adaptive::ALL {
-            let served = Served::read(runs, adaptive.name());
+        for adaptive in QueueRule::ALL {
+            let served = ServedByRate::read(runs, adaptive.name());
             let (call_because, tcp_because) = adaptive.because();
             let call = Quantity::value(
                 format!("{}: delay of the call, 95th percentile, at most", adaptive.name()),
@@ -264,7 +264,7 @@ fn panel(runs: &Runs<'_>, label: &str, read: fn(&RunData) -> f64) -> Panel {
     let ticks = fixed.iter().cloned().chain(short.map(str::to_owned));
     let panel = Panel::new("", Axis::new("queue, packets or kind").names(ticks), Axis::new(label));
     let queues: Vec<&str> =
-        fixed.iter().map(String::as_str).chain(Adaptive::ALL.map(Adaptive::name)).collect();
+        fixed.iter().map(String::as_str).chain(QueueRule::ALL.map(QueueRule::name)).collect();
     settings().fold(panel, |panel, (rate, flows)| {
         let point =
             |(x, queue): (usize, &&str)| (x as f64, read(runs.get(&name(queue, rate, flows))));

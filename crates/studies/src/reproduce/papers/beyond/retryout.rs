@@ -50,37 +50,41 @@ fn run(generation: Generation, laptop: Laptop, position: &str, with_method: bool
 }
 
 /// The means of a run.
-struct Measured {
+struct MeasuredBeyond {
     rate_mbps: f64,
     rtt_ms: f64,
     throughput_mbps: f64,
 }
 
-fn measured(run: &RunData) -> Measured {
+fn measured(run: &RunData) -> MeasuredBeyond {
     let or_none = |value: Option<f64>| value.unwrap_or(f64::NAN);
-    Measured {
+    MeasuredBeyond {
         rate_mbps: or_none(run.link("laptop->ap").data_rate_mbps.map(|rate| rate.mean)),
         rtt_ms: or_none(run.flow("ping").rtt_ms.map(|rtt| rtt.mean)),
         throughput_mbps: or_none(run.flow("upload").goodput_mbps),
     }
 }
 
-fn all(runs: &Runs<'_>, generation: Generation, laptop: Laptop, with: bool) -> Vec<Measured> {
+fn all(runs: &Runs<'_>, generation: Generation, laptop: Laptop, with: bool) -> Vec<MeasuredBeyond> {
     let of = |position| measured(runs.get(&name(generation, laptop, position, with)));
     POSITIONS.into_iter().map(of).collect()
 }
 
 /// The values at average data rates that pass `is_in`.
-fn at(measured: &[Measured], is_in: impl Fn(f64) -> bool, value: fn(&Measured) -> f64) -> Vec<f64> {
+fn at(
+    measured: &[MeasuredBeyond],
+    is_in: impl Fn(f64) -> bool,
+    value: fn(&MeasuredBeyond) -> f64,
+) -> Vec<f64> {
     measured.iter().filter(|one| is_in(one.rate_mbps)).map(value).collect()
 }
 
 fn quantities(runs: &Runs<'_>, generation: Generation) -> Vec<Quantity> {
-    let rtt = |one: &Measured| one.rtt_ms;
-    let share = |one: &Measured| one.throughput_mbps / one.rate_mbps;
+    let rtt = |one: &MeasuredBeyond| one.rtt_ms;
+    let share = |one: &MeasuredBeyond| one.throughput_mbps / one.rate_mbps;
     let [without, with] = [false, true].map(|with| all(runs, generation, LONG, with));
     let today = all(runs, generation, TODAY, false);
-    let slow = |measured: &[Measured]| mean(&at(measured, |rate| rate < SLOW_MBPS, rtt));
+    let slow = |measured: &[MeasuredBeyond]| mean(&at(measured, |rate| rate < SLOW_MBPS, rtt));
     let fast = mean(&at(&without, |rate| rate >= SLOW_MBPS, rtt));
     let shares =
         [&without, &with].map(|measured| mean(&at(measured, |rate| rate < SCOPE_MBPS, share)));

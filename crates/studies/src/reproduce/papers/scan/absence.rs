@@ -77,7 +77,7 @@ fn range_ms(seconds: impl Iterator<Item = f64>) -> (f64, f64) {
 
 /// The parts of an absence whose begin and end were both captured.
 #[derive(Clone, Copy, Debug)]
-struct Parts<'a> {
+struct AbsenceParts<'a> {
     absence: &'a Absence,
     /// Number of attempts of Nulls with PM = 1, and with PM = 0.
     attempts: [u32; 2],
@@ -89,7 +89,7 @@ struct Parts<'a> {
     acknowledged: bool,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> AbsenceParts<'a> {
     fn new(absence: &'a Absence) -> Option<Self> {
         let (leave, back) = (absence.leave.as_ref()?, absence.back.as_ref()?);
         let first = absence.bare.first()?;
@@ -131,8 +131,8 @@ fn is_null(frame: &BareFrame, is_away: bool) -> bool {
 }
 
 /// The absences of the laptop in their order, except those without a return.
-fn parts(run: &RunData) -> Vec<Parts<'_>> {
-    run.absences(LAPTOP).iter().filter_map(Parts::new).collect()
+fn parts(run: &RunData) -> Vec<AbsenceParts<'_>> {
+    run.absences(LAPTOP).iter().filter_map(AbsenceParts::new).collect()
 }
 
 fn fig4(runs: &Runs<'_>) -> Findings {
@@ -153,7 +153,7 @@ fn fig4(runs: &Runs<'_>) -> Findings {
     let rts = example.absence.leave.as_ref().map_or(0, |leave| leave.rts);
     // Data of the laptop would be with the Power Management bit, or end the absence.
     let data_silence = example.absence.sent_after_ack == 0 && example.absence.polls == 0;
-    let everywhere: Vec<Parts<'_>> = runs.all().flat_map(|(_, run)| parts(run)).collect();
+    let everywhere: Vec<AbsenceParts<'_>> = runs.all().flat_map(|(_, run)| parts(run)).collect();
     // Absences announced as in the trace, with as many attempts.
     let like_it = || {
         everywhere.iter().filter(|absence| absence.acknowledged && absence.attempts[0] == ATTEMPTS)
@@ -276,7 +276,7 @@ fn schedule(run: &RunData) -> Vec<Panel> {
 
 /// A panel of the frames without data of an absence in a part of it, with a row for each
 /// kind.
-fn lanes(run: &RunData, title: &str, parts: &Parts<'_>, from: f64, to: f64) -> Panel {
+fn lanes(run: &RunData, title: &str, parts: &AbsenceParts<'_>, from: f64, to: f64) -> Panel {
     const NAMES: [&str; 6] = ["Null, PM = 1", "Null, PM = 0", "RTS", "CTS", "Ack", "beacon"];
     let laptop = run.heard(LAPTOP);
     let around = 0.05 * (to - from);
