@@ -114,7 +114,7 @@ fn whole_of(packet: &[u8]) -> Option<Whole> {
 pub struct Backlog {
     config: BacklogConfig,
     flow_keys: [u64; 2],
-    order: Order,
+    order: Queueing,
     packets: usize,
     bytes: usize,
     /// Number of these packets that are sparse.
@@ -128,7 +128,7 @@ pub struct Backlog {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Order {
+enum Queueing {
     /// A single first-in-first-out queue.
     Arrival(VecDeque<Waiting>),
     /// Queues of flows, served in turn, each under CoDel.
@@ -159,11 +159,11 @@ impl Backlog {
     /// them can choose flows that share a bucket with another one.
     pub fn new(config: BacklogConfig, flow_keys: [u64; 2]) -> Self {
         let order = match config.target {
-            None => Order::Arrival(VecDeque::new()),
+            None => Queueing::Arrival(VecDeque::new()),
             Some(target) => {
                 let mut flows = FlowQueues::default();
                 let arrived = (0..BUCKETS).map(|_| flows.add()).map(|_| None).collect();
-                Order::Turns {
+                Queueing::Turns {
                     parameters: Parameters {
                         target,
                         interval: config.interval,
@@ -196,7 +196,7 @@ impl Backlog {
     /// is needed. Target and interval become at least that and twice the latency;
     /// other flows do not wait for it.
     pub fn set_latency(&mut self, latency: Duration) {
-        if let (Order::Turns { parameters, .. }, Some(target)) =
+        if let (Queueing::Turns { parameters, .. }, Some(target)) =
             (&mut self.order, self.config.target)
         {
             parameters.target = target.max(latency * 3 / 2);
@@ -216,13 +216,13 @@ impl Backlog {
         let mut waiting =
             Waiting { packet, arrived: now, bucket, sparse: false, fragments: Vec::new() };
         match &mut self.order {
-            Order::Arrival(_) if is_over => self.forget(&waiting),
-            Order::Arrival(queue) => queue.push_back(waiting),
+            Queueing::Arrival(_) if is_over => self.forget(&waiting),
+            Queueing::Arrival(queue) => queue.push_back(waiting),
             // A first fragment is that of another packet with the same identification.
-            Order::Turns { .. } if is_later && whole == self.dropped[usize::from(bucket)] => {
+            Queueing::Turns { .. } if is_later && whole == self.dropped[usize::from(bucket)] => {
                 self.forget(&waiting);
             }
-            Order::Turns { flows, turns, arrived, .. } => {
+            Queueing::Turns { flows, turns, arrived, .. } => {
                 let joins = |last: &mut Waiting| {
                     let is_same = whole_of(&last.packet) == whole;
                     if is_same {
@@ -318,7 +318,7 @@ impl Backlog {
     /// next stay.
     fn drop_excess(&mut self) {
         while self.is_over() {
-            let Order::Turns { flows, .. } = &mut self.order else { return };
+            let Queueing::Turns { flows, .. } = &mut self.order else { return };
             let mut dropped = Vec::new();
             flows.drop_from_fattest(|_| 1, &mut dropped);
             let Some(dropped) = dropped.pop() else { return };
@@ -327,7 +327,7 @@ impl Backlog {
     }
 }
 
-impl Order {
+impl Queueing {
     /// Returns the next packet, if it is not too long; packets that CoDel drops go
     /// to `dropped`.
     fn pop(

@@ -102,17 +102,17 @@ impl Budget {
     /// Computes the budget of a plan.
     pub fn new(plan: &Plan) -> Self {
         let symbols = f64::from(plan.symbols);
-        let published = Self::of(symbols, plan);
+        let published = Self::without_margin(symbols, plan);
         let Some(deviations) = plan.margin else { return published };
         let variance = published.variance(plan);
         let longer = symbols + overhead(plan.field) + deviations * libm::sqrt(variance);
-        let mut budget = Self::of(longer, plan);
+        let mut budget = Self::without_margin(longer, plan);
         budget.source_credit *= longer / symbols;
         budget
     }
 
-    /// The budget of a block of `symbols` symbols.
-    fn of(symbols: f64, plan: &Plan) -> Self {
+    /// The budget of a block of `symbols` symbols, without the plan's margin.
+    fn without_margin(symbols: f64, plan: &Plan) -> Self {
         let Losses { e3, .. } = plan.losses;
         if plan.helpers == 0 || !(plan.published || is_worth(plan.losses)) {
             let source_credit = (plan.overshoot / (1.0 - bounded(e3))).max(1.0);

@@ -138,9 +138,10 @@ impl Headers {
     pub fn restore(&mut self, bucket: u8, number: u16, record: &[u8]) -> Option<Vec<u8>> {
         let bucket = &mut self.0[usize::from(bucket)];
         let follows = bucket.next.take() == Some(number);
-        let packet = match is_short(record) {
-            false => record.to_vec(),
-            true => bucket.last.as_ref().filter(|_| follows)?.restore(record)?,
+        let packet = if is_short(record) {
+            bucket.last.as_ref().filter(|_| follows)?.restore(record)?
+        } else {
+            record.to_vec()
         };
         if !symbol::is_ip(&packet) {
             return None;
@@ -185,7 +186,7 @@ impl Bucket {
     /// Makes a packet the previous one.
     fn keep(&mut self, number: u16, packet: &[u8]) {
         self.next = Some(number.wrapping_add(1));
-        let Some(layout) = Layout::of(packet) else {
+        let Some(layout) = Layout::from_packet(packet) else {
             self.last = None;
             return;
         };
@@ -243,7 +244,7 @@ impl Last {
 
     /// Appends a packet to `out` in its short form, if it is as expected.
     fn shorten(&self, packet: &[u8], out: &mut Vec<u8>) -> Option<()> {
-        let layout = Layout::of(packet).filter(|&layout| layout == self.layout)?;
+        let layout = Layout::from_packet(packet).filter(|&layout| layout == self.layout)?;
         let (headers, data) = packet.split_at(layout.bytes());
         let tcp = layout.tcp();
         let mut top =
@@ -370,7 +371,7 @@ impl Last {
 impl Layout {
     /// Returns the layout of a whole packet if it is a TCP segment whose headers can be shortened,
     /// or can serve to shorten those of the next segment.
-    fn of(packet: &[u8]) -> Option<Self> {
+    fn from_packet(packet: &[u8]) -> Option<Self> {
         if !symbol::is_ip(packet) {
             return None;
         }

@@ -113,19 +113,16 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// The pair of two ends with their keys.
-    pub fn new((a, key_a): (NodeId, PublicKey), (b, key_b): (NodeId, PublicKey)) -> Self {
-        if a < b {
-            Self { ends: [a, b], keys: [key_a, key_b] }
-        } else {
-            Self { ends: [b, a], keys: [key_b, key_a] }
-        }
+    /// The pair of two ends with their keys, in the same order.
+    pub fn new(ends: [NodeId; 2], keys: [PublicKey; 2]) -> Self {
+        let ([a, b], [key_a, key_b]) = (ends, keys);
+        if a < b { Self { ends, keys } } else { Self { ends: [b, a], keys: [key_b, key_a] } }
     }
 
     /// The pair of a HELLO that names both keys; `None` for others.
-    pub fn of(hello: &Hello) -> Option<Self> {
+    pub fn from_hello(hello: &Hello) -> Option<Self> {
         let is_both = hello.echo != [0; SECRET_BYTES];
-        let pair = Self::new((hello.origin, hello.key), (hello.destination, hello.echo));
+        let pair = Self::new([hello.origin, hello.destination], [hello.key, hello.echo]);
         is_both.then_some(pair)
     }
 
@@ -536,8 +533,8 @@ mod tests {
         let hop = Secrets::new(&Keys::Hop(hop_key(&[5; SECRET_BYTES])));
         let mut entropy = Entropy::new([1; SECRET_BYTES]);
         let (a, b) = (Ephemeral::new(&mut entropy), Ephemeral::new(&mut entropy));
-        let pair = Pair::new((NodeId(1), *a.public()), (NodeId(2), *b.public()));
-        assert_eq!(pair, Pair::new((NodeId(2), *b.public()), (NodeId(1), *a.public())));
+        let pair = Pair::new([NodeId(1), NodeId(2)], [*a.public(), *b.public()]);
+        assert_eq!(pair, Pair::new([NodeId(2), NodeId(1)], [*b.public(), *a.public()]));
         assert_eq!(shared.session(&pair), hop.session(&pair));
         assert_eq!(shared.hello_tagger(), hop.hello_tagger());
         let hello = |origin: u8, key: &Ephemeral, blocks_max| Hello {

@@ -167,7 +167,7 @@ struct Drain {
 
 /// A report about the latest datagram received.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Heard {
+pub(crate) struct PathReport {
     /// Time at which it was sent.
     pub sent_at: Instant,
     /// Time at which it was received, in microseconds of the receiver's clock.
@@ -281,7 +281,7 @@ impl Pace {
     }
 
     /// Handles a report about a datagram.
-    pub fn heard(&mut self, now: Instant, heard: Heard) {
+    pub fn heard(&mut self, now: Instant, heard: PathReport) {
         let delay = self.delays.delay(&heard);
         let queue_us = self.delays.queue_us(&delay, self.capacity);
         if queue_us > now.saturating_since(heard.sent_at).as_micros_f64() {
@@ -321,7 +321,7 @@ impl Pace {
         }
     }
 
-    fn handle_window(&mut self, now: Instant, window: &Window, heard: &Heard) {
+    fn handle_window(&mut self, now: Instant, window: &Window, heard: &PathReport) {
         let grew_us = self.delays.handle_window(now, window, self.capacity);
         let rate = window.sent_rate();
         let target_us = self.target_us();
@@ -361,14 +361,14 @@ impl Pace {
     }
 
     /// The rate doubles until no more arrives, or a queue stands.
-    fn start_up(&mut self, now: Instant, window: &Window, heard: &Heard) {
+    fn start_up(&mut self, now: Instant, window: &Window, heard: &PathReport) {
         let Phase::Startup { delivered, since } = self.phase else { return };
         let came = window.came_rate();
         let queue_us = self.delays.standing_us();
         let rate = window.arrival_rate().min(window.sent_rate());
         if came > delivered * 1.2 {
             self.calm.forget(0.5);
-            self.calm.add(window.losses());
+            self.calm.add(&window.losses());
             self.phase = Phase::Startup { delivered: came, since: now };
         }
         let is_growing = came > delivered * 1.2
@@ -400,10 +400,10 @@ impl Pace {
         self.calm.forget(Ratio::KEEP);
         self.busy.forget(Ratio::KEEP);
         if window.sent_rate() >= CALM_BELOW * self.capacity {
-            self.busy.add(window.losses());
+            self.busy.add(&window.losses());
         } else if self.delays.standing_us() + window.spread_us() <= self.target_us() {
             // A standing queue may be full.
-            self.calm.add(window.losses());
+            self.calm.add(&window.losses());
         }
     }
 
@@ -450,7 +450,7 @@ impl Pace {
     }
 
     /// Selects the rate of the next window.
-    fn steer(&mut self, now: Instant, window: &Window, heard: &Heard, grew_us: f64) {
+    fn steer(&mut self, now: Instant, window: &Window, heard: &PathReport, grew_us: f64) {
         let target_us = self.target_us();
         let queue_us = self.delays.standing_us();
         let felt_us = queue_us + target_us * self.excess() / EXCESS_OF_TARGET;
@@ -473,13 +473,16 @@ impl Pace {
             self.relative = self.relative.min(CALM_RATE);
         }
         let is_draining = grew_us < -self.delays.noise_us();
-        self.standing = match queue_us > 2.0 * target_us && !window.is_free() {
-            false => 0,
+        let is_standing = queue_us > 2.0 * target_us && !window.is_free();
+        self.standing = if !is_standing || is_draining && !is_long {
+            0
+        } else if is_long && grew_us > self.delays.noise_us() {
             // A long queue that grows at a reduced rate is tested sooner.
-            true if is_long && grew_us > self.delays.noise_us() => self.standing + 2,
-            true if is_draining && !is_long => 0,
-            true if is_draining => self.standing,
-            true => self.standing + 1,
+            self.standing + 2
+        } else if is_draining {
+            self.standing
+        } else {
+            self.standing + 1
         };
         let before = self.competed.as_ref().filter(|before| before.is_recent(now));
         if let Some(before) = before
@@ -523,7 +526,7 @@ impl Pace {
     }
 
     /// Evaluates the test.
-    fn judge(&mut self, now: Instant, heard: &Heard) {
+    fn judge(&mut self, now: Instant, heard: &PathReport) {
         let Phase::Drain(drain) = &self.phase else { return };
         let drain = drain.clone();
         let fell_us = drain.queue_us - drain.least_us;

@@ -13,7 +13,7 @@ mod helper;
 mod tests;
 
 pub use ack::{AckRule, Arrival};
-pub use encoder::{Counters, Encoder, Event, Reason, State};
+pub use encoder::{Counters, Encoder, EncoderEvent, EncoderReason, State};
 pub use helper::{Helper, HelperParameters, HelperState};
 
 use crate::budget::Plan;

@@ -42,7 +42,7 @@ const LATELY: Duration = Duration::from_millis(300);
 
 /// The conditions under which answers arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Answers {
+pub(crate) struct PathAnswers {
     /// Probability that a probe or its answer is lost, 0 to 1.
     pub loss: f64,
     /// Time of an answer, late ones included.
@@ -151,7 +151,7 @@ impl PathMtu {
     }
 
     /// Length of a probe that is to be sent now.
-    pub fn probe(&mut self, now: Instant, answers: Answers) -> Option<u16> {
+    pub fn probe(&mut self, now: Instant, answers: PathAnswers) -> Option<u16> {
         let count = probes(answers.loss);
         if self.probing.is_some_and(|probing| probing.next_at <= now && probing.sent >= count) {
             self.fail(now);
@@ -230,7 +230,7 @@ impl PathMtu {
 
     /// The other end reports the length of the longest datagram that arrived
     /// recently.
-    pub fn heard(&mut self, now: Instant, longest: u16, answers: Answers) {
+    pub fn heard(&mut self, now: Instant, longest: u16, answers: PathAnswers) {
         if longest >= self.failed {
             // It was only late.
             self.failed = self.max.saturating_add(1);

@@ -5,7 +5,7 @@
 
 use crate::config::PaceConfig;
 use crate::keys::ReplayWindow;
-use crate::pace::{Heard, Pace};
+use crate::pace::{Pace, PathReport};
 use crate::wire::{LinkReport, NodeId};
 use alloc::collections::VecDeque;
 use lasthop_units::{Duration, Instant};
@@ -260,7 +260,7 @@ impl PathState {
         }
         if let Some(pace) = &mut self.pace {
             let Flight { number, sent_at, bytes, bytes_up_to, free_at, .. } = newest;
-            let heard = Heard {
+            let heard = PathReport {
                 sent_at,
                 heard_at_us: report.heard_at_us,
                 bytes,
@@ -406,10 +406,12 @@ impl PathState {
     /// Handles a number received from the neighbour.
     pub fn hear(&mut self, now: Instant, number: u32) -> Hearing {
         let expected = self.heard.newest.saturating_add(1);
-        match self.heard.take(now, number) {
-            false => Hearing::Before,
-            true if number > expected => Hearing::AfterGap,
-            true => Hearing::New,
+        if !self.heard.take(now, number) {
+            Hearing::Before
+        } else if number > expected {
+            Hearing::AfterGap
+        } else {
+            Hearing::New
         }
     }
 

@@ -34,7 +34,7 @@ pub(crate) struct Sender {
     blocks_max: usize,
     /// Number of the oldest stored block.
     first: u32,
-    blocks: VecDeque<Block>,
+    blocks: VecDeque<SentBlock>,
     /// Symbols to be sent for the first time; and copies of some, with their times.
     fresh: VecDeque<(u32, u16)>,
     copies: VecDeque<(u32, u16, Instant)>,
@@ -120,7 +120,7 @@ struct Symbol {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Block {
+struct SentBlock {
     pool: Pool,
     /// The symbols in the pool; those of a recoder may have gaps.
     symbols: Vec<Symbol>,
@@ -200,7 +200,7 @@ impl Sender {
     pub fn room(&self) -> Option<(u32, u16)> {
         let next = self.first + self.blocks.len() as u32;
         match self.blocks.back() {
-            Some(Block { pool: Pool::Own(encoder), .. }) if !encoder.is_full() => {
+            Some(SentBlock { pool: Pool::Own(encoder), .. }) if !encoder.is_full() => {
                 Some((next - 1, encoder.len()))
             }
             _ => (self.blocks.len() < self.blocks_max).then_some((next, 0)),
@@ -227,13 +227,16 @@ impl Sender {
     }
 
     fn begin(&mut self) {
-        let mut pool = self.spare.pop().unwrap_or_else(|| match self.recodes {
-            false => Pool::Own(Box::new(Encoder::new(self.code))),
-            true => Pool::Relayed {
-                symbols: Symbols::new(self.code.symbols(), self.code.symbol_bytes()),
-                known: vec![false; self.code.symbols()],
-                recoder: Box::new(Recoder::new(self.code)),
-            },
+        let mut pool = self.spare.pop().unwrap_or_else(|| {
+            if self.recodes {
+                Pool::Relayed {
+                    symbols: Symbols::new(self.code.symbols(), self.code.symbol_bytes()),
+                    known: vec![false; self.code.symbols()],
+                    recoder: Box::new(Recoder::new(self.code)),
+                }
+            } else {
+                Pool::Own(Box::new(Encoder::new(self.code)))
+            }
         });
         let symbols = match &mut pool {
             Pool::Own(encoder) => {
@@ -246,7 +249,7 @@ impl Sender {
                 vec![Symbol::default(); self.code.symbols()]
             }
         };
-        self.blocks.push_back(Block {
+        self.blocks.push_back(SentBlock {
             pool,
             symbols,
             coded_under_way: 0,
@@ -468,7 +471,7 @@ impl Sender {
         }
     }
 
-    fn block_mut(&mut self, block: u32) -> Option<&mut Block> {
+    fn block_mut(&mut self, block: u32) -> Option<&mut SentBlock> {
         self.blocks.get_mut(block.checked_sub(self.first)? as usize)
     }
 
@@ -678,7 +681,7 @@ impl Sender {
     }
 }
 
-impl Block {
+impl SentBlock {
     /// Takes what the receiver has: the rank, and which symbols it knows.
     fn learn(&mut self, rank: u16, knows: impl Fn(u16) -> bool) {
         self.rank = rank;

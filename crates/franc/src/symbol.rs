@@ -92,12 +92,12 @@ pub(crate) fn records(mut bytes: &[u8]) -> impl Iterator<Item = Option<(u8, u16,
 
 fn record(bytes: &[u8]) -> Option<(u8, u16, &[u8])> {
     let (head, rest) = bytes.split_at_checked(RECORD_BYTES)?;
-    let length = match headers::is_short(rest) {
-        true => headers::short_length(rest)?,
-        false if Piece::parse(rest).is_some() => {
-            PIECE_BYTES + usize::from(u16::from_be_bytes([rest[1], rest[2]]))
-        }
-        false => ip_length(rest)?,
+    let length = if headers::is_short(rest) {
+        headers::short_length(rest)?
+    } else if Piece::parse(rest).is_some() {
+        PIECE_BYTES + usize::from(u16::from_be_bytes([rest[1], rest[2]]))
+    } else {
+        ip_length(rest)?
     };
     Some((head[0], u16::from_be_bytes([head[1], head[2]]), rest.get(..length)?))
 }

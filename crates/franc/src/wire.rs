@@ -223,7 +223,8 @@ pub struct Ack {
 impl Ack {
     /// An acknowledgement with as many of the reports `blocks` as it may have.
     pub(crate) fn new(
-        (done, state): (u32, u16),
+        done: u32,
+        state: u16,
         links: Vec<LinkReport>,
         blocks: impl Iterator<Item = BlockReport>,
     ) -> Self {
@@ -766,7 +767,7 @@ mod tests {
     }
 
     fn ack(count: u32) -> Ack {
-        Ack::new((10, 7), vec![LinkReport::default()], reports(count))
+        Ack::new(10, 7, vec![LinkReport::default()], reports(count))
     }
 
     #[test]

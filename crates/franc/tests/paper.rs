@@ -7,7 +7,7 @@ use lasthop_franc::Coded;
 use lasthop_franc::budget::{Budget, Plan, PlayNCool};
 use lasthop_franc::config::Losses;
 use lasthop_franc::paper::{
-    AckRule, Arrival, Encoder, Event, Helper, HelperParameters, PaperParameters,
+    AckRule, Arrival, Encoder, EncoderEvent, Helper, HelperParameters, PaperParameters,
 };
 use lasthop_franc::wire::{Ack, BlockReport};
 use lasthop_rlnc::{Code, Decoder, Field, Received};
@@ -152,7 +152,8 @@ impl Hop {
         if self.source.poll_timeout().is_some_and(|(at, _)| at <= self.now) {
             self.source.handle_timeout(self.now);
         }
-        while let Some(Event::BlockDone { transmissions, timeouts, .. }) = self.source.poll_event()
+        while let Some(EncoderEvent::BlockDone { transmissions, timeouts, .. }) =
+            self.source.poll_event()
         {
             self.done.push((transmissions, timeouts));
         }

@@ -49,6 +49,15 @@ pub(super) struct Reply {
     pub echo: Cookie,
 }
 
+/// Datagram numbers between a node and its neighbour, in a message to the neighbour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct HopNumbers {
+    /// The highest number received from it.
+    pub highest: u32,
+    /// The next one sent to it.
+    pub next: u32,
+}
+
 /// Proof that a HELLO or a CALL gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Proof {
@@ -69,17 +78,17 @@ pub(super) struct Addresses {
     /// The random number of this node's life.
     life: u64,
     count: u32,
-    counts: Counts,
-    new: Budget,
-    old: Budget,
+    counts: SeenCounts,
+    new: AnswerBudget,
+    old: AnswerBudget,
 }
 
 /// The highest count received of each life or key; the one heard last is at the
 /// end.
 #[derive(Clone, Debug, PartialEq, Default)]
-struct Counts(VecDeque<(u64, u32)>);
+struct SeenCounts(VecDeque<(u64, u32)>);
 
-impl Counts {
+impl SeenCounts {
     /// Takes a count; `false` if it or a higher one was received before.
     fn take(&mut self, of: u64, count: u32) -> bool {
         let at = self.0.iter().rposition(|&(known, _)| known == of);
@@ -106,12 +115,12 @@ struct Known {
 
 /// A limit on answers.
 #[derive(Clone, Debug, PartialEq)]
-struct Budget {
+struct AnswerBudget {
     classes: Vec<TokenBucket>,
     all: TokenBucket,
 }
 
-impl Budget {
+impl AnswerBudget {
     fn new([class, all]: [u64; 2], now: Instant) -> Self {
         let classes = (0..CLASSES).map(|_| TokenBucket::new(class, class, now));
         Self { classes: classes.collect(), all: TokenBucket::new(all, all, now) }
@@ -129,9 +138,9 @@ impl Addresses {
             known: Vec::new(),
             life: entropy.word(),
             count: 0,
-            counts: Counts::default(),
-            new: Budget::new(NEW_PER_S, now),
-            old: Budget::new(OLD_PER_S, now),
+            counts: SeenCounts::default(),
+            new: AnswerBudget::new(NEW_PER_S, now),
+            old: AnswerBudget::new(OLD_PER_S, now),
         }
     }
 
@@ -203,14 +212,13 @@ impl Addresses {
     }
 
     /// The hop fields of a message to neighbour `id`: at its known address, or as
-    /// an answer at `reply`. `numbers`: the highest number received from it, and
-    /// the next one sent to it.
+    /// an answer at `reply`.
     pub fn hop(
         &mut self,
         now: Instant,
         id: NodeId,
         reply: Option<&Reply>,
-        numbers: (u32, u32),
+        numbers: HopNumbers,
     ) -> Hop {
         self.count = self.count.saturating_add(1);
         let (life, count) = (self.life, self.count);
@@ -220,7 +228,7 @@ impl Addresses {
             None => (known.map(|known| &known.address), known.map_or([0; _], |k| k.cookie)),
         };
         let cookie = to.map_or([0; _], |to| self.cookie(now, id, to));
-        let (highest, next) = numbers;
+        let HopNumbers { highest, next } = numbers;
         Hop { cookie, echo, life, count, highest, next }
     }
 
@@ -269,7 +277,7 @@ mod tests {
     /// The HELLO of a neighbour that got the cookie for `to` at `now`.
     fn said(addresses: &mut Addresses, now: Instant, to: Address) -> Hop {
         let reply = Reply { to, echo: [7; COOKIE_BYTES] };
-        let echo = addresses.hop(now, NEIGHBOUR, Some(&reply), (0, 0)).cookie;
+        let echo = addresses.hop(now, NEIGHBOUR, Some(&reply), HopNumbers::default()).cookie;
         Hop { cookie: [9; COOKIE_BYTES], echo, ..Hop::default() }
     }
 
@@ -288,7 +296,10 @@ mod tests {
         );
         assert_eq!(addresses.prove(at(95_000), NEIGHBOUR, address(2), &hop), Proof::Moved);
         assert_eq!(addresses.prove(at(95_001), NEIGHBOUR, address(2), &hop), Proof::Same);
-        assert_eq!(addresses.hop(at(95_001), NEIGHBOUR, None, (5, 6)).echo, [9; COOKIE_BYTES]);
+        assert_eq!(
+            addresses.hop(at(95_001), NEIGHBOUR, None, HopNumbers { highest: 5, next: 6 }).echo,
+            [9; COOKIE_BYTES]
+        );
     }
 
     /// A proof of an address from before it changed does not change it back.
@@ -324,7 +335,7 @@ mod tests {
 
     #[test]
     fn what_counts_on_is_new_and_what_is_remembered_is_bounded() {
-        let mut counts = Counts::default();
+        let mut counts = SeenCounts::default();
         let taken =
             [(1, 5), (1, 5), (1, 4), (1, 6), (2, 1), (2, 1)].map(|(l, c)| counts.take(l, c));
         assert_eq!(taken, [true, false, false, true, true, false]);

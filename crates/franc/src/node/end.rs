@@ -6,7 +6,7 @@
 mod packer;
 mod session;
 
-use super::addresses::Reply;
+use super::addresses::{HopNumbers, Reply};
 use super::handshake::Handshake;
 use super::{
     Address, Came, Event, Heard, Question, Reason, Shared, Transmit, Unanswered, earliest,
@@ -24,7 +24,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_rlnc::Code;
 use lasthop_units::{Duration, Instant, Machine};
-use session::{Outgoing, Session};
+use session::{OtherEnd, Outgoing, Session};
 
 /// Interval of HELLOs while a session is requested or not confirmed.
 const HELLO_INTERVAL: Duration = Duration::from_millis(100);
@@ -199,7 +199,7 @@ impl End {
             shared.complain(now, Event::CodeMismatch { peer: self.peer });
             return;
         }
-        let pair = Pair::of(hello);
+        let pair = Pair::from_hello(hello);
         let is_known = |session: &Session| pair == Some(session.pair);
         if self.current.as_deref().is_some_and(is_known) {
             return;
@@ -237,7 +237,7 @@ impl End {
                 Some(pair) => pair.key_of(shared.config.id),
                 None => self.handshake.say(now),
             };
-            self.say_hello(shared, now, (ours, hello.key), self.via, Some(question.reply));
+            self.say_hello(shared, now, ours, hello.key, self.via, Some(question.reply));
         }
     }
 
@@ -267,8 +267,9 @@ impl End {
         // This key pair counts as used, whatever the result.
         self.handshake.renew(&mut shared.entropy);
         let Some(keys) = keys else { return };
-        let other = (self.peer, self.helpers, hello.blocks_max);
-        let mut session = Session::new(shared, self.code, other, (pair, &keys), now);
+        let (peer, helpers, blocks_max) = (self.peer, self.helpers, hello.blocks_max);
+        let other = OtherEnd { peer, helpers, blocks_max };
+        let mut session = Session::new(shared, self.code, other, pair, &keys, now);
         session.path.expect_late(answered_after.min(CANDIDATE_LATE_MAX));
         let is_paper = matches!(shared.config.mode, Mode::Paper { .. });
         let late = (answered_after * CANDIDATE_ANSWERS).min(CANDIDATE_LATE_MAX);
@@ -305,26 +306,29 @@ impl End {
     /// Announces the newest session, or asks for one.
     fn announce(&mut self, shared: &mut Shared, now: Instant, to: NodeId, reply: Option<Reply>) {
         let newest = self.candidate.as_ref().map(|(session, _)| session).or(self.current.as_ref());
-        let keys = match newest {
+        let (key, echo) = match newest {
             Some(session) => {
                 (session.pair.key_of(shared.config.id), session.pair.key_of(self.peer))
             }
             None => self.handshake.ask(now),
         };
-        self.say_hello(shared, now, keys, to, reply);
+        self.say_hello(shared, now, key, echo, to, reply);
     }
 
     fn say_hello(
         &mut self,
         shared: &mut Shared,
         now: Instant,
-        (key, echo): (PublicKey, PublicKey),
+        key: PublicKey,
+        echo: PublicKey,
         to: NodeId,
         reply: Option<Reply>,
     ) {
         let session = self.candidate.as_ref().map(|(session, _)| session).or(self.current.as_ref());
-        let numbers = session
-            .map_or((0, 0), |session| (session.highest_of(to, self.via), session.path.number()));
+        let numbers = session.map_or(HopNumbers::default(), |session| HopNumbers {
+            highest: session.highest_of(to, self.via),
+            next: session.path.number(),
+        });
         self.count = self.count.saturating_add(1);
         let config = &shared.config;
         let mut hello = Hello {
@@ -413,7 +417,8 @@ impl End {
     fn handle_old_number(&mut self, shared: &mut Shared, now: Instant) {
         let Some(session) = &mut self.current else { return };
         if session.path.is_starved(now) {
-            let numbers = (session.path.highest(), session.path.number());
+            let path = &session.path;
+            let numbers = HopNumbers { highest: path.highest(), next: path.number() };
             shared.call(now, shared.config.id, self.via, numbers, None);
         }
         if session.path.is_silent(now) && !self.is_renewing {
@@ -560,8 +565,8 @@ impl End {
             match self.candidate {
                 Some(_) => self.announce(shared, now, self.via, None),
                 None => {
-                    let keys = self.handshake.ask(now);
-                    self.say_hello(shared, now, keys, self.via, None);
+                    let (key, echo) = self.handshake.ask(now);
+                    self.say_hello(shared, now, key, echo, self.via, None);
                 }
             }
         }

@@ -3,7 +3,7 @@
 //! datagrams wait for the interface. Leaves out coding, acknowledgements and rate
 //! control: the neighbours see one hop.
 
-use super::addresses::{Proof, Reply};
+use super::addresses::{HopNumbers, Proof, Reply};
 use super::sessions::Sessions;
 use super::{Came, Heard, Question, Reason, Shared, Transmit};
 use crate::keys::ReplayWindow;
@@ -132,7 +132,8 @@ impl Forwarder {
         // would be old here if they were sent again.
         let came = self.sessions.side(to).map_or(0, |side| self.came[side].highest());
         let highest = hello.hop.highest.max(came);
-        let hop = shared.addresses.hop(now, to, reply.as_ref(), (highest, hello.hop.next));
+        let numbers = HopNumbers { highest, next: hello.hop.next };
+        let hop = shared.addresses.hop(now, to, reply.as_ref(), numbers);
         shared.say(sender, to, &Body::Hello(Hello { hop, ..*hello }), reply);
     }
 }

@@ -71,7 +71,7 @@ impl Handshake {
 
     /// The session that `hello` begins, if it returns our key.
     pub fn begun_by(&self, hello: &Hello) -> Option<Pair> {
-        Pair::of(hello).filter(|_| hello.echo == *self.ours.public())
+        Pair::from_hello(hello).filter(|_| hello.echo == *self.ours.public())
     }
 
     /// Replaces our key pair, which was used.

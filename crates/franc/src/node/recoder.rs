@@ -5,7 +5,7 @@
 //! are not at the other end, so a recoder may vanish and return. Leaves out end-to-end keys: it
 //! cannot read packets.
 
-use super::addresses::{Proof, Reply};
+use super::addresses::{HopNumbers, Proof, Reply};
 use super::sessions::{Heard as Followed, News, Sessions};
 use super::{Came, Event, Heard, Question, Reason, Shared, Transmit, earliest};
 use crate::config::Mode;
@@ -109,7 +109,7 @@ impl Recoder {
         reply: Option<Reply>,
     ) {
         let side = self.sides.iter().flatten().find(|side| side.neighbour == to);
-        let numbers = side.map_or((0, 0), |side| (side.path.highest(), side.path.number()));
+        let numbers = side.map_or(HopNumbers::default(), Side::numbers);
         let hop = shared.addresses.hop(now, to, reply.as_ref(), numbers);
         shared.say(shared.config.id, to, &Body::Hello(Hello { hop, ..*hello }), reply);
     }
@@ -159,7 +159,7 @@ impl Recoder {
             Hearing::Before => {
                 shared.stats.replayed += 1;
                 if side.path.is_starved(now) {
-                    let numbers = (side.path.highest(), side.path.number());
+                    let numbers = side.numbers();
                     shared.call(now, shared.config.id, header.sender, numbers, None);
                 }
                 return None;
@@ -176,7 +176,7 @@ impl Recoder {
         } else {
             let (ack, enc) = body.into_parts();
             if let Some(ack) = ack {
-                handle_ack(shared, side, other, (now, header.number), &ack);
+                handle_ack(shared, side, other, now, header.number, &ack);
             }
             if let Some(enc) = enc {
                 handle_enc(shared, side, other, now, &enc);
@@ -263,8 +263,8 @@ impl Recoder {
     pub fn handle_timeout(&mut self, shared: &mut Shared, now: Instant) {
         let (me, sides) = (shared.config.id, &self.sides);
         let numbers = |at: usize| {
-            let side = sides.as_ref().map(|sides| &sides[at].path);
-            side.map_or((0, 0), |path| (path.highest(), path.number()))
+            let side = sides.as_ref().map(|sides| sides[at].numbers());
+            side.map_or((0, 0), |HopNumbers { highest, next }| (highest, next))
         };
         self.sessions.call(shared, now, |side| (me, numbers(side)));
         for side in self.sides.iter_mut().flatten() {
@@ -304,7 +304,8 @@ fn handle_ack(
     shared: &mut Shared,
     side: &mut Side,
     other: &mut Side,
-    (now, number): (Instant, u32),
+    now: Instant,
+    number: u32,
     ack: &Ack,
 ) {
     shared.stats.acks_received += 1;
@@ -361,6 +362,10 @@ fn handle_enc(shared: &mut Shared, side: &mut Side, other: &mut Side, now: Insta
 }
 
 impl Side {
+    fn numbers(&self) -> HopNumbers {
+        HopNumbers { highest: self.path.highest(), next: self.path.number() }
+    }
+
     /// Schedules an acknowledgement, at a limited rate.
     fn acknowledge_soon(&mut self, now: Instant) {
         let at = now.max(self.ack_last + ACK_INTERVAL);
@@ -382,6 +387,6 @@ impl Side {
     fn ack(&self, now: Instant, onward: &Sender) -> Ack {
         let done = onward.oldest().min(self.receiver.done());
         let links = alloc::vec![self.path.report(self.neighbour, now)];
-        Ack::new((done, self.state), links, self.receiver.reports(done))
+        Ack::new(done, self.state, links, self.receiver.reports(done))
     }
 }

@@ -5,7 +5,7 @@
 //! holder of the hop key announced is left again as soon as the ends are heard.
 //! Leaves out end-to-end keys.
 
-use super::addresses::{Proof, Reply};
+use super::addresses::{HopNumbers, Proof, Reply};
 use super::{Address, Question, Shared};
 use crate::keys::{Pair, Tagger};
 use crate::wire::{Body, CONTROL_BYTES, Header, Hello, Hop, NodeId};
@@ -148,7 +148,7 @@ impl Sessions {
         let is_passed = is_due && self.passes.take(now, 1);
         let passed = before.filter(|_| !is_passed).map_or(now, |before| before.passed);
         self.announced[side] = Some(Announced { hello: *hello, at: now, passed });
-        let pair = |announced: Announced| Pair::of(&announced.hello);
+        let pair = |announced: Announced| Pair::from_hello(&announced.hello);
         let [ours, other] = self.announced.map(|announced| {
             announced.filter(|announced| now < announced.at + ANNOUNCED_MAX).and_then(pair)
         });
@@ -174,7 +174,7 @@ impl Sessions {
             announced.is_some_and(|announced| {
                 now < announced.at + ANNOUNCED_MAX
                     && followed.is_some()
-                    && Pair::of(&announced.hello) == followed
+                    && Pair::from_hello(&announced.hello) == followed
             })
         };
         self.announced.iter().all(is_of_current)
@@ -207,7 +207,8 @@ impl Sessions {
         }
         self.call_at = now + CALL_INTERVAL[usize::from(self.is_settled(now))];
         for (side, neighbour) in self.between.into_iter().enumerate() {
-            let (sender, numbers) = from(side);
+            let (sender, (highest, next)) = from(side);
+            let numbers = HopNumbers { highest, next };
             shared.call(now, sender, neighbour, numbers, None);
         }
     }
@@ -225,21 +226,20 @@ impl Sessions {
         if !shared.addresses.is_at_lately(now, header.sender, &reply.to)
             && shared.addresses.may_answer(now, &reply.to, *is_new)
         {
-            shared.call(now, as_sender, header.sender, (0, 0), Some(*reply));
+            shared.call(now, as_sender, header.sender, HopNumbers::default(), Some(*reply));
         }
     }
 }
 
 impl Shared {
     /// Asks `to` for a HELLO in the name of `sender`, at its known address or at
-    /// `reply`. `numbers`: the highest number received from it, and the next one
-    /// sent to it.
+    /// `reply`.
     pub(super) fn call(
         &mut self,
         now: Instant,
         sender: NodeId,
         to: NodeId,
-        numbers: (u32, u32),
+        numbers: HopNumbers,
         reply: Option<Reply>,
     ) {
         let hop = self.addresses.hop(now, to, reply.as_ref(), numbers);
@@ -262,7 +262,7 @@ impl Shared {
             && self.addresses.may_answer(now, from, false);
         if has_moved {
             let reply = Reply { to: *from, echo: [0; _] };
-            self.call(now, me, header.sender, (0, 0), Some(reply));
+            self.call(now, me, header.sender, HopNumbers::default(), Some(reply));
         }
     }
 

@@ -3,7 +3,7 @@
 //! window is in segments of 1 500 bytes, times in seconds. Leaves out
 //! retransmission, which the sender of blocks does.
 
-use super::window::Window;
+use super::window::{Ratio, Window};
 use lasthop_units::{Duration, Instant};
 
 /// Constants of RFC 9438, sections 4.6 and 5.
@@ -100,7 +100,7 @@ impl Compete {
         loss: f64,
     ) {
         self.round_trip = round_trip;
-        let (sent, lost) = window.losses();
+        let Ratio { sent, lost } = window.losses();
         let chance = CERTAIN * libm::sqrt(sent * loss * (1.0 - loss));
         if window.began() >= self.looked_at && lost > sent * loss + chance + 0.5 {
             self.reduce(now);

@@ -2,7 +2,7 @@
 //! queue, and their variation. The clocks of sender and receiver need not agree;
 //! only changes count. Leaves out the choice of the rate.
 
-use super::Heard;
+use super::PathReport;
 use super::window::Window;
 use lasthop_units::{Duration, Instant};
 
@@ -46,7 +46,7 @@ impl Delays {
     }
 
     /// The delay of a datagram, with any offset of the clocks.
-    pub fn delay(&mut self, heard: &Heard) -> Delay {
+    pub fn delay(&mut self, heard: &PathReport) -> Delay {
         let sent_at_us = (heard.sent_at.as_nanos() / 1_000) as u32;
         let delay = heard.heard_at_us.wrapping_sub(sent_at_us);
         let reference = *self.reference_us.get_or_insert(delay);

@@ -3,7 +3,7 @@
 //! sums over several windows. Leaves out conclusions about the path, which are in
 //! `pace`.
 
-use super::{Delay, Heard};
+use super::{Delay, PathReport};
 use lasthop_units::{Duration, Instant};
 
 /// Smallest number of reports in a window for which their least delay is significant.
@@ -42,18 +42,18 @@ struct Edge {
 }
 
 impl Edge {
-    fn of(heard: &Heard) -> Self {
-        let &Heard { sent_at, heard_at_us, bytes_up_to, number, received, .. } = heard;
+    fn from_report(heard: &PathReport) -> Self {
+        let &PathReport { sent_at, heard_at_us, bytes_up_to, number, received, .. } = heard;
         Self { sent_at, heard_at_us, bytes_up_to, number, received }
     }
 }
 
 impl Window {
     /// A window that starts after the reported datagram.
-    pub fn new(heard: &Heard) -> Self {
+    pub fn new(heard: &PathReport) -> Self {
         Self {
-            first: Edge::of(heard),
-            last: Edge::of(heard),
+            first: Edge::from_report(heard),
+            last: Edge::from_report(heard),
             samples: 0,
             queue_sum_us: 0.0,
             queue_min_us: f64::INFINITY,
@@ -64,14 +64,14 @@ impl Window {
 
     /// Whether `heard` continues the count: the counting node may have restarted,
     /// and that many datagrams in a row are not lost by chance.
-    pub fn goes_on(&self, heard: &Heard) -> bool {
+    pub fn goes_on(&self, heard: &PathReport) -> bool {
         heard.received >= self.last.received
             && heard.number >= self.last.number
             && heard.number - self.last.number <= GAP_MAX
     }
 
-    pub fn take(&mut self, heard: &Heard, delay: Delay, queue_us: f64) {
-        self.last = Edge::of(heard);
+    pub fn take(&mut self, heard: &PathReport, delay: Delay, queue_us: f64) {
+        self.last = Edge::from_report(heard);
         self.samples += 1;
         self.queue_sum_us += queue_us;
         if queue_us < self.queue_min_us || self.least.is_none() {
@@ -131,15 +131,15 @@ impl Window {
 
     /// Bytes per second that arrived; no more than were sent.
     pub fn came_rate(&self) -> f64 {
-        let (sent, lost) = self.losses();
+        let Ratio { sent, lost } = self.losses();
         self.arrival_rate().min(self.sent_rate()) * (1.0 - lost / sent.max(1.0))
     }
 
     /// Number of datagrams sent, and number lost.
-    pub fn losses(&self) -> (f64, f64) {
+    pub fn losses(&self) -> Ratio {
         let sent = f64::from(self.last.number.saturating_sub(self.first.number));
         let came = f64::from(self.last.received.wrapping_sub(self.first.received));
-        (sent, (sent - came).clamp(0.0, sent))
+        Ratio { sent, lost: (sent - came).clamp(0.0, sent) }
     }
 
     /// The datagram with the shortest queue.
@@ -187,8 +187,8 @@ impl Tally {
 /// The share of datagrams that are lost, over the last few windows.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub(super) struct Ratio {
-    sent: f64,
-    lost: f64,
+    pub sent: f64,
+    pub lost: f64,
 }
 
 impl Ratio {
@@ -198,9 +198,9 @@ impl Ratio {
     /// losses.
     const BURSTS: f64 = 2.0;
 
-    pub fn add(&mut self, (sent, lost): (f64, f64)) {
-        self.sent += sent;
-        self.lost += lost;
+    pub fn add(&mut self, other: &Self) {
+        self.sent += other.sent;
+        self.lost += other.lost;
     }
 
     /// Reduces the weight of past measurements.

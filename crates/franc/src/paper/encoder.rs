@@ -32,14 +32,14 @@ pub enum State {
 
 /// Why the encoder asks to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum EncoderReason {
     /// No acknowledgement arrived in time.
     EncoderTimeout,
 }
 
 /// An event that the encoder reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum EncoderEvent {
     /// The destination has a block.
     BlockDone {
         /// Number of the block.
@@ -113,7 +113,7 @@ pub struct Encoder {
     transmissions: u32,
     timeouts: u32,
     counters: Counters,
-    events: VecDeque<Event>,
+    events: VecDeque<EncoderEvent>,
 }
 
 /// Largest number of events that wait; further events are discarded.
@@ -200,7 +200,7 @@ impl Encoder {
     }
 
     /// Returns the next event.
-    pub fn poll_event(&mut self) -> Option<Event> {
+    pub fn poll_event(&mut self) -> Option<EncoderEvent> {
         self.events.pop_front()
     }
 
@@ -243,7 +243,7 @@ impl Encoder {
     fn next_block(&mut self) {
         let Self { block, transmissions, timeouts, .. } = *self;
         if self.events.len() < EVENTS_MAX {
-            self.events.push_back(Event::BlockDone { block, transmissions, timeouts });
+            self.events.push_back(EncoderEvent::BlockDone { block, transmissions, timeouts });
         }
         self.counters.blocks_done += 1;
         self.block = block.saturating_add(1);
@@ -255,11 +255,11 @@ impl Encoder {
 }
 
 impl Machine for Encoder {
-    type Reason = Reason;
+    type Reason = EncoderReason;
 
-    fn poll_timeout(&self) -> Option<(Instant, Reason)> {
+    fn poll_timeout(&self) -> Option<(Instant, EncoderReason)> {
         match self.state {
-            State::Wait { until } => Some((until, Reason::EncoderTimeout)),
+            State::Wait { until } => Some((until, EncoderReason::EncoderTimeout)),
             State::Enc | State::Idle => None,
         }
     }

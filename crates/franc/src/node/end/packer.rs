@@ -61,7 +61,8 @@ impl Packer {
         shared: &Shared,
         now: Instant,
         backlog: &mut Backlog,
-        (block, index): (u32, u16),
+        block: u32,
+        index: u16,
         room: usize,
     ) -> Option<Packed> {
         let cuts = room < shared.config.inner_mtu() + symbol::RECORD_BYTES;

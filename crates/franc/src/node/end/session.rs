@@ -10,7 +10,7 @@ use crate::config::{Config, Losses, Mode, PaperRules, Reading, Role};
 use crate::keys::{Pair, PulseSeal, Seal, SessionKeys, Tagger, Vital};
 use crate::order::Order;
 use crate::paper::{self, AckRule, Encoder, PaperParameters};
-use crate::path_mtu::{Answers, Longest, PathMtu};
+use crate::path_mtu::{Longest, PathAnswers, PathMtu};
 use crate::path_state::{Cargo, Ear, Hearing, LossEstimate, PathState};
 use crate::receiver::{Receiver, Verdict};
 use crate::sender::{Outlook, Sender};
@@ -184,16 +184,27 @@ pub(super) enum Acknowledge {
     Paper { rule: AckRule, due: bool, next: Instant },
 }
 
+/// The other end of a session.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OtherEnd {
+    pub(super) peer: NodeId,
+    /// Number of helpers on our hop.
+    pub(super) helpers: u8,
+    /// Most blocks of the other end in flight.
+    pub(super) blocks_max: u8,
+}
+
 impl Session {
-    /// A session with `peer` that begins at `now`. `helpers`: number of helpers on
-    /// our hop; `blocks_max`: most blocks of the other end in flight.
+    /// A session with `other` that begins at `now`.
     pub(super) fn new(
         shared: &mut Shared,
         code: Code,
-        (peer, helpers, blocks_max): (NodeId, u8, u8),
-        (pair, keys): (Pair, &SessionKeys),
+        other: OtherEnd,
+        pair: Pair,
+        keys: &SessionKeys,
         now: Instant,
     ) -> Self {
+        let OtherEnd { peer, helpers, blocks_max } = other;
         let (id, tagger) = shared.secrets.session(&pair);
         let stream = shared.fork();
         let config: &Config = &shared.config;
@@ -342,10 +353,10 @@ impl Session {
         self.path_mtu.as_ref()?.poll_timeout()
     }
 
-    fn answers(&self) -> Answers {
+    fn answers(&self) -> PathAnswers {
         let gets_through =
             (1.0 - self.path.loss.probability()) * (1.0 - self.path.loss_in().unwrap_or(0.0));
-        Answers { loss: 1.0 - gets_through, round_trip: self.path.lateness() }
+        PathAnswers { loss: 1.0 - gets_through, round_trip: self.path.lateness() }
     }
 
     /// Sends a pulse with `padding` bytes after it.
@@ -625,7 +636,7 @@ impl Session {
         let mut links = alloc::vec![self.path.report(via, now)];
         links.extend(self.helpers.iter().map(|helper| helper.ear.report(helper.id, now)));
         let done = self.receiver.done();
-        Ack::new((done, self.state), links, self.receiver.reports(done))
+        Ack::new(done, self.state, links, self.receiver.reports(done))
     }
 
     /// Notes that an acknowledgement is sent now.
@@ -697,8 +708,8 @@ impl Session {
         if is_little && !backlog.is_empty() && !self.packer.has_rest() && now < goes_at {
             self.held_until = Some(goes_at);
         } else if !sender.has_fresh()
-            && let Some(place) = sender.room()
-            && let Some(packed) = self.packer.pack(shared, now, backlog, place, room)
+            && let Some((block, index)) = sender.room()
+            && let Some(packed) = self.packer.pack(shared, now, backlog, block, index, room)
         {
             self.packed_at = now;
             let copies = if packed.is_sparse { copies(outlook.loss) } else { 1 };
@@ -744,12 +755,12 @@ impl Session {
         // The budget of each packet is spent before the next one is taken (the paper's
         // section II.D), unless all packets that fit in the block are to be taken at
         // once.
-        while let Some(place) = encoder.room() {
+        while let Some((block, index)) = encoder.room() {
             if reads_packet && encoder.state() == paper::State::Enc {
                 break;
             }
             let room = shared.config.inner_mtu() + symbol::RECORD_BYTES;
-            let packed = self.packer.pack(shared, now, backlog, place, room);
+            let packed = self.packer.pack(shared, now, backlog, block, index, room);
             let Some(packed) = packed else { break };
             if encoder.push(now, &packed.symbol).is_err() {
                 break;

@@ -478,7 +478,9 @@ fn sessions_that_only_a_holder_of_the_hop_key_announced_are_left_again() {
             {
                 let from = Address::Node(NodeId(origin));
                 let reply = addresses::Reply { to: from, echo: [0; 16] };
-                let cookie = between.hop(net.now, NodeId(origin), Some(&reply), (0, 0)).cookie;
+                let cookie = between
+                    .hop(net.now, NodeId(origin), Some(&reply), addresses::HopNumbers::default())
+                    .cookie;
                 let hop = Hop { echo: cookie, highest: u32::MAX - 9, ..Hop::default() };
                 let (origin, destination) = (NodeId(origin), NodeId(destination));
                 let hello = wire::Hello {

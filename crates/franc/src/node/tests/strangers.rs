@@ -101,7 +101,7 @@ pub(super) fn tagger_of(net: &mut Net) -> (u16, Tagger) {
         if transmit.reply == Some(ELSEWHERE)
             && let Ok(Body::Hello(hello)) = wire::parse(&transmit.datagram, Field::Gf256)
         {
-            let pair = crate::keys::Pair::of(&hello).expect("there is a session");
+            let pair = crate::keys::Pair::from_hello(&hello).expect("there is a session");
             return secrets.session(&pair);
         }
     }
