@@ -18,11 +18,11 @@ use alloc::vec::Vec;
 /// The sender: holds the symbols of the window and returns combinations of them.
 ///
 /// ```
-/// use lasthop_rlnc::window::{Decoder, Encoder};
+/// use lasthop_rlnc::window::{WindowDecoder, WindowEncoder};
 /// use lasthop_rlnc::{Code, Density, Field, Vector};
 ///
 /// let code = Code::new(Field::Gf256, 8, 4)?;
-/// let (mut encoder, mut decoder) = (Encoder::new(code), Decoder::new(code));
+/// let (mut encoder, mut decoder) = (WindowEncoder::new(code), WindowDecoder::new(code));
 /// for index in 0..20u64 {
 ///     let symbol = format!("{index:4}");
 ///     encoder.push(symbol.as_bytes())?;
@@ -134,10 +134,10 @@ impl WindowEncoder {
 /// The receiver: takes packets and returns symbols as soon as they are determined.
 ///
 /// ```
-/// use lasthop_rlnc::window::Decoder;
+/// use lasthop_rlnc::window::WindowDecoder;
 /// use lasthop_rlnc::{Code, Field, PacketError, Vector};
 ///
-/// let mut decoder = Decoder::new(Code::new(Field::Gf256, 4, 4)?);
+/// let mut decoder = WindowDecoder::new(Code::new(Field::Gf256, 4, 4)?);
 /// decoder.push(Vector::Source(1), b"came")?;
 /// assert_eq!(decoder.next_known(), Some(1));
 /// // A newer symbol moves the window, and an older one is given up.

@@ -51,7 +51,7 @@ pub struct Stream(Xoshiro256PlusPlus);
 /// ```
 /// use lasthop_units::{Identity, Seed};
 ///
-/// let [ap, phone] = ["ap", "phone"].map(Identity::of);
+/// let [ap, phone] = ["ap", "phone"].map(Identity::from_name);
 /// let draw = |of| Seed::new(1, 0).stream_of("backoff", of).next_u64();
 /// assert_ne!(draw(ap), draw(phone));
 /// // A direction has an order, a pair has none.

@@ -135,13 +135,14 @@ impl<'a> Iterator for AmpduSubframes<'a> {
 /// Builder of an A-MPDU.
 ///
 /// ```
-/// use lasthop_wifi_wire::ampdu::{Subframes, Writer};
+/// use lasthop_wifi_wire::ampdu::{AmpduSubframes, AmpduWriter};
 ///
-/// let mut writer = Writer::new();
+/// let mut writer = AmpduWriter::new();
 /// writer.push(&[1, 2, 3, 4])?;
 /// writer.push(&[5, 6, 7])?;
 /// let psdu = writer.finish();
-/// let mpdus: Result<Vec<_>, _> = Subframes::new(&psdu).map(|it| it.map(|it| it.mpdu)).collect();
+/// let subframes = AmpduSubframes::new(&psdu);
+/// let mpdus: Result<Vec<_>, _> = subframes.map(|it| it.map(|it| it.mpdu)).collect();
 /// assert_eq!(mpdus?, [&[1, 2, 3, 4][..], &[5, 6, 7][..]]);
 /// # Ok::<(), lasthop_wifi_wire::Error>(())
 /// ```
