@@ -8,9 +8,9 @@
 use lasthop_arch_tests::{architecture, files};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bounds of the circles of all crates. These bounds must fall: the aim is 10 circles, none above 8 files.
+/// Bounds of the circles of all crates: their number, and the files of the largest. They only fall.
 const CIRCLES_MAX: usize = 4;
-const FILES_MAX: usize = 16;
+const FILES_MAX: usize = 5;
 
 /// Module paths (`cell::power`) and the code of their files, of one crate.
 type Modules = BTreeMap<String, String>;

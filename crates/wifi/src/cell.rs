@@ -22,6 +22,7 @@
 //! | state of a station | |
 //! |---|---|
 //! | `station` | EDCAFs, exchange, recipients, counters |
+//! | `single` | plain facts of an exchange with one receiver or group |
 //! | `content` | the kinds of exchanges, of which a station takes part in one at a time |
 //! | `edcaf` | queue, originators, contention window, the next frame to send |
 //! | `frames` | packets to frames |
@@ -67,6 +68,7 @@ mod recipient;
 mod record;
 mod settings;
 mod settle;
+mod single;
 mod station;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -98,12 +100,12 @@ use channel::{Channels, Scene};
 use edcaf::Edcaf;
 use floor::{Floor, Roster};
 use frames::Context;
-use lasthop_packet::{AccessCategory, DropReason, Packet, Released};
+use lasthop_packet::{DropReason, Packet, Released};
 use lasthop_units::{Instant, Machine, Seed};
 use outbox::Outbox;
 use power::Power;
 use settings::Settings;
-use station::{BEACON_EDCAF, Station};
+use station::Station;
 use timers::{Sequel, Timers, earliest};
 
 /// A packet that left the cell.
@@ -562,9 +564,4 @@ fn element_bytes(capabilities: &Capabilities) -> (u32, u32) {
     } else {
         (0, 0)
     }
-}
-
-/// The access category of an EDCAF index below [`BEACON_EDCAF`].
-fn category_of(edcaf: usize) -> AccessCategory {
-    AccessCategory::ALL[edcaf.min(BEACON_EDCAF - 1)]
 }

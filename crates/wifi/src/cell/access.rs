@@ -4,9 +4,12 @@
 
 use super::Cell;
 use super::bss::Bss;
-use super::content::{Content, Exchange, Single};
+use super::content::Exchange;
+use super::edcaf::BEACON_EDCAF;
 use super::frames::Context;
-use super::station::{BEACON_EDCAF, Station};
+use super::single::Single;
+use super::station::Station;
+use crate::air::Content;
 use crate::mac::contention::ContenderId;
 use crate::station::{Address, BssId, StationId};
 use lasthop_packet::Packet;

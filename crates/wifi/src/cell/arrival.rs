@@ -7,13 +7,12 @@
 //! caller asks ([`Cell::take_arrived`]).
 
 use super::config::RxInterrupt;
-use super::content::{Content, Payload};
 use super::mu_mimo::Beam;
 use super::multi_user::User;
 use super::receiver::{Mpdus, Receiver, Taken};
 use super::uplink::Answered;
 use super::{Address, Cell, StationId};
-use crate::air::{Air, Carried, Flight, Subframes, happens};
+use crate::air::{Air, Carried, Content, Flight, Payload, Subframes, happens};
 use crate::mac::absence::Waits;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::Mpdu;

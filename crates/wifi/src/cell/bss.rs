@@ -6,7 +6,6 @@
 //! points have the same rate, so the offsets between their beacons stay constant.
 
 use super::config::{CellConfig, Role};
-use super::power::Tim;
 use super::timers::earliest;
 use super::{Cell, CellError, element_bytes};
 use crate::capabilities::Capabilities;
@@ -37,6 +36,26 @@ pub(super) struct Bss {
     pub group_held: Absences,
     /// Whether a station of the set repeats its operating mode notification after a beacon.
     pub has_unannounced: bool,
+}
+
+/// The Traffic Indication Map of a beacon.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub(super) struct Tim {
+    /// Beacons until the next DTIM; zero for a beacon with a DTIM.
+    pub dtim_count: u8,
+    pub group_traffic: bool,
+    /// Stations for which packets are held, ascending.
+    pub aids: Vec<u16>,
+    /// Whether there was a beacon before.
+    pub begun: bool,
+}
+
+impl Tim {
+    /// Returns the number of beacons from the next one to the next DTIM; one in `period` beacons
+    /// has a DTIM.
+    pub fn next_dtim_count(&self, period: u8) -> u8 {
+        if self.begun { self.dtim_count.checked_sub(1).unwrap_or(period.max(1) - 1) } else { 0 }
+    }
 }
 
 impl BssFacts {

@@ -12,14 +12,15 @@ mod spatial_reuse;
 
 use super::bss::BssFacts;
 use super::config::CellConfig;
-use super::reception::exchange_of;
+use super::multi_user::Downlink;
 use super::station::Station;
 use super::timers::Timers;
+use super::uplink::Uplink;
 use super::{CellError, Settings};
 use crate::air::{Air, Carried, Flight, Overheard, SoundingFrame};
 use crate::mac::contention::Contention;
 use crate::phy::{ChannelWidth, Ru, Timing};
-use crate::station::StationId;
+use crate::station::{Address, StationId};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use bandwidth::Bandwidth;
@@ -244,4 +245,26 @@ impl Channels {
             station.stay_within_exchange();
         }
     }
+}
+
+/// The exchange with several stations that a PPDU belongs to, in the downlink and in the uplink;
+/// its participants are no third parties to the PPDU.
+fn exchange_of<'a>(
+    flight: &Flight,
+    stations: &'a [Station],
+) -> (Option<&'a Downlink>, Option<&'a Uplink>) {
+    let several = match (flight.carried, flight.receiver) {
+        (Carried::MultiUser { .. } | Carried::Trigger, _) => Some(flight.transmitter),
+        (Carried::TriggeredBlockAck { .. }, Address::Station(receiver)) => Some(receiver),
+        _ => None,
+    };
+    let soliciting = match (flight.carried, flight.receiver) {
+        (Carried::Solicitation, _) => Some(flight.transmitter),
+        (Carried::Triggered { .. }, Address::Station(receiver)) => Some(receiver),
+        _ => None,
+    };
+    (
+        several.and_then(|of| stations[of.index()].exchange.as_ref()?.downlink()),
+        soliciting.and_then(|of| stations[of.index()].exchange.as_ref()?.uplink()),
+    )
 }

@@ -2,14 +2,12 @@
 
 use super::mu_mimo::Sounding;
 use super::multi_user::Downlink;
+use super::single::Single;
 use super::uplink::{Answer, Answered, Uplink};
-use crate::air::{Expected, Rates};
+use crate::air::{Content, Management, Rates};
 use crate::phy::{ChannelWidth, Rate};
 use crate::station::{Address, StationId};
 use alloc::boxed::Box;
-use lasthop_units::{Duration, Instant};
-
-pub(super) use crate::air::{Action, Content, Management, Payload};
 
 /// A frame exchange in progress; a station takes part in one at a time.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,42 +22,6 @@ pub(super) enum Exchange {
     Uplink(Box<Uplink>),
     /// Answer of a station to a Trigger frame.
     Answer(Box<Answer>),
-}
-
-/// An exchange with one receiver or group.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Single {
-    pub edcaf: usize,
-    pub peer: Address,
-    pub content: Content,
-    pub rate: Rate,
-    pub psdu_bytes: u32,
-    /// Air time of the payload PPDU.
-    pub duration: Duration,
-    pub response: Option<Expected>,
-    /// Whether the RTS was sent and the CTS is awaited.
-    pub requesting: bool,
-    /// End of the transmission opportunity; its start if the opportunity permits one exchange.
-    pub opportunity_end: Instant,
-    /// Whether the payload overlapped with another PPDU at its receiver.
-    pub collided: bool,
-    /// Whether the frame ends a service period (EOSP).
-    pub ends_service: bool,
-    /// More Data bit of the frame as it leaves, during a service period.
-    pub more_data: Option<bool>,
-}
-
-/// Facts of an exchange on which the next one in its transmission opportunity depends.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Outline {
-    pub edcaf: usize,
-    pub peer: Address,
-    /// Rate of its first PPDU; with several stations, of the first one's data.
-    pub rate: Rate,
-    pub is_data: bool,
-    pub response: Option<Expected>,
-    /// End of the transmission opportunity; its start if the opportunity permits one exchange.
-    pub opportunity_end: Instant,
 }
 
 impl Exchange {
@@ -160,21 +122,5 @@ impl Exchange {
 
     pub fn uplink(&self) -> Option<&Uplink> {
         if let Self::Uplink(uplink) = self { Some(uplink) } else { None }
-    }
-}
-
-impl Single {
-    pub fn outline(&self) -> Outline {
-        let &Self { edcaf, peer, rate, response, opportunity_end, .. } = self;
-        let is_data = matches!(self.content, Content::Data { .. });
-        Outline { edcaf, peer, rate, is_data, response, opportunity_end }
-    }
-
-    /// Rate of the awaited response.
-    pub fn awaited(&self, rates: &mut Rates) -> Rate {
-        match self.response {
-            Some(response) if !self.requesting => response.rate,
-            _ => rates.of(self.rate).response,
-        }
     }
 }

@@ -5,8 +5,8 @@
 //! The module knows neither the air nor other stations. Backoffs are in slots.
 
 use super::config::{EdcaParameters, StationConfig};
-use super::content::{Action, Management};
 use super::uplink::Reports;
+use crate::air::{Action, Management};
 use crate::mac::backoff::Backoff;
 use crate::mac::contention::ContenderId;
 use crate::mac::mpdu::Msdus;
@@ -16,9 +16,15 @@ use crate::station::{Address, StationId};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use lasthop_packet::Packet;
 use lasthop_packet::queue::{DriverQueue, Held, Queue};
+use lasthop_packet::{AccessCategory, Packet};
 use lasthop_units::{Duration, Instant, Stream};
+
+/// Number of EDCAFs of the access categories, without the one of beacons.
+pub(super) const EDCAFS: usize = AccessCategory::ALL.len();
+
+/// Index of the EDCAF of beacons, the fifth, which precedes all categories.
+pub(super) const BEACON_EDCAF: usize = 4;
 
 /// An EDCAF of one station.
 #[derive(Clone, Debug, PartialEq)]
@@ -164,7 +170,19 @@ pub(super) enum Work {
     Data(Address),
 }
 
+/// The access category of an EDCAF index below [`BEACON_EDCAF`].
+#[inline]
+pub(super) fn category_of(edcaf: usize) -> AccessCategory {
+    AccessCategory::ALL[edcaf.min(BEACON_EDCAF - 1)]
+}
+
+/// TID of an EDCAF; every EDCAF but that of beacons belongs to an access category.
+pub(super) fn tid_of(edcaf: usize) -> u8 {
+    category_of(edcaf).tid()
+}
+
 /// Index of a peer: 0 for the group, n + 1 for station n.
+#[inline]
 pub(super) fn slot_of(peer: Address) -> usize {
     match peer {
         Address::Group => 0,

@@ -1,11 +1,15 @@
 //! A frame exchange from gaining the channel to its end: RTS and CTS, payload, response or timeout,
 //! and the following exchange (IEEE 802.11-2020, 10.3.2.9 to 10.3.2.13, 10.23.2).
 
-use super::content::{Action, Content, Exchange, Management, Outline, Payload, Single};
+use super::content::Exchange;
+use super::edcaf::{BEACON_EDCAF, tid_of};
 use super::frames::Context;
-use super::station::{BEACON_EDCAF, Station};
+use super::single::{Outline, Single};
+use super::station::Station;
 use super::{Cell, Sequel, StationConfig};
-use crate::air::{Carried, Flight, Overlaps, Reduction, alone};
+use crate::air::{
+    Action, Carried, Content, Flight, Management, Overlaps, Payload, Reduction, alone,
+};
 use crate::event::Event;
 use crate::mac::block_ack::{Bitmap, Recipient};
 use crate::mac::originator::Agreement;
@@ -302,7 +306,7 @@ impl Cell {
                 at: self.now,
                 originator,
                 recipient,
-                tid: super::frames::tid_of(edcaf),
+                tid: tid_of(edcaf),
                 established: true,
             });
         }

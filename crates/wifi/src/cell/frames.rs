@@ -4,13 +4,14 @@
 //! Lengths are in bytes, FCS included. Other modules cover channel access (`access`), the exchange
 //! (`exchange`), and its outcome (`settle`).
 
-use super::content::{Action, Content, Exchange, Management, Single};
+use super::content::Exchange;
 use super::edcaf::{Edcaf, Gate, Work};
 use super::outbox::Outbox;
 use super::power::{Away, ServicePeriod};
+use super::single::Single;
 use super::station::Station;
-use super::{Aggregation, Settings, StationConfig, category_of};
-use crate::air::{Air, Rates, alone, spacing_bytes};
+use super::{Aggregation, Settings, StationConfig};
+use crate::air::{Action, Air, Content, Management, Rates, alone, spacing_bytes};
 use crate::capabilities::Capabilities;
 use crate::event::Event;
 use crate::mac::mpdu::Msdus;
@@ -859,9 +860,4 @@ fn amsdu_bytes_max(config: &StationConfig, originator: &Originator) -> u32 {
         }
         _ => max,
     }
-}
-
-/// TID of an EDCAF; every EDCAF but that of beacons belongs to an access category.
-pub(super) fn tid_of(edcaf: usize) -> u8 {
-    category_of(edcaf).tid()
 }

@@ -24,7 +24,7 @@ mod record;
 
 use super::CellError;
 use super::config::{MuMimoConfig, Role, StationConfig};
-use super::content::Outline;
+use super::single::Outline;
 use crate::mac::sizes;
 use crate::phy::{Feedback, HeGuardInterval, Rate, Ru, SpatialShare, VHT_MU_USERS_MAX};
 use crate::station::{Address, StationId};

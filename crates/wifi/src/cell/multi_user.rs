@@ -14,9 +14,9 @@ mod build;
 mod exchange;
 mod record;
 
-use super::content::{Outline, Single};
 use super::mu_mimo::Beam;
-use super::settle::Sent;
+use super::single::Sent;
+use super::single::{Outline, Single};
 use crate::air::{Expected, Rates, Subframes};
 pub(super) use crate::config::{OfdmaAcknowledgement, OfdmaConfig};
 use crate::mac::block_ack::Bitmap;

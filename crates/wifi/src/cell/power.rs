@@ -9,18 +9,15 @@
 mod absence;
 mod away;
 mod doze;
+mod period;
 mod service;
 mod waits;
 
 pub(super) use absence::Away;
-pub(super) use doze::Tim;
-pub(super) use service::ServicePeriod;
+pub(super) use period::ServicePeriod;
 
-use super::floor::Floor;
-use super::station::Station;
-use crate::station::{BssId, StationId};
+use crate::station::StationId;
 use alloc::vec::Vec;
-use lasthop_units::Probability;
 
 /// Knowledge of stations that leave the channel or doze.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -53,64 +50,8 @@ impl Power {
         !self.dozing.is_empty()
     }
 
-    /// Whether a station of a set is known to be unreachable.
-    fn has_dozing_in(&self, floor: &Floor<'_>, bss: BssId) -> bool {
-        self.dozing.iter().any(|station| floor.bss_of(*station) == bss)
-            || self.is_saving(floor, bss)
-    }
-
     /// Whether a station has service periods.
     pub const fn has_services(&self) -> bool {
         self.has_services
-    }
-
-    /// Whether a station of a set stays in power save mode.
-    pub fn is_saving(&self, floor: &Floor<'_>, bss: BssId) -> bool {
-        self.has_services
-            && floor.stations.iter().any(|station| {
-                station.config.bss == bss && station.config.service_periods.is_some()
-            })
-    }
-}
-
-impl Station {
-    /// Whether it saves power with service periods.
-    pub fn has_service_periods(&self) -> bool {
-        self.config.service_periods.is_some()
-    }
-
-    /// Whether it dozes between its frames and sends them in power save mode, with the Power
-    /// Management bit set.
-    pub fn sends_in_power_save(&self) -> bool {
-        self.away.as_deref().is_some_and(Away::sends_in_power_save)
-    }
-
-    /// Whether its data have the Power Management bit set.
-    pub fn is_in_power_save(&self) -> bool {
-        self.has_service_periods() || self.sends_in_power_save()
-    }
-
-    /// Whether a beacon announces frames that an EDCAF of the access point holds for it (11.2.3.6):
-    /// unless all categories are delivery-enabled, only frames of the others.
-    fn is_announced(&self, edcaf: usize) -> bool {
-        let config = self.config.service_periods;
-        config.is_none_or(|config| config.delivers_all() || !config.delivers(edcaf))
-    }
-
-    /// Whether its PS-Poll releases frames of an EDCAF of the access point.
-    fn is_polled(&self, edcaf: usize) -> bool {
-        self.config.service_periods.is_none_or(|config| !config.delivers(edcaf))
-    }
-
-    /// Attempts after which it gives up a Null frame.
-    pub fn null_attempts_max(&self) -> u8 {
-        self.away.as_deref().map_or(self.config.retry_limit, |away| away.null.attempts)
-    }
-
-    /// Probability that its access point ignores a Null that it has decoded.
-    pub fn null_loss(&self, power_management: bool) -> Probability {
-        self.away.as_deref().map_or(Probability::ZERO, |away| {
-            if power_management { away.null.leave_loss } else { away.null.return_loss }
-        })
     }
 }

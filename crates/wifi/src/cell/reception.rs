@@ -1,16 +1,14 @@
 //! Reception of a PPDU at its end: losses, responses, delivery in order, NAV and EIFS (IEEE
 //! 802.11-2020, 10.3.2, 10.25.6).
 
-use super::content::{Action, Content, Management, Payload};
 use super::mu_mimo::Beam;
-use super::multi_user::Downlink;
 use super::receiver::{Mpdus, Receiver, Taken};
 use super::recipient::release;
-use super::station::Station;
 use super::timers::earliest;
-use super::uplink::Uplink;
 use super::{Cell, Output, Sequel};
-use crate::air::{Carried, Flight, Subframes, alone, happens};
+use crate::air::{
+    Action, Carried, Content, Flight, Management, Payload, Subframes, alone, happens,
+};
 use crate::mac::absence::Waits;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
@@ -503,26 +501,4 @@ impl Cell {
             }
         }
     }
-}
-
-/// The exchange with several stations that a PPDU belongs to, in the downlink and in the uplink;
-/// its participants are no third parties to the PPDU.
-pub(super) fn exchange_of<'a>(
-    flight: &Flight,
-    stations: &'a [Station],
-) -> (Option<&'a Downlink>, Option<&'a Uplink>) {
-    let several = match (flight.carried, flight.receiver) {
-        (Carried::MultiUser { .. } | Carried::Trigger, _) => Some(flight.transmitter),
-        (Carried::TriggeredBlockAck { .. }, Address::Station(receiver)) => Some(receiver),
-        _ => None,
-    };
-    let soliciting = match (flight.carried, flight.receiver) {
-        (Carried::Solicitation, _) => Some(flight.transmitter),
-        (Carried::Triggered { .. }, Address::Station(receiver)) => Some(receiver),
-        _ => None,
-    };
-    (
-        several.and_then(|of| stations[of.index()].exchange.as_ref()?.downlink()),
-        soliciting.and_then(|of| stations[of.index()].exchange.as_ref()?.uplink()),
-    )
 }

@@ -2,7 +2,7 @@
 //! not, duplicates, and MPDUs that pseudo retry-out gives up (IEEE 802.11-2020, 10.3.2.14 and
 //! 10.25.6.6).
 
-use super::category_of;
+use super::edcaf::category_of;
 use super::outbox::Outbox;
 use crate::event::Event;
 use crate::mac::absence::Waits;

@@ -1,12 +1,13 @@
 //! Events of PPDUs, for runs with recorded events.
 
 use super::bss::Bss;
-use super::content::{Action, Content, Exchange, Payload};
+use super::content::Exchange;
+use super::edcaf::category_of;
 use super::outbox::Outbox;
 use super::station::Station;
 use super::uplink::queue_size_code;
-use super::{Cell, Settings, category_of};
-use crate::air::{Air, Carried, Flight};
+use super::{Cell, Settings};
+use crate::air::{Action, Air, Carried, Content, Flight, Payload};
 use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu, QueueSize};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::{Mpdu, Msdus};

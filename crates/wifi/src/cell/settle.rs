@@ -4,52 +4,15 @@
 
 use super::Output;
 use super::config::BlockAckRequestPolicy;
-use super::content::{Content, Single};
 use super::frames::Context;
+use super::single::{Sent, Settled, Single};
 use super::station::Station;
+use crate::air::Content;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::originator::AttemptsMax;
-use crate::phy::Rate;
 use crate::station::Address;
 use alloc::vec::Vec;
 use lasthop_packet::DropReason;
-use lasthop_units::Duration;
-
-/// Settled MPDUs of an exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(super) struct Settled {
-    /// Number of MPDUs that were acknowledged or given up.
-    pub mpdus: u32,
-    /// Whether an MPDU, or a Block Ack Request, was given up.
-    pub is_given_up: bool,
-}
-
-/// MPDUs to one peer that a PPDU carried, or for which an RTS was sent.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Sent {
-    pub edcaf: usize,
-    pub peer: Address,
-    /// Number of the originator's first pending MPDUs.
-    pub mpdus: usize,
-    pub aggregated: bool,
-    pub rate: Rate,
-    /// Air time of the PPDU.
-    pub duration: Duration,
-    /// Whether only the RTS was sent.
-    pub requesting: bool,
-    /// Whether the PPDU overlapped with another one at its receiver.
-    pub collided: bool,
-    /// Whether it was sent with MU-MIMO; rate control ignores the outcome then.
-    pub in_space: bool,
-}
-
-impl Single {
-    fn sent(&self, mpdus: usize, aggregated: bool) -> Sent {
-        let &Self { edcaf, peer, rate, duration, requesting, collided, .. } = self;
-        let in_space = false;
-        Sent { edcaf, peer, mpdus, aggregated, rate, duration, requesting, collided, in_space }
-    }
-}
 
 impl Station {
     /// Settles a successful exchange; bit n of `acked` is MPDU n.

@@ -9,7 +9,7 @@ use super::operating_mode::Modes;
 use super::outbox::Outbox;
 use super::power::Away;
 use super::recipient::RecipientState;
-use super::settle::Sent;
+use super::single::Sent;
 use crate::mac::adaptive_mtu::{AdaptiveMtu, PpduLimits};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::contention::{ContenderId, Contention};
@@ -22,10 +22,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_packet::AccessCategory;
 use lasthop_packet::queue::DriverLimit;
-use lasthop_units::{Duration, Instant, Seed};
-
-/// Index of the EDCAF of beacons, the fifth, which precedes all categories.
-pub(super) const BEACON_EDCAF: usize = 4;
+use lasthop_units::{Duration, Instant, Probability, Seed};
 
 /// The state of one station of a cell.
 #[derive(Clone, Debug, PartialEq)]
@@ -266,5 +263,45 @@ impl Station {
         let since = core::mem::replace(&mut self.driver_since, now);
         self.stats.driver_packets.add(self.driver_packets, (now - since).as_nanos());
         self.driver_packets = packets;
+    }
+
+    /// Whether it saves power with service periods.
+    pub fn has_service_periods(&self) -> bool {
+        self.config.service_periods.is_some()
+    }
+
+    /// Whether it dozes between its frames and sends them in power save mode, with the Power
+    /// Management bit set.
+    pub fn sends_in_power_save(&self) -> bool {
+        self.away.as_deref().is_some_and(Away::sends_in_power_save)
+    }
+
+    /// Whether its data have the Power Management bit set.
+    pub fn is_in_power_save(&self) -> bool {
+        self.has_service_periods() || self.sends_in_power_save()
+    }
+
+    /// Whether a beacon announces frames that an EDCAF of the access point holds for it (11.2.3.6):
+    /// unless all categories are delivery-enabled, only frames of the others.
+    pub fn is_announced(&self, edcaf: usize) -> bool {
+        let config = self.config.service_periods;
+        config.is_none_or(|config| config.delivers_all() || !config.delivers(edcaf))
+    }
+
+    /// Whether its PS-Poll releases frames of an EDCAF of the access point.
+    pub fn is_polled(&self, edcaf: usize) -> bool {
+        self.config.service_periods.is_none_or(|config| !config.delivers(edcaf))
+    }
+
+    /// Attempts after which it gives up a Null frame.
+    pub fn null_attempts_max(&self) -> u8 {
+        self.away.as_deref().map_or(self.config.retry_limit, |away| away.null.attempts)
+    }
+
+    /// Probability that its access point ignores a Null that it has decoded.
+    pub fn null_loss(&self, power_management: bool) -> Probability {
+        self.away.as_deref().map_or(Probability::ZERO, |away| {
+            if power_management { away.null.leave_loss } else { away.null.return_loss }
+        })
     }
 }

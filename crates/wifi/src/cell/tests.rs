@@ -29,6 +29,7 @@ use super::*;
 use crate::mac::rate::RateControlConfig;
 use crate::phy::{Band, ChannelWidth, GuardInterval, Propagation, Rate, Standard, Timing};
 use alloc::vec;
+use lasthop_packet::AccessCategory;
 use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_units::{Db, Dbm, Duration, Identity, Meters, Probability};
 

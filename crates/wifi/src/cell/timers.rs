@@ -7,7 +7,7 @@
 //! order.
 
 use super::Reason;
-use super::station::BEACON_EDCAF;
+use super::edcaf::BEACON_EDCAF;
 use crate::air::Carried;
 use crate::mac::contention::{ContenderId, Contention};
 use crate::phy::Rate;

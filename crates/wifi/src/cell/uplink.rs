@@ -27,9 +27,9 @@ mod mu_edca;
 mod record;
 mod reports;
 
-use super::content::Outline;
 use super::multi_user::Channel;
-use super::settle::Sent;
+use super::single::Outline;
+use super::single::Sent;
 use crate::mac::block_ack::Bitmap;
 use crate::phy::{HeGuardInterval, MuUser, Rate, Ru};
 use crate::station::{Address, StationId};

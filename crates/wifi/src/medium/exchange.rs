@@ -1,50 +1,15 @@
 //! A frame exchange of a radio from gaining the channel to its end: RTS and CTS, payload, response
 //! or timeout, and the following exchange (IEEE 802.11-2020, 10.3.2 and 10.23.2).
 
-use super::radio::{ACCESSES, BEACON_ACCESS, Queued};
+use super::radio::{ACCESSES, BEACON_ACCESS, Exchange};
 use super::{Medium, Output, Pending, Response, Sequel, Stage};
-use crate::air::{Carried, Expected, Flight, Overheard, Overlaps, Reduction, Subframes};
+use crate::air::{Carried, Flight, Overheard, Overlaps, Reduction, Subframes};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
 use crate::phy::Rate;
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
-
-/// A frame exchange in progress.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Exchange {
-    pub access: usize,
-    pub frames: Vec<Queued>,
-    rate: Rate,
-    psdu_bytes: u32,
-    /// Air time of the payload PPDU.
-    duration: Duration,
-    response: Option<Expected>,
-    /// Whether the RTS was sent and the CTS is awaited.
-    requesting: bool,
-    /// End of the transmission opportunity; its start if the opportunity permits one exchange.
-    opportunity_end: Instant,
-    /// Frames that their receiver decoded and did not refuse: bit n is frame n.
-    pub decoded: Bitmap,
-    /// End of the PPDU that precedes the response.
-    ended: Instant,
-}
-
-impl Exchange {
-    fn peer(&self) -> Option<Address> {
-        self.frames.first().and_then(|queued| queued.frame.to)
-    }
-
-    fn is_aggregate(&self) -> bool {
-        self.frames.len() > 1
-    }
-
-    /// Rate and duration of the response.
-    fn response_time(&self, sifs: Duration) -> Duration {
-        self.response.map_or(Duration::ZERO, |response| sifs + response.duration)
-    }
-}
 
 impl Medium {
     /// Starts an exchange of an access that has gained the channel, or releases the channel if

@@ -1,18 +1,18 @@
 //! A radio of the medium: the queue of each access category, and the choice of the next PPDU (IEEE
 //! 802.11-2020, 10.12 and 10.25.6).
 
-use super::exchange::Exchange;
 use super::{Frame, RadioStats, STAGES, Stage};
-use crate::air::{Rates, spacing_bytes};
+use crate::air::{Expected, Rates, spacing_bytes};
 use crate::config::{EdcaParameters, StationConfig};
 use crate::mac::backoff::Backoff;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::contention::ContenderId;
 use crate::mac::sizes;
-use crate::phy::PacketPadding;
+use crate::phy::{PacketPadding, Rate};
+use crate::station::Address;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use lasthop_units::{Identity, Seed};
+use lasthop_units::{Duration, Identity, Instant, Seed};
 
 /// Index of the access of beacons, the fifth, which precedes all categories.
 pub(super) const BEACON_ACCESS: usize = 4;
@@ -39,6 +39,41 @@ pub(super) struct Access {
     pub contender: ContenderId,
     pub backoff: Backoff,
     queue: VecDeque<Queued>,
+}
+
+/// A frame exchange in progress.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Exchange {
+    pub access: usize,
+    pub frames: Vec<Queued>,
+    pub rate: Rate,
+    pub psdu_bytes: u32,
+    /// Air time of the payload PPDU.
+    pub duration: Duration,
+    pub response: Option<Expected>,
+    /// Whether the RTS was sent and the CTS is awaited.
+    pub requesting: bool,
+    /// End of the transmission opportunity; its start if the opportunity permits one exchange.
+    pub opportunity_end: Instant,
+    /// Frames that their receiver decoded and did not refuse: bit n is frame n.
+    pub decoded: Bitmap,
+    /// End of the PPDU that precedes the response.
+    pub ended: Instant,
+}
+
+impl Exchange {
+    pub fn peer(&self) -> Option<Address> {
+        self.frames.first().and_then(|queued| queued.frame.to)
+    }
+
+    pub fn is_aggregate(&self) -> bool {
+        self.frames.len() > 1
+    }
+
+    /// Rate and duration of the response.
+    pub fn response_time(&self, sifs: Duration) -> Duration {
+        self.response.map_or(Duration::ZERO, |response| sifs + response.duration)
+    }
 }
 
 /// A frame that is not settled.
@@ -183,7 +218,7 @@ impl Radio {
     }
 
     /// Minimum spacing of the MPDUs in its A-MPDUs.
-    pub fn mpdu_start_spacing(&self) -> lasthop_units::Duration {
+    pub fn mpdu_start_spacing(&self) -> Duration {
         self.config.aggregation.mpdu_start_spacing
     }
 }

@@ -11,10 +11,10 @@
 //! different channels (`bandwidth`). Touches its own state and what a [`Scene`] lends.
 
 use super::Scene;
+use super::exchange_of;
 use super::navs::{Navs, Origin, by_colour};
 use crate::air::{Air, Flight, Overheard, Reduction, is_below};
 use crate::cell::CellError;
-use crate::cell::reception::exchange_of;
 use crate::config::{CellConfig, ObssPd};
 use crate::mac::contention::Contention;
 use crate::phy::ChannelWidth;

@@ -7,9 +7,10 @@
 //! station answers regardless of carrier sense and NAV, as it does to data. An NDP sets no NAV and
 //! causes no EIFS, because it has no frame.
 
-use super::super::content::{Exchange, Outline};
+use super::super::content::Exchange;
 use super::super::frames::Context;
 use super::super::multi_user::User;
+use super::super::single::Outline;
 use super::super::station::Station;
 use super::super::{Cell, Sequel};
 use super::{Report, Sounding, Step};

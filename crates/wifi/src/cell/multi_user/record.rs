@@ -1,9 +1,9 @@
 //! Events of HE MU PPDUs, and of MU-BAR Trigger frames.
 
-use super::super::category_of;
 use super::super::record::{Recorder, microseconds};
 use super::{Triggered, User};
 use crate::air::Flight;
+use crate::cell::edcaf::category_of;
 use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu, TriggeredUser};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;

@@ -2,18 +2,14 @@
 //! EDCAFs may send meanwhile, and a log of its absences. The procedures are in `away`, `doze` and
 //! `waits`.
 
-use super::service::Service;
+use super::period::Service;
 use crate::cell::config::StationConfig;
 use crate::cell::edcaf::Gate;
 use crate::mac::absence::{Absences, Cause};
 use crate::mac::beacon_clock::BeaconClock;
 use crate::mac::power_save::{self, PowerSaveConfig, Sending};
 use crate::mac::scan::{NullConfig, Phase, Scan};
-use lasthop_packet::AccessCategory;
 use lasthop_units::{Instant, Probability, Seed, SeqNo12, Stream};
-
-/// Number of EDCAFs of the access categories, without the one of beacons.
-pub(in crate::cell) const EDCAFS: usize = AccessCategory::ALL.len();
 
 /// Additional state of a station that scans or saves power.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,11 +10,12 @@
 //! lost; it takes every frame without the bit as a sign that the station is back.
 
 use super::Power;
-use super::absence::{Away, EDCAFS, Rhythm};
-use crate::cell::content::{Action, Management};
+use super::absence::{Away, Rhythm};
+use crate::air::{Action, Management};
+use crate::cell::edcaf::{BEACON_EDCAF, EDCAFS};
 use crate::cell::floor::Floor;
 use crate::cell::frames::Context;
-use crate::cell::station::{BEACON_EDCAF, Station};
+use crate::cell::station::Station;
 use crate::config::AdjustError;
 use crate::event::{Event, PowerState};
 use crate::mac::scan::{self, Input, Leftover, Phase, Scan, ScanConfig};

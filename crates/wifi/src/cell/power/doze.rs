@@ -9,35 +9,29 @@
 //! first and sent later, as by mac80211's access points.
 
 use super::Power;
-use super::absence::{Doze, EDCAFS, Rhythm};
-use crate::cell::content::{Action, Content};
-use crate::cell::edcaf::Gate;
+use super::absence::{Doze, Rhythm};
+use crate::air::{Action, Content};
+use crate::cell::edcaf::{EDCAFS, Gate};
 use crate::cell::floor::{Floor, Roster};
 use crate::mac::power_save::{self, Input, Phase, Sending, partial_virtual_bitmap};
 use crate::station::{Address, BssId, StationId};
 use alloc::vec::Vec;
 
-/// The Traffic Indication Map of a beacon.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub(in crate::cell) struct Tim {
-    /// Beacons until the next DTIM; zero for a beacon with a DTIM.
-    pub dtim_count: u8,
-    pub group_traffic: bool,
-    /// Stations for which packets are held, ascending.
-    pub aids: Vec<u16>,
-    /// Whether there was a beacon before.
-    begun: bool,
-}
-
-impl Tim {
-    /// Returns the number of beacons from the next one to the next DTIM; one in `period` beacons
-    /// has a DTIM.
-    pub fn next_dtim_count(&self, period: u8) -> u8 {
-        if self.begun { self.dtim_count.checked_sub(1).unwrap_or(period.max(1) - 1) } else { 0 }
-    }
-}
-
 impl Power {
+    /// Whether a station of a set is known to be unreachable.
+    pub(super) fn has_dozing_in(&self, floor: &Floor<'_>, bss: BssId) -> bool {
+        self.dozing.iter().any(|station| floor.bss_of(*station) == bss)
+            || self.is_saving(floor, bss)
+    }
+
+    /// Whether a station of a set stays in power save mode.
+    pub(in crate::cell) fn is_saving(&self, floor: &Floor<'_>, bss: BssId) -> bool {
+        self.has_services
+            && floor.stations.iter().any(|station| {
+                station.config.bss == bss && station.config.service_periods.is_some()
+            })
+    }
+
     /// Checks whether the station has been idle for long enough to doze.
     pub(in crate::cell) fn look_idle(&mut self, floor: &mut Floor<'_>, station: StationId) {
         let now = floor.now;

@@ -16,44 +16,16 @@ mod mpdus;
 mod station;
 
 use super::Power;
-use super::absence::EDCAFS;
-use crate::cell::content::{Action, Content, Exchange, Management, Single};
+use super::period::ServicePeriod;
+use crate::air::{Action, Content, Management};
+use crate::cell::content::Exchange;
+use crate::cell::edcaf::EDCAFS;
 use crate::cell::floor::{Floor, Roster};
-use crate::cell::settle::Settled;
+use crate::cell::single::Settled;
+use crate::cell::single::Single;
 use crate::mac::service_period::{ServicePeriodConfig, TwtConfig};
 use crate::station::{Address, BssId, StationId};
 use lasthop_units::{Instant, SeqNo12};
-
-pub(in crate::cell) use station::Service;
-
-/// A service period, as the access point knows it.
-#[derive(Clone, Debug, PartialEq)]
-pub(in crate::cell) struct ServicePeriod {
-    station: StationId,
-    /// Number of frames that may still be sent; unlimited if `None`.
-    left: Option<u8>,
-    /// End of a scheduled period.
-    until: Option<Instant>,
-    /// Whether the station is known to be awake, or frames were sent to it: it waits for EOSP.
-    is_open: bool,
-}
-
-impl ServicePeriod {
-    pub fn is_for(&self, peer: Address) -> bool {
-        peer == Address::Station(self.station)
-    }
-
-    /// Whether more than one frame may still be sent.
-    pub fn has_several_left(&self) -> bool {
-        self.left.is_none_or(|left| left > 1)
-    }
-
-    /// Counts frames of the period that were acknowledged or given up.
-    pub fn count(&mut self, frames: u32) {
-        self.left =
-            self.left.map(|left| left.saturating_sub(u8::try_from(frames).unwrap_or(u8::MAX)));
-    }
-}
 
 impl Power {
     /// Access categories that the More Data bit of a frame of `edcaf` to `peer` covers; `None` if
@@ -389,8 +361,6 @@ impl Power {
         }
     }
 }
-
-impl Floor<'_> {}
 
 impl Roster<'_> {
     /// Number of frames and packets that the access point of `bss` may send to a station in its

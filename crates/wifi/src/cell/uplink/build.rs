@@ -11,18 +11,19 @@
 //! and would then not be asked when the whole channel is idle.
 
 use super::super::bss::Bss;
-use super::super::content::{Content, Exchange, Outline};
+use super::super::content::Exchange;
 use super::super::edcaf::{Gate, Work};
 use super::super::floor::Roster;
 use super::super::frames::Context;
 use super::super::multi_user::{BLOCK_ACK_MCS_MAX, Channel, OfdmaConfig};
 use super::super::power::Power;
+use super::super::single::Outline;
 use super::super::station::Station;
 use super::super::timers::{Timer, Timers, UplinkWait};
 use super::super::{Cell, Settings};
 use super::reports::Report;
 use super::{Answer, Answered, Asked, Phase, Solicited, Uplink};
-use crate::air::{Air, Expected, Rates};
+use crate::air::{Air, Content, Expected, Rates};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::originator::Originator;
 use crate::mac::sizes;

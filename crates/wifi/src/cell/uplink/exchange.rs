@@ -13,14 +13,15 @@
 //! by the levels that make a secondary channel busy elsewhere; the standard requires energy
 //! detection there (level not seen). PPDUs that begin within the following SIFS are not checked.
 
-use super::super::content::{Content, Exchange, Outline, Single};
+use super::super::content::Exchange;
 use super::super::frames::Context;
 use super::super::multi_user::Channel;
+use super::super::single::{Outline, Single};
 use super::super::station::Station;
 use super::super::timers::{Timer, UplinkWait};
 use super::super::{Cell, Sequel};
 use super::{Answer, Answered, Phase, Solicited, StationRecord, Uplink};
-use crate::air::{Carried, Flight, Overlaps, Reduction, Subframes};
+use crate::air::{Carried, Content, Flight, Overlaps, Reduction, Subframes};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
 use crate::phy::{ChannelWidth, Ru};

@@ -1,11 +1,11 @@
 //! Events of uplink exchanges: Trigger frames, trigger-based PPDUs, Multi-STA Block Acks.
 
-use super::super::category_of;
 use super::super::content::Exchange;
 use super::super::multi_user::NEXT_TO_IT;
 use super::super::record::{Recorder, control_frame};
 use super::{Answer, Answered, Asked, Phase, Uplink, queue_size_code};
 use crate::air::Flight;
+use crate::cell::edcaf::category_of;
 use crate::event::{Frame, FrameKind, Psdu, QueueSize, StationAcknowledged, TriggeredUser};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;

@@ -9,11 +9,12 @@
 //! stations.
 
 use super::super::Power;
-use super::super::absence::{EDCAFS, Rhythm};
-use crate::cell::content::{Action, Content, Management};
-use crate::cell::edcaf::Gate;
+use super::super::absence::Rhythm;
+use super::super::period::Service;
+use crate::air::{Action, Content, Management};
+use crate::cell::edcaf::{EDCAFS, Gate};
 use crate::cell::floor::{Floor, Roster};
-use crate::cell::settle::Settled;
+use crate::cell::single::Settled;
 use crate::mac::originator::Agreement;
 use crate::mac::power_save::Sending;
 use crate::mac::service_period::{ServicePeriodConfig, TwtConfig, TwtUplink};
@@ -23,72 +24,6 @@ use lasthop_units::{Duration, Instant};
 /// Time for which a station waits for a frame in an unscheduled service period before it asks
 /// again; the value is from no product.
 const OVERDUE: Duration = Duration::from_millis(50);
-
-/// The state of such a station.
-#[derive(Clone, Debug, PartialEq)]
-pub(in crate::cell) struct Service {
-    pub config: ServicePeriodConfig,
-    /// Whether the radio is on.
-    is_on: bool,
-    /// Whether it waits for the end of a service period.
-    is_served: bool,
-    /// Whether data that begin a service period were not acknowledged, and no EOSP came since. The
-    /// answer to a Block Ack Request shows whether the access point received them.
-    may_be_served: bool,
-    /// Whether it waits for a beacon, or for the group frames after it.
-    listens: bool,
-    /// Whether it sent a PS-Poll and waits for the requested frame.
-    polls: bool,
-    /// Beacons until the next one that it listens to.
-    beacons_left: u8,
-    /// End of the current scheduled service period.
-    until: Option<Instant>,
-    /// Next target wake time, or next start of an unscheduled period without a frame to send.
-    next: Instant,
-    /// Instant at which it asks again because EOSP is missing.
-    overdue: Instant,
-}
-
-impl Service {
-    pub fn new(config: ServicePeriodConfig) -> Self {
-        let (next, beacons_left) = match config {
-            ServicePeriodConfig::Unscheduled(config) => (
-                config.trigger_interval.map_or(Instant::MAX, |interval| Instant::ZERO + interval),
-                config.listen_interval,
-            ),
-            ServicePeriodConfig::TargetWake(config) => (Instant::ZERO + config.first_wake, 0),
-        };
-        Self {
-            config,
-            is_on: false,
-            is_served: false,
-            may_be_served: false,
-            listens: false,
-            polls: false,
-            beacons_left,
-            until: None,
-            next,
-            overdue: Instant::MAX,
-        }
-    }
-
-    pub fn gate(&self) -> Gate {
-        if self.is_on && (self.until.is_some() || self.config.has_unscheduled()) {
-            Gate::Open
-        } else {
-            Gate::Shut
-        }
-    }
-
-    pub fn due(&self) -> Instant {
-        self.next.min(self.until.unwrap_or(Instant::MAX)).min(self.overdue)
-    }
-
-    /// Whether it waits for a frame, independent of frames to send.
-    const fn waits(&self) -> bool {
-        self.is_served || self.listens || self.polls
-    }
-}
 
 impl Power {
     /// Puts stations with service periods to doze from the first instant on, with the knowledge of
