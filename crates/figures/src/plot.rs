@@ -109,9 +109,9 @@ pub enum Look {
 /// A range of values on an axis, with both ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
-    /// Least value.
+    /// Least value of the range.
     pub from: f64,
-    /// Greatest value.
+    /// Greatest value of the range.
     pub to: f64,
 }
 

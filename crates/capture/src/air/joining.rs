@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 pub struct Joining {
     /// Deauthentications and disassociations, by network.
     pub removals: BTreeMap<MacAddr, Removals>,
-    /// Refusals.
+    /// Refusals, those that count together under one key.
     pub refusals: BTreeMap<RefusalKey, Seen>,
     /// Handshakes, by access point and station.
     pub handshakes: BTreeMap<(MacAddr, MacAddr), Handshake>,
@@ -38,7 +38,7 @@ pub struct RefusalKey {
     pub station: MacAddr,
     /// Step that is refused.
     pub step: Step,
-    /// Status code.
+    /// Status code of the refusing frame.
     pub status: u16,
 }
 

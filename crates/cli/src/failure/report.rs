@@ -1,5 +1,6 @@
-//! Prints failures. Errors end in status 2, an interrupt in 128 plus the number of the signal, as
-//! in a shell. If the reader of standard output is gone, nothing is printed, and the status is 0.
+//! Prints the failures of commands. Errors end in status 2, an interrupt in 128 plus the number of
+//! the signal, as in a shell. If the reader of standard output is gone, nothing is printed, and the
+//! status is 0.
 
 use super::Failure;
 use crate::console::{self, Stream};

@@ -235,7 +235,7 @@ pub enum Dependent<'a> {
 /// The rate that a Trigger frame prescribes for an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnswerRate {
-    /// MCS index.
+    /// MCS index of the answer.
     pub mcs: u8,
     /// Spatial streams, at least 1.
     pub streams: u8,
