@@ -146,6 +146,16 @@ impl Carried {
     pub const fn is_of_several(&self) -> bool {
         !matches!(self, Self::Payload | Self::Rts | Self::Cts | Self::Ack | Self::BlockAck)
     }
+
+    /// Whether several stations send such PPDUs at once, to the access point that asked for them.
+    pub const fn is_together(&self) -> bool {
+        matches!(
+            self,
+            Self::TriggeredBlockAck { .. }
+                | Self::BeamformingReport { header: Some(_) }
+                | Self::Triggered { .. }
+        )
+    }
 }
 
 /// A PPDU on the air.

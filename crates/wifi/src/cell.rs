@@ -29,6 +29,7 @@
 //! | `settle` | the outcome of MPDUs that were sent |
 //! | `recipient` | reception from one transmitter |
 //! | `receiver` | reception at one station: the MPDUs that it decodes and acknowledges |
+//! | `receivers` | reception at all stations, with the MPDUs that a sender lends |
 //!
 //! | procedures of the cell | |
 //! |---|---|
@@ -41,7 +42,7 @@
 //! | `bss` | basic service sets and their access points |
 //! | `channel` | two NAVs, colours, OBSS-PD, sets on different channels and the width of a PPDU |
 //! | `power` | stations that leave the channel or doze, frames held for them, service periods |
-//! | `floor` | the parts of the cell that power save borrows |
+//! | `floor` | the parts of the cell that answer, contend and queue frames |
 //! | `timers` | the next due instant, and due work |
 //! | `record` | events of PPDUs |
 //! | `adjust` | changes during the run |
@@ -63,6 +64,7 @@ mod operating_mode;
 mod outbox;
 mod power;
 mod receiver;
+mod receivers;
 mod reception;
 mod recipient;
 mod record;
@@ -89,12 +91,11 @@ use crate::capabilities::Capabilities;
 use crate::config::{self, ranks};
 use crate::event::Event;
 use crate::mac::contention::Contention;
-use crate::mac::originator::Originator;
 use crate::mac::sizes;
 use crate::station::{Address, StationId};
 use crate::stats::{LinkStats, StationStats};
 use alloc::vec::Vec;
-use arrival::Arrival;
+use arrival::Arrivals;
 use bss::{Bss, BssFacts};
 use channel::{Channels, Scene};
 use edcaf::Edcaf;
@@ -104,9 +105,10 @@ use lasthop_packet::{DropReason, Packet, Released};
 use lasthop_units::{Instant, Machine, Seed};
 use outbox::Outbox;
 use power::Power;
+use receivers::Receivers;
 use settings::Settings;
 use station::Station;
-use timers::{Sequel, Timers, earliest};
+use timers::{Sequel, Timers};
 
 /// A packet that left the cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -189,7 +191,7 @@ pub struct Cell {
     contention: Contention,
     air: Air,
     /// A-MPDUs on the air whose receivers process them MPDU by MPDU.
-    arrivals: Vec<Arrival>,
+    arrivals: Arrivals,
     /// States of the sets, by [`BssId`](crate::BssId).
     bss: Vec<Bss>,
     power: Power,
@@ -240,7 +242,7 @@ impl Cell {
             stations,
             contention,
             air,
-            arrivals: Vec::new(),
+            arrivals: Arrivals::default(),
             rates,
             outbox: Outbox::new(config.record_events),
         };
@@ -289,9 +291,12 @@ impl Cell {
             if self.due() <= now {
                 break;
             }
-            if self.only_queues(from, packet.access_category.index()) {
-                let left = count - number;
-                return number + self.queue_up(from, to, &mut packet, left, taken);
+            if !self.outbox.records
+                && !self.power.has_dozing()
+                && self.stations[from.index()].only_queues(&self.contention, &packet)
+            {
+                let (station, mut cx) = self.at(from);
+                return number + station.queue_up(&mut cx, to, &mut packet, count - number, taken);
             }
         }
         number
@@ -299,7 +304,8 @@ impl Cell {
 
     /// Whether `packet` fits into the queue of `from` now.
     pub fn admits(&mut self, from: StationId, packet: &Packet) -> bool {
-        self.has_room(from, packet)
+        let edcaf = self.edcaf(from, packet.access_category.index());
+        edcaf.queue.admits(packet, edcaf.held_below())
     }
 
     /// Whether a poll would return an output, an event or a notice.
@@ -399,6 +405,15 @@ impl Cell {
         self.timers.next().0
     }
 
+    /// Processes the MPDUs whose last bits have arrived by `now`. Only for
+    /// [`passive`](lasthop_packet::Packet::passive) packets does the time of the call matter: call
+    /// it before you read their number.
+    pub fn take_arrived(&mut self, now: Instant) {
+        if !self.arrivals.is_empty() {
+            self.receivers().take_arrived(now);
+        }
+    }
+
     /// Number of stations, access points included.
     pub fn stations(&self) -> usize {
         self.stations.len()
@@ -409,20 +424,22 @@ impl Cell {
         self.now = at;
         self.end_ppdus();
         self.expire_responses();
-        self.expire_gaps();
+        while let Some((station, key)) = self.timers.take_gap(at) {
+            self.receivers().at(station).expire_gap(key);
+        }
         if self.timers.beacon == at {
-            self.queue_beacons();
+            self.power(|power, floor| power.queue_beacons(floor));
         }
         if self.timers.has_uplink(at) {
             let (channels, mut scene) = self.channels();
             channels.end_signal_fields(&mut scene);
-            self.expire_uplink_timers();
+            self.power(|power, floor| floor.expire_uplink_timers(power));
         }
         // Whoever starts at this instant starts before anyone senses it.
         let mut winners = self.timers.take_winners(&mut self.contention, at);
         if winners.len() > 1 {
             winners.sort_unstable_by_key(|winner| {
-                let (station, edcaf) = self.owner(*winner);
+                let (station, edcaf) = access::owner(&self.contention, &self.stations, *winner);
                 (self.stations[station.index()].rank, edcaf)
             });
         }
@@ -437,14 +454,8 @@ impl Cell {
     fn schedule(&mut self) {
         self.timers.schedule(self.air.next_end(), &mut self.contention);
         if !self.arrivals.is_empty() {
-            self.merge_arrivals();
+            self.timers.merge(self.arrivals.next_prompt());
         }
-    }
-
-    /// Adds the MPDUs that arrive on the air to the due instants.
-    fn merge_arrivals(&mut self) {
-        let prompt = self.arrivals.iter().filter(|arrival| arrival.is_prompt);
-        self.timers.merge(earliest(prompt.map(|arrival| arrival.due)));
     }
 
     /// The channels, and the parts of the cell that they use.
@@ -452,6 +463,15 @@ impl Cell {
     fn channels(&mut self) -> (&mut Channels, Scene<'_>) {
         let Self { now, settings, stations, air, contention, timers, channels, .. } = self;
         (channels, Scene { now: *now, settings, stations, air, contention, timers })
+    }
+
+    /// Reception at all stations.
+    #[inline]
+    fn receivers(&mut self) -> Receivers<'_> {
+        let Self { now, settings, stations, bss, contention, air, arrivals, .. } = self;
+        let Self { outbox, timers, power, .. } = self;
+        let now = *now;
+        Receivers { now, settings, stations, bss, contention, air, arrivals, outbox, timers, power }
     }
 
     /// Stations and their sets, to look at.
@@ -467,13 +487,34 @@ impl Cell {
         }
     }
 
+    /// Lets power save act on a station that comes and goes: the one check of all others.
+    #[inline]
+    fn absences(&mut self, station: StationId, act: impl FnOnce(&mut Power, &mut Floor<'_>)) {
+        if self.stations[station.index()].away.is_some() {
+            self.power(act);
+        }
+    }
+
     /// Power save, and the parts of the cell that it uses.
     #[inline]
     fn power<R>(&mut self, act: impl FnOnce(&mut Power, &mut Floor<'_>) -> R) -> R {
+        let (power, mut floor) = self.parts();
+        act(power, &mut floor)
+    }
+
+    /// The parts of the cell that answer, contend and queue frames.
+    #[inline]
+    fn floor(&mut self) -> Floor<'_> {
+        self.parts().1
+    }
+
+    /// The floor, and power save beside it.
+    #[inline]
+    fn parts(&mut self) -> (&mut Power, Floor<'_>) {
         let Self { settings, stations, bss, contention, timers, air, .. } = self;
         let Self { now, channels, rates, outbox, power, .. } = self;
         let now = *now;
-        let mut floor = Floor {
+        let floor = Floor {
             now,
             settings,
             stations,
@@ -485,7 +526,7 @@ impl Cell {
             rates,
             outbox,
         };
-        act(power, &mut floor)
+        (power, floor)
     }
 
     /// A station and the context of its procedures.
@@ -496,31 +537,13 @@ impl Cell {
         (&mut stations[station.index()], Context { now: *now, settings, rates, outbox, services })
     }
 
-    /// An EDCAF that was used before.
-    #[inline]
-    fn access(&mut self, station: StationId, edcaf: usize) -> &mut Edcaf {
-        self.stations[station.index()].edcaf(edcaf)
-    }
-
     /// An EDCAF, created at its first use.
     #[inline]
     fn edcaf(&mut self, station: StationId, edcaf: usize) -> &mut Edcaf {
         if self.stations[station.index()].edcafs[edcaf].is_none() {
-            self.make_edcaf(station, edcaf);
+            self.power(|power, floor| floor.make_edcaf(power, station, edcaf));
         }
-        self.access(station, edcaf)
-    }
-
-    #[cold]
-    fn make_edcaf(&mut self, station: StationId, edcaf: usize) {
-        self.power(|power, floor| floor.make_edcaf(power, station, edcaf));
-    }
-
-    /// The originator of `station` towards `peer` in an EDCAF, created at its first use.
-    fn originator(&mut self, station: StationId, edcaf: usize, peer: StationId) -> &mut Originator {
-        let (state, cx) = self.at(station);
-        let index = state.originator(cx.settings, edcaf, Address::Station(peer));
-        &mut state.edcaf(edcaf).originators[index]
+        self.stations[station.index()].edcaf(edcaf)
     }
 }
 
@@ -541,7 +564,7 @@ impl Machine for Cell {
             if reason == Reason::MpduEnd {
                 self.now = at;
                 self.take_arrived(at);
-                self.merge_arrivals();
+                self.timers.merge(self.arrivals.next_prompt());
             } else {
                 self.step(at);
                 self.schedule();

@@ -2,8 +2,8 @@
 //! beacon (IEEE 802.11-2020, 10.23.2). The MPDUs themselves stay with their sender until they are
 //! settled; a PSDU says how many of them it carries.
 
-use super::Expected;
-use crate::phy::OperatingMode;
+use super::{Expected, Flight, Subframes};
+use crate::phy::{Band, OperatingMode};
 use crate::station::StationId;
 use lasthop_units::{Duration, SeqNo12};
 
@@ -27,6 +27,13 @@ impl Payload {
     /// Number of MPDUs of data.
     pub const fn mpdus(&self) -> usize {
         if let Content::Data { mpdus, .. } = self.content { mpdus } else { 0 }
+    }
+
+    /// The subframes of a payload that `flight` carries; `None` if it is not an A-MPDU.
+    pub fn subframes(&self, flight: &Flight, band: Band) -> Option<Subframes> {
+        let Content::Data { mpdus, aggregated: true } = self.content else { return None };
+        let (span, air) = ((flight.start, flight.end), (flight.rate, flight.psdu_bytes));
+        Some(Subframes::new(span, air, (mpdus, self.spacing), band))
     }
 }
 

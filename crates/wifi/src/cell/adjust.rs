@@ -2,6 +2,7 @@
 //! change them, and the link between two stations. Agents that decide during a run use them, and
 //! scenarios with changes.
 
+use super::floor::Roster;
 use super::station::Station;
 use super::{AdjustError, Cell};
 use crate::mac::rate::RateControlConfig;
@@ -42,7 +43,7 @@ impl Cell {
     /// Returns an [`AdjustError`] if the station cannot have the setting.
     pub fn adjust(&mut self, id: StationId, what: Adjustment) -> Result<(), AdjustError> {
         if let Adjustment::Rate(rate) = what {
-            self.check_rate(id, rate)?;
+            self.roster().check_rate(id, rate)?;
         }
         let station = &mut self.stations[id.index()];
         match what {
@@ -134,7 +135,7 @@ impl Cell {
     ) -> Result<(), AdjustError> {
         self.take_arrived(now);
         self.air.change_link(now, (from, to), snr, loss)?;
-        self.forget_success();
+        self.arrivals.forget_success();
         Ok(())
     }
 
@@ -154,7 +155,10 @@ impl Cell {
         self.schedule();
         Ok(())
     }
+}
 
+impl Roster<'_> {
+    /// Whether a station may send at `rate` to whom it talks to.
     fn check_rate(&self, id: StationId, rate: Rate) -> Result<(), AdjustError> {
         let peers = &self.settings.peers;
         let access_point = self.access_point_of(id);

@@ -4,20 +4,23 @@
 //!
 //! Packets on which no driver acts ([`Packet::passive`](lasthop_packet::Packet::passive)) cause no
 //! wake-up. Such MPDUs are processed, each with its own instant, at the end of the PPDU or when a
-//! caller asks ([`Cell::take_arrived`]).
+//! caller asks ([`Cell::take_arrived`](super::Cell::take_arrived)).
 
 use super::config::RxInterrupt;
 use super::mu_mimo::Beam;
 use super::multi_user::User;
 use super::receiver::{Mpdus, Receiver, Taken};
+use super::station::Station;
+use super::timers::earliest;
 use super::uplink::Answered;
-use super::{Address, Cell, StationId};
-use crate::air::{Air, Carried, Content, Flight, Payload, Subframes, happens};
+use crate::air::{Air, Carried, Flight, Subframes, happens};
 use crate::mac::absence::Waits;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::Mpdu;
-use crate::phy::Rate;
+use crate::phy::{Band, Rate};
+use crate::station::{Address, StationId};
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use core::ops::Range;
 use lasthop_packet::Packet;
 use lasthop_units::{Db, Instant, Probability};
@@ -31,10 +34,10 @@ pub(super) struct Arrival {
     /// Index of the originator at the sender.
     pub originator: usize,
     /// The rate of its PSDU.
-    rate: Rate,
+    pub rate: Rate,
     header: Header,
     /// Share of the streams, with MU-MIMO.
-    beam: Option<Beam>,
+    pub beam: Option<Beam>,
     /// Subframes from the next awaited MPDU on.
     subframes: Subframes,
     /// Arrival of the last bit of that MPDU.
@@ -57,182 +60,148 @@ enum Header {
     Lost,
 }
 
-impl Cell {
-    /// The subframes of a payload; `None` if it is not an A-MPDU.
-    pub(super) fn subframes(&self, flight: &Flight, payload: &Payload) -> Option<Subframes> {
-        let Content::Data { mpdus, aggregated: true } = payload.content else { return None };
-        let (span, air) = ((flight.start, flight.end), (flight.rate, flight.psdu_bytes));
-        Some(Subframes::new(span, air, (mpdus, payload.spacing), self.settings.band))
+/// A-MPDUs on the air whose receivers process them MPDU by MPDU.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub(super) struct Arrivals {
+    pub list: Vec<Arrival>,
+}
+
+impl Arrivals {
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The next instant at which an MPDU arrives on which a driver acts.
+    #[inline]
+    pub fn next_prompt(&self) -> Instant {
+        earliest(self.list.iter().filter(|arrival| arrival.is_prompt).map(|arrival| arrival.due))
+    }
+
+    /// Makes the next MPDU of each compute its probability of success anew, because a link changed.
+    pub fn forget_success(&mut self) {
+        for arrival in &mut self.list {
+            arrival.undisturbed = None;
+        }
+    }
+
+    /// Takes out the A-MPDU from `sender` to `receiver`, if there is one.
+    #[inline]
+    pub fn take(&mut self, sender: StationId, receiver: StationId) -> Option<Arrival> {
+        let is_its = |arrival: &Arrival| arrival.sender == sender && arrival.receiver == receiver;
+        let index = self.list.iter().position(is_its)?;
+        Some(self.list.swap_remove(index))
     }
 
     /// Begins the A-MPDUs of a PPDU that goes on the air now, to receivers that process them MPDU
-    /// by MPDU.
-    pub(super) fn begin_arrivals(&mut self, flight: &Flight) {
+    /// by MPDU. If events are kept, all of their MPDUs are awaited.
+    pub fn begin(
+        &mut self,
+        stations: &mut [Station],
+        air: &Air,
+        band: Band,
+        flight: &Flight,
+        records: bool,
+    ) {
+        let is_prompt = |station: StationId, stations: &[Station]| {
+            stations[station.index()].config.rx_interrupt == RxInterrupt::Mpdu
+        };
         let sender = flight.transmitter;
         match (flight.carried, flight.receiver) {
-            (Carried::Payload, Address::Station(receiver)) if self.is_prompt(receiver) => {
-                let Some(&payload) = self.air.payload(sender) else { return };
-                if let Some(subframes) = self.subframes(flight, &payload) {
-                    let pair = (sender, receiver);
-                    self.await_arrival(pair, payload.edcaf, subframes, flight.rate);
+            (Carried::Payload, Address::Station(to)) if is_prompt(to, stations) => {
+                let Some(payload) = air.payload(sender) else { return };
+                if let Some(subframes) = payload.subframes(flight, band) {
+                    let edcaf = payload.edcaf;
+                    let new = Arrival::new(sender, to, edcaf, subframes, flight.rate);
+                    self.list.push(new.awaited(stations, records));
                 }
             }
             (Carried::MultiUser { header }, _) => {
-                for place in 0..self.stations[sender.index()].downlink().users.len() {
-                    let several = self.stations[sender.index()].downlink();
+                for place in 0..stations[sender.index()].downlink().users.len() {
+                    let several = stations[sender.index()].downlink();
                     let (edcaf, user) = (several.edcaf, &several.users[place]);
                     let subframes = user.subframes(flight.start, header);
-                    let User { station: receiver, rate, beam, .. } = *user;
-                    if self.is_prompt(receiver) {
-                        self.await_arrival((sender, receiver), edcaf, subframes, rate);
-                        self.arrivals.last_mut().expect("one is awaited").beam = beam;
+                    let User { station: to, rate, beam, .. } = *user;
+                    if is_prompt(to, stations) {
+                        let new = Arrival::new(sender, to, edcaf, subframes, rate);
+                        let new = Arrival { beam, ..new };
+                        self.list.push(new.awaited(stations, records));
                     }
                 }
             }
-            (Carried::Triggered { .. }, Address::Station(receiver)) if self.is_prompt(receiver) => {
-                let answer = *self.stations[sender.index()].answer();
+            (Carried::Triggered { .. }, Address::Station(to)) if is_prompt(to, stations) => {
+                let answer = *stations[sender.index()].answer();
                 if let Answered::Data { mpdus } = answer.content {
                     let subframes = answer.subframes(flight.start, mpdus);
-                    self.await_arrival((sender, receiver), answer.edcaf, subframes, answer.rate);
+                    let new = Arrival::new(sender, to, answer.edcaf, subframes, answer.rate);
+                    self.list.push(new.awaited(stations, records));
                 }
             }
             _ => {}
         }
     }
+}
 
-    /// Whether a station processes A-MPDUs MPDU by MPDU.
-    fn is_prompt(&self, station: StationId) -> bool {
-        self.stations[station.index()].config.rx_interrupt == RxInterrupt::Mpdu
-    }
-
-    /// Begins an A-MPDU with these subframes of the first pending MPDUs of `sender`, to a receiver
-    /// that processes it MPDU by MPDU.
-    fn await_arrival(
-        &mut self,
-        (sender, receiver): (StationId, StationId),
+impl Arrival {
+    /// An A-MPDU with these subframes, the first pending MPDUs of `sender`.
+    const fn new(
+        sender: StationId,
+        receiver: StationId,
         edcaf: usize,
         subframes: Subframes,
         rate: Rate,
-    ) {
-        let count = subframes.count;
-        let held_back = self.stations[receiver.index()].recipient(sender, edcaf).block_ack.as_ref();
-        let mut is_prompt = self.outbox.records
-            || held_back.is_some_and(|block_ack| block_ack.any_waiting(|p: &Packet| !p.passive));
-        let access = self.access(sender, edcaf);
-        let peer = Address::Station(receiver);
-        let originator = access.originator(peer).expect("it has pending MPDUs");
-        let pending = &access.originators[originator].pending;
-        let first = pending.range(..count.min(pending.len()));
-        is_prompt = is_prompt || !first.into_iter().all(|mpdu| mpdu.passive);
-        let due = pending.front().map(|mpdu| subframes.end_of(u32::from(mpdu.bytes)));
-        self.arrivals.push(Arrival {
+    ) -> Self {
+        Self {
             sender,
             receiver,
             edcaf,
-            originator,
+            originator: 0,
             rate,
             header: Header::Awaited,
             beam: None,
             subframes,
-            due: due.expect("it has pending MPDUs"),
-            is_prompt,
+            due: Instant::MAX,
+            is_prompt: false,
             decoded: Bitmap::EMPTY,
             undisturbed: None,
-        });
-    }
-
-    /// Makes the next MPDU of each A-MPDU on the air compute its probability of success anew, because
-    /// a link changed.
-    pub(super) fn forget_success(&mut self) {
-        for arrival in &mut self.arrivals {
-            arrival.undisturbed = None;
         }
     }
 
-    /// Processes the MPDUs whose last bits have arrived by `now`. Only for
-    /// [`passive`](lasthop_packet::Packet::passive) packets does the time of the call matter: call
-    /// it before you read their number.
-    pub fn take_arrived(&mut self, now: Instant) {
-        if self.arrivals.is_empty() {
-            return;
-        }
-        // Nothing that decides about an MPDU looks at what is on the air: the PPDU
-        // itself says what it overlapped with.
-        let flights = self.air.lend_flights();
-        let mut arrivals = core::mem::take(&mut self.arrivals);
-        for arrival in &mut arrivals {
-            if arrival.due > now || self.stations[arrival.sender.index()].exchange.is_none() {
-                continue;
-            }
-            let Some(flight) = flights.iter().find(|f| f.is_payload_of(arrival.sender)) else {
-                continue;
-            };
-            let Arrival { sender, receiver, edcaf, originator, rate, .. } = *arrival;
-            let own = (flight.rate != rate).then(|| flight.to(receiver, rate, flight.psdu_bytes));
-            let flight = own.as_ref().unwrap_or(flight);
-            let peer = Address::Station(receiver);
-            let is_patient = !self.outbox.records && !self.roster().has_absences(sender, peer);
-            let waits = self.waits_of(sender, peer, edcaf, arrival.rest());
-            let (mut ear, mut mpdus) = self.sharing((sender, edcaf, originator), receiver);
-            arrival.advance(&mut ear, &mut mpdus, flight, (&waits, is_patient), now);
-        }
-        self.arrivals = arrivals;
-        self.air.return_flights(flights);
-    }
-
-    /// Processes the rest of the PPDU of `flight`, which ended. Returns the decoded MPDUs;
-    /// `Some(None)` if not even the header was decoded. Returns `None` if the receiver does not
-    /// process it MPDU by MPDU.
-    pub(super) fn end_arrival(
-        &mut self,
-        flight: &Flight,
-        receiver: StationId,
-    ) -> Option<Option<Bitmap>> {
-        let sender = flight.transmitter;
-        let is_its = |arrival: &Arrival| arrival.sender == sender && arrival.receiver == receiver;
-        let index = self.arrivals.iter().position(is_its)?;
-        let mut arrival = self.arrivals.swap_remove(index);
-        let Arrival { edcaf, originator, .. } = arrival;
+    /// The A-MPDU when it begins: its originator, its first MPDU, and whether a driver acts on one.
+    fn awaited(self, stations: &mut [Station], records: bool) -> Self {
+        let Self { sender, receiver, edcaf, subframes, .. } = self;
+        let held_back = stations[receiver.index()].recipient(sender, edcaf).block_ack.as_ref();
+        let mut is_prompt = records
+            || held_back.is_some_and(|block_ack| block_ack.any_waiting(|p: &Packet| !p.passive));
+        let access = stations[sender.index()].edcaf(edcaf);
         let peer = Address::Station(receiver);
-        let is_patient = !self.outbox.records && !self.roster().has_absences(sender, peer);
-        let waits = self.waits_of(sender, peer, edcaf, arrival.rest());
-        let (mut ear, mut mpdus) = self.sharing((sender, edcaf, originator), receiver);
-        arrival.advance(&mut ear, &mut mpdus, flight, (&waits, is_patient), flight.end);
-        // It may have begun to send itself, or left, since the first MPDU was in.
-        let is_kept = flight.overlaps.is_none() || ear.air.locks(flight, receiver);
-        let is_received =
-            matches!(arrival.header, Header::Received(_)) && is_kept && !ear.state.misses(flight);
-        Some(is_received.then_some(arrival.decoded))
+        let originator = access.originator(peer).expect("it has pending MPDUs");
+        let pending = &access.originators[originator].pending;
+        let first = pending.range(..subframes.count.min(pending.len()));
+        is_prompt = is_prompt || !first.into_iter().all(|mpdu| mpdu.passive);
+        let due = pending.front().map(|mpdu| subframes.end_of(u32::from(mpdu.bytes)));
+        Self { originator, due: due.expect("it has pending MPDUs"), is_prompt, ..self }
     }
 
-    /// Reception at a station, and the MPDUs of an originator of `sender`.
-    #[inline]
-    fn sharing(
-        &mut self,
-        (sender, edcaf, originator): (StationId, usize, usize),
-        receiver: StationId,
-    ) -> (Receiver<'_>, Mpdus<'_>) {
-        let Self { now, air, outbox, timers, stations, .. } = self;
-        let both = stations.get_disjoint_mut([sender.index(), receiver.index()]);
-        let [theirs, state] = both.expect("nobody receives his own PPDU");
-        let mpdus = Mpdus::new(&mut theirs.edcaf(edcaf).originators[originator]);
-        (Receiver { now: *now, air, outbox, timers, state }, mpdus)
+    /// The MPDUs that were decoded; `None` if the header was lost.
+    pub fn received(&self) -> Option<Bitmap> {
+        matches!(self.header, Header::Received(_)).then_some(self.decoded)
     }
-}
 
-impl Arrival {
     /// Indices of the MPDUs that have not arrived yet.
-    fn rest(&self) -> Range<usize> {
+    pub fn rest(&self) -> Range<usize> {
         self.subframes.index..self.subframes.count
     }
 
     /// Advances to the first MPDU that has not arrived by `until`.
-    fn advance(
+    pub fn advance(
         &mut self,
         ear: &mut Receiver<'_>,
         mpdus: &mut Mpdus<'_>,
         flight: &Flight,
-        (waits, is_patient): (&Waits, bool),
+        waits: &Waits,
+        is_patient: bool,
         until: Instant,
     ) {
         let arrival = self;

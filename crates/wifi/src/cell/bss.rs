@@ -147,10 +147,4 @@ impl Cell {
     pub fn bss_of(&self, station: StationId) -> BssId {
         self.stations[station.index()].config.bss
     }
-
-    /// The access point of a station's set, possibly the station itself.
-    #[inline]
-    pub(super) fn access_point_of(&self, station: StationId) -> StationId {
-        self.access_point(self.bss_of(station))
-    }
 }

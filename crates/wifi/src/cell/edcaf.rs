@@ -607,10 +607,12 @@ impl Edcaf {
 
     /// Length of the next packet for `peer`, if there is one.
     pub fn peek(&mut self, peer: Address) -> Option<u16> {
-        match self.driver.is_used() {
-            true => self.driver.peek_len_for(peer.into()),
-            false if self.gate == Gate::Open => self.queue.peek_len_for(peer.into()),
-            false => None,
+        if self.driver.is_used() {
+            self.driver.peek_len_for(peer.into())
+        } else if self.gate == Gate::Open {
+            self.queue.peek_len_for(peer.into())
+        } else {
+            None
         }
     }
 

@@ -1,9 +1,12 @@
 //! A frame exchange from gaining the channel to its end: RTS and CTS, payload, response or timeout,
 //! and the following exchange (IEEE 802.11-2020, 10.3.2.9 to 10.3.2.13, 10.23.2).
 
+use super::channel::Channels;
 use super::content::Exchange;
 use super::edcaf::{BEACON_EDCAF, tid_of};
+use super::floor::Floor;
 use super::frames::Context;
+use super::power::Power;
 use super::single::{Outline, Single};
 use super::station::Station;
 use super::{Cell, Sequel, StationConfig};
@@ -12,7 +15,8 @@ use crate::air::{
 };
 use crate::event::Event;
 use crate::mac::block_ack::{Bitmap, Recipient};
-use crate::mac::originator::Agreement;
+use crate::mac::contention::Contention;
+use crate::mac::originator::{Agreement, Originator};
 use crate::mac::rate::RateControl;
 use crate::mac::retry_out::PseudoRetryOut;
 use crate::mac::sizes;
@@ -35,7 +39,7 @@ impl Cell {
         match self.build(station, edcaf, opportunity_end) {
             Some(exchange) => self.launch(station, exchange),
             None => {
-                let contender = self.edcaf(station, edcaf).contender;
+                let contender = self.stations[station.index()].edcaf(edcaf).contender;
                 self.contention.disarm(contender);
                 self.services(|power, floor| power.nothing_to_send(floor, station));
             }
@@ -43,10 +47,11 @@ impl Cell {
     }
 
     fn launch(&mut self, station: StationId, exchange: Exchange) {
-        let contender = self.access(station, exchange.edcaf()).contender;
+        let state = &mut self.stations[station.index()];
+        let contender = state.edcaf(exchange.edcaf()).contender;
         self.contention.disarm(contender);
         let is_requesting = matches!(&exchange, Exchange::Single(single) if single.requesting);
-        self.stations[station.index()].exchange = Some(exchange);
+        state.exchange = Some(exchange);
         if is_requesting {
             let (state, mut cx) = self.at(station);
             let flight = state.request_to_send(&mut cx);
@@ -60,9 +65,7 @@ impl Cell {
 
     /// Puts the next frame of the station's exchange on the air.
     fn send_frame(&mut self, station: StationId) {
-        if self.settings.has_uplink {
-            self.stations[station.index()].stamp_buffered();
-        }
+        self.stations[station.index()].stamp_buffered(&self.settings);
         self.services(|power, floor| power.mark_frame(floor, station));
         let state = &mut self.stations[station.index()];
         if let Some(single) = state.exchange.as_mut().and_then(Exchange::frame) {
@@ -78,7 +81,8 @@ impl Cell {
             Some(Exchange::Answer(_)) => state.send_answer(&cx),
             None => unreachable!("a frame belongs to an exchange"),
         };
-        self.begin_arrivals(&flight);
+        let Self { arrivals, stations, air, settings, outbox, .. } = self;
+        arrivals.begin(stations, air, settings.band, &flight, outbox.records);
         self.transmit(flight);
     }
 
@@ -117,8 +121,11 @@ impl Cell {
                 Sequel::Opportunity { edcaf, end } => match self.build(station, edcaf, end) {
                     // The rate that was chosen is too slow, or another peer's: later.
                     Some(exchange) if !exchange.is_within(now, self.settings.timing.sifs) => {
-                        self.edcaf(station, edcaf).keep_turn(exchange.peer());
-                        self.end_opportunity(station, edcaf);
+                        let access = self.stations[station.index()].edcaf(edcaf);
+                        access.keep_turn(exchange.peer());
+                        let Self { stations, contention, channels, now, .. } = self;
+                        stations[station.index()]
+                            .end_opportunity(contention, channels, *now, edcaf);
                     }
                     Some(mut exchange) => {
                         if let Exchange::Single(single) = &mut exchange {
@@ -128,7 +135,9 @@ impl Cell {
                         self.launch(station, exchange);
                     }
                     None => {
-                        self.end_opportunity(station, edcaf);
+                        let Self { stations, contention, channels, now, .. } = self;
+                        stations[station.index()]
+                            .end_opportunity(contention, channels, *now, edcaf);
                         self.services(|power, floor| power.nothing_to_send(floor, station));
                     }
                 },
@@ -140,16 +149,6 @@ impl Cell {
         while let Some(station) = self.timers.take_overdue(self.now) {
             self.exchange_failed(station);
         }
-    }
-
-    /// Starts the response timeout after the station's PPDU, which got no response so far: the
-    /// exchange fails when the first sign of a response is overdue.
-    pub(super) fn start_response_timeout(&mut self, station: StationId) {
-        let exchange = self.stations[station.index()].exchange.as_ref();
-        let exchange = exchange.expect("it just sent a frame that asks for a response");
-        let rate = exchange.awaited(&mut self.rates);
-        let wait = self.settings.timing.response_timeout(rate);
-        self.timers.await_response(self.now + wait, station);
     }
 
     /// Completes a successful exchange; bit n of `acked` is MPDU n.
@@ -172,7 +171,8 @@ impl Cell {
         self.exchange_over(station, &exchange.outline(), true);
         match content {
             Content::Management(frame) => {
-                self.edcaf(station, edcaf).absent.exchanged(peer, true);
+                let access = self.stations[station.index()].edcaf(edcaf);
+                access.absent.exchanged(peer, true);
                 match frame.action {
                     Action::OperatingMode(mode) => self.mode_acknowledged(station, mode),
                     action => self
@@ -225,18 +225,20 @@ impl Cell {
                 _ => self.stations[station.index()].is_outdated(&frame),
             };
             if frame.attempts < attempts_max && !is_outdated {
-                self.access(station, exchange.edcaf).management.push_front(frame);
+                let access = self.stations[station.index()].edcaf(exchange.edcaf);
+                access.management.push_front(frame);
             } else if let Action::OperatingMode(_) = frame.action {
                 given_up_mode = !self.stations[station.index()].is_outdated(&frame);
             } else if frame.action.is_about_absence() {
                 about_absence = Some(frame.action);
             } else {
-                self.edcaf(station, exchange.edcaf).absent.exchanged(exchange.peer, true);
-                self.management_given_up(station, exchange.edcaf, frame.peer, frame.action);
+                let access = self.stations[station.index()].edcaf(exchange.edcaf);
+                access.absent.exchanged(exchange.peer, true);
+                self.floor().management_given_up(station, exchange.edcaf, frame.peer, frame.action);
                 self.services(|power, floor| power.given_up_in_service(floor, frame.peer));
             }
         }
-        self.access(station, exchange.edcaf).backoff.widen();
+        self.stations[station.index()].edcaf(exchange.edcaf).backoff.widen();
         self.exchange_over(station, &exchange.outline(), false);
         if let Some(action) = about_absence {
             self.power(|power, floor| power.absence_settled(floor, station, action, false));
@@ -257,35 +259,48 @@ impl Cell {
         let now = self.now;
         let edcaf = exchange.edcaf;
         let sifs = self.settings.timing.sifs;
-        self.edcaf(station, edcaf).keep_turn(exchange.peer);
+        self.stations[station.index()].edcaf(edcaf).keep_turn(exchange.peer);
         if success && edcaf != BEACON_EDCAF && now + sifs < exchange.opportunity_end {
             let (state, mut cx) = self.at(station);
             let access = state.edcaf(edcaf);
             access.contends_since = now;
             if access.has_work() && state.fits(&mut cx, exchange) {
-                self.follow(station, Sequel::Opportunity { edcaf, end: exchange.opportunity_end });
-                return;
+                let sequel = Sequel::Opportunity { edcaf, end: exchange.opportunity_end };
+                return self.floor().follow(station, sequel);
             }
         }
-        self.end_opportunity(station, edcaf);
+        let Self { stations, contention, channels, now, .. } = self;
+        stations[station.index()].end_opportunity(contention, channels, *now, edcaf);
+    }
+}
+
+impl Floor<'_> {
+    /// Lets `station` perform `sequel` SIFS from now.
+    #[inline]
+    pub(super) fn follow(&mut self, station: StationId, sequel: Sequel) {
+        let at = self.now + self.settings.timing.sifs;
+        if let Sequel::Response { duration, .. } = sequel {
+            self.contention.respond(station, at + duration);
+        }
+        self.timers.follow(at, station, sequel);
     }
 
-    /// Begins the post-backoff and, if there are more frames to send, contention.
-    pub(super) fn end_opportunity(&mut self, station: StationId, edcaf: usize) {
-        let now = self.now;
-        self.contention.hold(station, now);
-        self.channels.lift_restriction(station);
-        let access = self.edcaf(station, edcaf);
-        let contender = access.contender;
-        access.contends_since = now;
-        if edcaf != BEACON_EDCAF {
-            let slots = access.backoff.draw();
-            let has_work = access.has_work();
-            self.contention.set_backoff(contender, slots);
-            if has_work {
-                self.contention.arm(contender, now);
-            }
-        }
+    /// Starts the response timeout after the station's PPDU, which got no response so far: the
+    /// exchange fails when the first sign of a response is overdue.
+    #[inline]
+    pub(super) fn start_response_timeout(&mut self, station: StationId) {
+        let exchange = self.stations[station.index()].exchange.as_ref();
+        let exchange = exchange.expect("it just sent a frame that asks for a response");
+        let rate = exchange.awaited(self.rates);
+        let wait = self.settings.timing.response_timeout(rate);
+        self.timers.await_response(self.now + wait, station);
+    }
+
+    /// The originator of `station` towards `peer` in an EDCAF, created at its first use.
+    fn originator(&mut self, station: StationId, edcaf: usize, peer: StationId) -> &mut Originator {
+        let state = &mut self.stations[station.index()];
+        let index = state.originator(self.settings, edcaf, Address::Station(peer));
+        &mut state.edcaf(edcaf).originators[index]
     }
 
     /// Records at the originator that its ADDBA Request was accepted.
@@ -295,21 +310,20 @@ impl Cell {
         recipient: StationId,
         edcaf: usize,
     ) {
-        let window = agreed_window(&self.stations, originator, recipient);
+        let window = agreed_window(self.stations, originator, recipient);
         let state = self.originator(originator, edcaf, recipient);
         if state.agreement != Agreement::Requested {
             return;
         }
         state.agreement = Agreement::Established { window };
-        if self.outbox.records {
-            self.outbox.events.push_back(Event::BlockAckAgreement {
-                at: self.now,
-                originator,
-                recipient,
-                tid: tid_of(edcaf),
-                established: true,
-            });
-        }
+        let at = self.now;
+        self.outbox.record(|| Event::BlockAckAgreement {
+            at,
+            originator,
+            recipient,
+            tid: tid_of(edcaf),
+            established: true,
+        });
         self.arm(originator, edcaf);
     }
 
@@ -338,12 +352,13 @@ impl Cell {
     /// Accepts an ADDBA Request at the recipient, and queues the answer.
     pub(super) fn answer_addba(
         &mut self,
+        power: &Power,
         recipient: StationId,
         originator: StationId,
         edcaf: usize,
         start: SeqNo12,
     ) {
-        let window = agreed_window(&self.stations, originator, recipient);
+        let window = agreed_window(self.stations, originator, recipient);
         let config = &self.stations[recipient.index()].config;
         let (timeout, retry_out) = (config.block_ack.reorder_timeout, config.pseudo_retry_out);
         let state = self.stations[recipient.index()].recipient(originator, edcaf);
@@ -355,7 +370,7 @@ impl Cell {
             attempts: 0,
             sequence: start,
         };
-        let waiting = &mut self.edcaf(recipient, edcaf).management;
+        let waiting = &mut self.edcaf(power, recipient, edcaf).management;
         // A repeated request finds its answer still queued.
         let answers = |w: &Management| {
             w.peer == originator && matches!(w.action, Action::AddbaResponse { .. })
@@ -363,7 +378,7 @@ impl Cell {
         if !waiting.iter().any(answers) {
             waiting.push_back(frame);
         }
-        self.power(|_, floor| floor.lift_mu_edca(recipient, edcaf));
+        self.lift_mu_edca(recipient, edcaf);
         self.arm(recipient, edcaf);
     }
 }
@@ -395,6 +410,29 @@ impl Single {
 }
 
 impl Station {
+    /// Begins the post-backoff and, if there are more frames to send, contention.
+    fn end_opportunity(
+        &mut self,
+        contention: &mut Contention,
+        channels: &mut Channels,
+        now: Instant,
+        edcaf: usize,
+    ) {
+        contention.hold(self.id, now);
+        channels.lift_restriction(self.id);
+        let access = self.edcaf(edcaf);
+        let contender = access.contender;
+        access.contends_since = now;
+        if edcaf != BEACON_EDCAF {
+            let slots = access.backoff.draw();
+            let has_work = access.has_work();
+            contention.set_backoff(contender, slots);
+            if has_work {
+                contention.arm(contender, now);
+            }
+        }
+    }
+
     /// Estimates whether another exchange like the last one fits into the opportunity.
     fn fits(&mut self, cx: &mut Context<'_>, last: &Outline) -> bool {
         let sifs = cx.settings.timing.sifs;

@@ -50,7 +50,6 @@ impl Station {
     pub fn enqueue(&mut self, cx: &mut Context<'_>, to: Address, packet: Packet) {
         let now = cx.now;
         let category = packet.access_category.index();
-        let recorded = cx.outbox.records.then_some(Packet { arrived: now, ..packet });
         let dropped = &mut cx.outbox.dropped;
         let edcaf = self.edcaf(category);
         edcaf.queue.enqueue_copy(now, to.into(), &packet, edcaf.held_below(), dropped);
@@ -63,10 +62,12 @@ impl Station {
         {
             mtu.handle_packet();
         }
-        if let Some(packet) = recorded {
-            let (station, queue_packets) = (self.id, self.held_packets);
-            cx.outbox.events.push_back(Event::Queued { at: now, station, packet, queue_packets });
-        }
+        cx.outbox.record(|| Event::Queued {
+            at: now,
+            station: self.id,
+            packet: Packet { arrived: now, ..packet },
+            queue_packets: self.held_packets,
+        });
         cx.outbox.lose_dropped(now, self.id, DropReason::QueueFull);
     }
 
@@ -279,9 +280,7 @@ impl Station {
         if rate.width() > self.width_max {
             rate = rate.narrowed(self.width_max);
         }
-        if cx.outbox.records {
-            self.record_rate(cx, edcaf, index);
-        }
+        self.record_rate(cx, edcaf, index);
         let aggregation = self.config.aggregation;
         let txop_limit = self.config.access[edcaf].txop_limit;
         let rts_threshold = self.config.rts_threshold;
@@ -772,7 +771,16 @@ impl Station {
         Some(Management { peer, action, attempts: 0, sequence: start })
     }
 
+    /// Records a change of the rate that an originator has chosen, if events are kept.
+    #[inline]
     pub fn record_rate(&mut self, cx: &mut Context<'_>, edcaf: usize, index: usize) {
+        if cx.outbox.records {
+            self.record_rate_of(cx, edcaf, index);
+        }
+    }
+
+    #[cold]
+    fn record_rate_of(&mut self, cx: &mut Context<'_>, edcaf: usize, index: usize) {
         let (at, station) = (cx.now, self.id);
         let originator = &mut self.edcaf(edcaf).originators[index];
         let Address::Station(peer) = originator.peer else { return };

@@ -159,7 +159,7 @@ pub(super) struct Sounding {
     /// The end of the NDP.
     measured_at: Instant,
     /// Number of trigger-based PPDUs that have not ended.
-    answers_due: usize,
+    pub answers_due: usize,
     users: Vec<Sounded>,
 }
 
@@ -268,11 +268,10 @@ pub(super) fn report_mpdus(is_he: bool, report: u32) -> impl ExactSizeIterator<I
 fn report_psdu(is_he: bool, report: u32) -> u32 {
     let mpdus = report_mpdus(is_he, report);
     let last = mpdus.len().saturating_sub(1);
-    let subframe = |(index, bytes): (usize, u32)| match index == last {
-        true => sizes::AMPDU_DELIMITER + bytes,
-        false => sizes::ampdu_subframe(bytes, 0),
+    let subframe = |index, bytes| {
+        if index == last { sizes::AMPDU_DELIMITER + bytes } else { sizes::ampdu_subframe(bytes, 0) }
     };
-    mpdus.enumerate().map(subframe).sum()
+    mpdus.enumerate().map(|(index, bytes)| subframe(index, bytes)).sum()
 }
 
 #[cfg(test)]

@@ -291,15 +291,7 @@ impl Channel {
 
     /// The longest PSDU of up to `bytes_max` that lasts at most `time` for `user`.
     pub fn psdu_within(&self, user: &MuUser, time: Duration, bytes_max: u32) -> u32 {
-        let (mut fits, mut too_long) = (0, bytes_max + 1);
-        while too_long - fits > 1 {
-            let middle = fits + (too_long - fits) / 2;
-            match self.data_time(&MuUser { psdu_bytes: middle, ..*user }) <= time {
-                true => fits = middle,
-                false => too_long = middle,
-            }
-        }
-        fits
+        most_bytes(bytes_max, |psdu_bytes| self.data_time(&MuUser { psdu_bytes, ..*user }) <= time)
     }
 
     /// Guard interval and HE-LTFs of answers to a Trigger frame (9.3.1.22: 1.6 us at least).
@@ -336,6 +328,20 @@ const SIGNAL_B_MCS_MAX: u8 = 5;
 /// The MCS of the data applies if it is slower. The choice is the access point's, and the same as
 /// in ns-3.
 pub(super) const BLOCK_ACK_MCS_MAX: u8 = 5;
+
+/// The largest length up to `bytes_max` that `fits`.
+pub(super) fn most_bytes(bytes_max: u32, fits: impl Fn(u32) -> bool) -> u32 {
+    let (mut most, mut too_long) = (0, bytes_max + 1);
+    while too_long - most > 1 {
+        let middle = most + (too_long - most) / 2;
+        if fits(middle) {
+            most = middle;
+        } else {
+            too_long = middle;
+        }
+    }
+    most
+}
 
 /// Length of a Block Ack in a trigger-based PPDU: with a delimiter, like every MPDU of HE PPDUs
 /// (10.12.7).

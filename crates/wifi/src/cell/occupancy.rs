@@ -75,10 +75,8 @@ impl CellConfig {
         let most = if may_aggregate { window.min(aggregation.ampdu_frames_max) } else { 1 };
         let packets = (1..=most).rev().find(|count| psdu(*count) <= bytes_max).unwrap_or(1);
         let block_ack = (packets > 1).then_some(window);
-        let timing = match self.independent {
-            true => Timing::new(self.standard, self.band).with_long_slot(),
-            false => Timing::new(self.standard, self.band),
-        };
+        let timing = Timing::new(self.standard, self.band);
+        let timing = if self.independent { timing.with_long_slot() } else { timing };
         let access = station.access[lasthop_packet::AccessCategory::BestEffort.index()];
         let backoff = timing.slot * u64::from(access.cw_min) / 2;
         SteadyExchange {

@@ -32,6 +32,14 @@ impl Outbox {
         Self { records, ..Self::default() }
     }
 
+    /// Keeps an event, if events are kept.
+    #[inline]
+    pub fn record(&mut self, event: impl FnOnce() -> Event) {
+        if self.records {
+            self.events.push_back(event());
+        }
+    }
+
     /// Whether everything has been polled.
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -74,9 +82,10 @@ impl Outbox {
             }
             number += 1;
         }
-        match number == self.outputs.len() {
-            true => self.outputs.clear(),
-            false => drop(self.outputs.drain(..number)),
+        if number == self.outputs.len() {
+            self.outputs.clear();
+        } else {
+            drop(self.outputs.drain(..number));
         }
     }
 
@@ -116,9 +125,7 @@ impl Outbox {
         reason: DropReason,
     ) {
         self.put_out(Output::Dropped { at, station, packet, reason });
-        if self.records {
-            self.events.push_back(Event::Dropped { at, station, packet, reason });
-        }
+        self.record(|| Event::Dropped { at, station, packet, reason });
     }
 
     /// Drops a packet that `station` has held until now.

@@ -71,9 +71,10 @@ impl RecipientState {
             return None;
         }
         let (head, kbps) = (block_ack.head(), rate.kbps());
-        Some(match is_decoded {
-            true => retry_out.received(mpdu.sequence, head, kbps),
-            false => retry_out.errored(mpdu.sequence, head, kbps, mpdu.carries_tcp()),
+        Some(if is_decoded {
+            retry_out.received(mpdu.sequence, head, kbps)
+        } else {
+            retry_out.errored(mpdu.sequence, head, kbps, mpdu.carries_tcp())
         })
     }
 
@@ -165,9 +166,10 @@ impl RecipientState {
         if !is_unwanted {
             return Fate::Nothing;
         }
-        let (reason, fate) = match is_ignored {
-            true => (DropReason::PseudoRetryOut, Fate::Ignored),
-            false => (DropReason::Duplicate, Fate::Nothing),
+        let (reason, fate) = if is_ignored {
+            (DropReason::PseudoRetryOut, Fate::Ignored)
+        } else {
+            (DropReason::Duplicate, Fate::Nothing)
         };
         for &packet in mpdu.msdus.packets() {
             outbox.drop_packet(now, receiver, packet, reason);
@@ -183,17 +185,15 @@ impl RecipientState {
         at: &Arrived<'_>,
         outbox: &mut Outbox,
     ) {
-        if outbox.records {
-            outbox.events.push_back(Event::PseudoRetryOut {
-                at: at.now,
-                station: at.receiver,
-                peer: at.transmitter,
-                tid: category_of(at.edcaf).tid(),
-                sequence: mpdu.sequence,
-                retransmissions,
-                smoothed_kbps: self.retry_out.as_ref().map_or(0, |r| r.smoothed_kbps()),
-            });
-        }
+        outbox.record(|| Event::PseudoRetryOut {
+            at: at.now,
+            station: at.receiver,
+            peer: at.transmitter,
+            tid: category_of(at.edcaf).tid(),
+            sequence: mpdu.sequence,
+            retransmissions,
+            smoothed_kbps: self.retry_out.as_ref().map_or(0, |r| r.smoothed_kbps()),
+        });
     }
 }
 

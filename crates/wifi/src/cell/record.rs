@@ -1,9 +1,11 @@
-//! Events of PPDUs, for runs with recorded events.
+//! Events of PPDUs, for runs with recorded events; [`Cell::record`] does nothing in other runs.
 
 use super::bss::Bss;
 use super::content::Exchange;
 use super::edcaf::category_of;
+use super::floor::Roster;
 use super::outbox::Outbox;
+use super::power::Power;
 use super::station::Station;
 use super::uplink::queue_size_code;
 use super::{Cell, Settings};
@@ -23,13 +25,14 @@ pub(super) struct Recorder<'a> {
     pub stations: &'a mut [Station],
     pub bss: &'a [Bss],
     pub outbox: &'a mut Outbox,
+    pub power: &'a Power,
 }
 
 impl Cell {
-    /// Records of PPDUs.
-    pub(super) fn recorder(&mut self) -> Recorder<'_> {
-        let Self { air, settings, stations, bss, outbox, .. } = self;
-        Recorder { air, settings, stations, bss, outbox }
+    /// Lets `act` record a PPDU, if events are kept.
+    #[inline]
+    pub(super) fn record(&mut self, act: impl FnOnce(&mut Recorder<'_>)) {
+        self.receivers().record(act);
     }
 }
 
@@ -41,8 +44,8 @@ impl Recorder<'_> {
         payload: &Payload,
         decoded: &Bitmap,
         collided: bool,
-        more_data: bool,
     ) {
+        let more_data = self.more_data(flight, payload.edcaf, payload.mpdus());
         let duration_us = microseconds(flight.end, flight.reserves_until);
         let plain = |kind, sequence, retry| Frame {
             kind,
@@ -117,6 +120,12 @@ impl Recorder<'_> {
         self.record_ppdu(flight, aggregated, collided, frames);
     }
 
+    /// The More Data bit of a PPDU that carries the first `mpdus` pending MPDUs.
+    pub(super) fn more_data(&self, flight: &Flight, edcaf: usize, mpdus: usize) -> bool {
+        let roster = Roster { settings: self.settings, stations: self.stations, bss: self.bss };
+        self.power.more_data(roster, flight.transmitter, edcaf, flight.receiver, mpdus)
+    }
+
     /// Returns the first `mpdus` pending MPDUs, which `flight` carries, as frames; bit n of
     /// `decoded` is MPDU n.
     pub(super) fn data_frames(
@@ -147,12 +156,13 @@ impl Recorder<'_> {
             is_reported.then(|| QueueSize { tid, code: queue_size_code(behind) })
         };
         let frame = |(bit, mpdu): (usize, &Mpdu)| Frame {
-            kind: match qos {
-                true => FrameKind::QosData {
+            kind: if qos {
+                FrameKind::QosData {
                     access_category: category_of(edcaf),
                     amsdu: matches!(mpdu.msdus, Msdus::Aggregate(_)),
-                },
-                false => FrameKind::Data,
+                }
+            } else {
+                FrameKind::Data
             },
             bytes: mpdu.bytes,
             sequence: mpdu.sequence,

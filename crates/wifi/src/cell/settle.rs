@@ -131,12 +131,11 @@ impl Station {
             });
         // One of several stations answers for a PSDU of which it got nothing, too: the next one
         // has to be more robust. What is lost in space says nothing of the station alone.
-        match answered && (number_acked > 0 || sent.in_space) {
-            true => {
-                let is_most_lost = !sent.in_space && number_acked as usize * 2 < mpdus;
-                originator.succeeded(is_most_lost);
-            }
-            false => originator.failed(lost_mpdus > 0),
+        if answered && (number_acked > 0 || sent.in_space) {
+            let is_most_lost = !sent.in_space && number_acked as usize * 2 < mpdus;
+            originator.succeeded(is_most_lost);
+        } else {
+            originator.failed(lost_mpdus > 0);
         }
         if let Some(control) = &mut originator.rate_control
             && !sent.requesting

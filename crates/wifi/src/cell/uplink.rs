@@ -27,19 +27,20 @@ mod mu_edca;
 mod record;
 mod reports;
 
-use super::multi_user::Channel;
+use super::multi_user::{Channel, most_bytes};
 use super::single::Outline;
 use super::single::Sent;
 use crate::mac::block_ack::Bitmap;
 use crate::phy::{HeGuardInterval, MuUser, Rate, Ru};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
+pub(super) use exchange::BacklogReport;
 use lasthop_units::{Duration, Instant, SeqNo12};
 pub(super) use reports::Reports;
 
 /// The code of a Queue Size subfield.
 pub(super) fn queue_size_code(bytes: u64) -> u8 {
-    reports::QueueSize::of(bytes).0
+    reports::QueueSizeCode::new(bytes).0
 }
 
 /// An access point's uplink exchange.
@@ -203,11 +204,6 @@ impl Answer {
         Address::Station(self.to)
     }
 
-    /// Number of MPDUs of data in it.
-    const fn mpdus(&self) -> usize {
-        if let Answered::Data { mpdus } = self.content { mpdus } else { 0 }
-    }
-
     /// The MPDUs that it carries.
     fn sent(&self, mpdus: usize) -> Sent {
         Sent {
@@ -242,14 +238,8 @@ impl Channel {
 
     /// The longest PSDU of up to `bytes_max` that lasts at most `time` for `user` in such a PPDU.
     fn triggered_within(&self, user: &MuUser, time: Duration, bytes_max: u32) -> u32 {
-        let (mut fits, mut too_long) = (0, bytes_max + 1);
-        while too_long - fits > 1 {
-            let middle = fits + (too_long - fits) / 2;
-            match self.triggered_data_time(&MuUser { psdu_bytes: middle, ..*user }) <= time {
-                true => fits = middle,
-                false => too_long = middle,
-            }
-        }
-        fits
+        most_bytes(bytes_max, |psdu_bytes| {
+            self.triggered_data_time(&MuUser { psdu_bytes, ..*user }) <= time
+        })
     }
 }

@@ -214,9 +214,10 @@ impl Station {
             let feedback = feedback(channel, config, columns);
             let bytes = report_psdu(is_he, feedback.bytes());
             let mcs = rate.mcs().unwrap_or(0).min(BLOCK_ACK_MCS_MAX);
-            let report = match is_he {
-                true => Rate::he(mcs, 1, channel.width, channel.guard_interval, false)?,
-                false => Rate::vht(mcs, 1, channel.width, GuardInterval::Long)?,
+            let report = if is_he {
+                Rate::he(mcs, 1, channel.width, channel.guard_interval, false)?
+            } else {
+                Rate::vht(mcs, 1, channel.width, GuardInterval::Long)?
             };
             let poll = control(cx.rates, response, sizes::BEAMFORMING_REPORT_POLL);
             users.push(Sounded {
@@ -237,9 +238,10 @@ impl Station {
         }
         let slowest = slowest.unwrap_or(lowest);
         let count = users.len() as u32;
-        let triggered = match is_he && count > 1 {
-            true => Some(trigger_reports(cx, channel, slowest, &mut users)?),
-            false => None,
+        let triggered = if is_he && count > 1 {
+            Some(trigger_reports(cx, channel, slowest, &mut users)?)
+        } else {
+            None
         };
         let bytes = sizes::ndp_announcement(is_he, count);
         let announcement = control(cx.rates, slowest, bytes);
@@ -375,9 +377,10 @@ impl Soundings {
 /// Guard interval of a VHT MU PPDU: short if all of its users have the short one.
 fn common_guard_interval(group: &[(Candidate, Rate)]) -> GuardInterval {
     let is_short = |rate| matches!(rate, Rate::Vht { guard_interval: GuardInterval::Short, .. });
-    match group.iter().all(|(one, _)| is_short(one.rate)) {
-        true => GuardInterval::Short,
-        false => GuardInterval::Long,
+    if group.iter().all(|(one, _)| is_short(one.rate)) {
+        GuardInterval::Short
+    } else {
+        GuardInterval::Long
     }
 }
 

@@ -15,6 +15,7 @@ use super::super::station::Station;
 use super::super::{Cell, Sequel};
 use super::{Report, Sounding, Step};
 use crate::air::{Carried, Flight, Overlaps, Reduction, SoundingFrame};
+use crate::cell::floor::Floor;
 use crate::station::{Address, StationId};
 use lasthop_units::Instant;
 
@@ -115,12 +116,12 @@ impl Cell {
         for user in &mut users {
             is_heard &= match frame {
                 SoundingFrame::Announcement => {
-                    user.is_announced = self.receiver(user.station).decodes_control(flight);
+                    user.is_announced = self.receivers().at(user.station).decodes_control(flight);
                     user.is_announced
                 }
                 SoundingFrame::Ndp => {
                     // Also who was not told hears the channel's state.
-                    let snr = self.receiver(user.station).header(flight);
+                    let snr = self.receivers().at(user.station).header(flight);
                     user.measured = snr.filter(|_| user.is_announced);
                     user.measured.is_some()
                 }
@@ -128,40 +129,95 @@ impl Cell {
                     continue;
                 }
                 SoundingFrame::Poll | SoundingFrame::Trigger => {
-                    user.is_asked = self.receiver(user.station).decodes_control(flight);
+                    user.is_asked = self.receivers().at(user.station).decodes_control(flight);
                     user.is_asked
                 }
             };
         }
         self.stations[sender.index()].sounding().users = users;
-        if self.outbox.records {
-            self.recorder().record_sounding(flight, sender, is_heard);
-        }
+        self.record(|recorder| recorder.record_sounding(flight, sender, is_heard));
         let sounding = self.stations[sender.index()].sounding();
         match frame {
             SoundingFrame::Announcement => {
                 sounding.step = Step::Ndp;
-                self.follow(sender, Sequel::Frame);
+                self.floor().follow(sender, Sequel::Frame);
             }
             SoundingFrame::Ndp => {
                 sounding.measured_at = flight.end;
                 if sounding.triggered.is_some() {
                     sounding.step = Step::Trigger;
-                    self.follow(sender, Sequel::Frame);
+                    self.floor().follow(sender, Sequel::Frame);
                 } else {
                     sounding.step = Step::Poll(0);
                     sounding.users[0].is_asked = true;
-                    self.answer_poll(sender, 0);
+                    self.floor().answer_poll(sender, 0);
                 }
             }
             SoundingFrame::Poll => {
                 let Step::Poll(turn) = sounding.step else { unreachable!("it polls") };
-                self.answer_poll(sender, turn);
+                self.floor().answer_poll(sender, turn);
             }
-            SoundingFrame::Trigger => self.answer_trigger(sender),
+            SoundingFrame::Trigger => self.floor().answer_trigger(sender),
         }
     }
 
+    /// Handles the end of a report at the access point.
+    pub(in super::super) fn receive_beamforming_report(
+        &mut self,
+        flight: &Flight,
+        receiver: StationId,
+    ) {
+        let sounding = self.stations[receiver.index()].sounding();
+        let is_its = |user: &super::Sounded| user.station == flight.transmitter;
+        let place = sounding.users.iter().position(is_its).expect("only those report");
+        let user = sounding.users[place];
+        let own = flight.to(receiver, user.report.0, flight.psdu_bytes);
+        let is_decoded = self.receivers().at(receiver).decodes_control(&own);
+        self.record(|recorder| recorder.record_report(&own, &user, is_decoded));
+        let sounding = self.stations[receiver.index()].sounding();
+        sounding.users[place].is_reported = is_decoded;
+        match sounding.triggered {
+            Some(_) => sounding.answers_due -= 1,
+            None => self.sounding_goes_on(receiver, is_decoded),
+        }
+    }
+
+    /// Handles a missing report at its timeout.
+    pub(in super::super) fn sounding_unanswered(&mut self, station: StationId) {
+        match self.stations[station.index()].sounding().triggered {
+            Some(_) => self.sounding_over(station),
+            None => self.sounding_goes_on(station, false),
+        }
+    }
+
+    /// Continues after the turn of a user, which reported or not.
+    fn sounding_goes_on(&mut self, station: StationId, is_reported: bool) {
+        let sifs = self.settings.timing.sifs;
+        let sounding = self.stations[station.index()].sounding();
+        let Step::Poll(turn) = sounding.step else { unreachable!("one was asked") };
+        let next = turn + 1;
+        if next == sounding.users.len() || !is_reported && turn == 0 {
+            return self.sounding_over(station);
+        }
+        sounding.step = Step::Poll(next);
+        let at = if is_reported {
+            self.now + sifs
+        } else if self.floor().senses_any(station) {
+            return self.sounding_over(station);
+        } else {
+            self.now
+        };
+        self.timers.follow(at, station, Sequel::Frame);
+    }
+
+    pub(in super::super) fn sounding_over(&mut self, station: StationId) {
+        let now = self.now;
+        let (outline, success) = self.stations[station.index()].settle_sounding(now);
+        self.exchange_over(station, &outline, success);
+    }
+}
+
+impl Floor<'_> {
     /// Lets the users that decoded the BFRP Trigger frame report, or begins the timeout.
     fn answer_trigger(&mut self, sender: StationId) {
         let until = self.stations[sender.index()].sounding().until;
@@ -206,72 +262,5 @@ impl Cell {
             reserves_until: until,
         };
         self.follow(user.station, sequel);
-    }
-
-    /// Handles the end of a report at the access point.
-    pub(in super::super) fn receive_beamforming_report(
-        &mut self,
-        flight: &Flight,
-        receiver: StationId,
-    ) {
-        let sounding = self.stations[receiver.index()].sounding();
-        let is_its = |user: &super::Sounded| user.station == flight.transmitter;
-        let place = sounding.users.iter().position(is_its).expect("only those report");
-        let user = sounding.users[place];
-        let own = flight.to(receiver, user.report.0, flight.psdu_bytes);
-        let is_decoded = self.receiver(receiver).decodes_control(&own);
-        if self.outbox.records {
-            self.recorder().record_report(&own, (user.feedback, user.ru), is_decoded);
-        }
-        let sounding = self.stations[receiver.index()].sounding();
-        sounding.users[place].is_reported = is_decoded;
-        match sounding.triggered {
-            Some(_) => sounding.answers_due -= 1,
-            None => self.sounding_goes_on(receiver, is_decoded),
-        }
-    }
-
-    /// Handles a trigger-based report after its third parties; after the last one the exchange
-    /// ends.
-    pub(in super::super) fn triggered_report_over(&mut self, station: StationId) {
-        if let Some(Exchange::Sounding(sounding)) = &self.stations[station.index()].exchange
-            && sounding.answers_due == 0
-        {
-            self.sounding_over(station);
-        }
-    }
-
-    /// Handles a missing report at its timeout.
-    pub(in super::super) fn sounding_unanswered(&mut self, station: StationId) {
-        match self.stations[station.index()].sounding().triggered {
-            Some(_) => self.sounding_over(station),
-            None => self.sounding_goes_on(station, false),
-        }
-    }
-
-    /// Continues after the turn of a user, which reported or not.
-    fn sounding_goes_on(&mut self, station: StationId, is_reported: bool) {
-        let sifs = self.settings.timing.sifs;
-        let sounding = self.stations[station.index()].sounding();
-        let Step::Poll(turn) = sounding.step else { unreachable!("one was asked") };
-        let next = turn + 1;
-        if next == sounding.users.len() || !is_reported && turn == 0 {
-            return self.sounding_over(station);
-        }
-        sounding.step = Step::Poll(next);
-        let at = match is_reported {
-            true => self.now + sifs,
-            false if self.senses_any(station) => {
-                return self.sounding_over(station);
-            }
-            false => self.now,
-        };
-        self.timers.follow(at, station, Sequel::Frame);
-    }
-
-    fn sounding_over(&mut self, station: StationId) {
-        let now = self.now;
-        let (outline, success) = self.stations[station.index()].settle_sounding(now);
-        self.exchange_over(station, &outline, success);
     }
 }

@@ -3,10 +3,10 @@
 use super::super::content::Exchange;
 use super::super::multi_user::NEXT_TO_IT;
 use super::super::record::{Recorder, control_frame};
-use super::{Step, report_mpdus};
+use super::{Sounded, Step, report_mpdus};
 use crate::air::Flight;
 use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu, TriggeredUser};
-use crate::phy::{Feedback, Ru};
+use crate::phy::Ru;
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_units::SeqNo12;
@@ -50,12 +50,8 @@ impl Recorder<'_> {
     }
 
     /// Records a report, on an RU if it is in a trigger-based PPDU.
-    pub(super) fn record_report(
-        &mut self,
-        own: &Flight,
-        (feedback, ru): (Feedback, Option<Ru>),
-        received: bool,
-    ) {
+    pub(super) fn record_report(&mut self, own: &Flight, user: &Sounded, received: bool) {
+        let &Sounded { feedback, ru, .. } = user;
         let mpdus = report_mpdus(feedback.grouping.is_he(), feedback.bytes());
         let count = mpdus.len();
         let segment = |(index, bytes): (usize, u32)| Frame {

@@ -223,9 +223,7 @@ impl Station {
         // Giving up may have made a Block Ack Request due.
         let is_due = state.block_ack_request_due;
         let is_short = u32::from(state.pending[0].bytes) <= state.shared.ampdu_mpdu_bytes_max;
-        if cx.outbox.records {
-            self.record_rate(cx, edcaf, originator);
-        }
+        self.record_rate(cx, edcaf, originator);
         let (mcs, streams, dcm) = match rate {
             Rate::He { mcs, streams, dcm, .. } => (mcs, streams, dcm),
             Rate::Vht { mcs, streams, .. } => (mcs, streams, false),

@@ -20,7 +20,9 @@ use super::super::station::Station;
 use super::super::{Cell, Sequel};
 use super::{Downlink, OfdmaAcknowledgement, Phase, User};
 use crate::air::{Carried, Flight, Overlaps, Reduction};
-use crate::event::Event;
+use crate::cell::floor::Floor;
+use crate::cell::power::Power;
+use crate::cell::receivers::Receivers;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
 use crate::station::{Address, StationId};
@@ -28,11 +30,11 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// Reception of a station's PSDU.
-struct Heard {
+pub(super) struct Heard {
     /// Whether it decoded the Trigger frame at the end.
-    is_asked: bool,
+    pub is_asked: bool,
     /// Decoded MPDUs: bit n is MPDU n.
-    decoded: Bitmap,
+    pub decoded: Bitmap,
     /// MPDUs that its Block Ack acknowledges: bit n is MPDU n.
     acked: Bitmap,
 }
@@ -142,17 +144,16 @@ impl Cell {
         for (place, user) in users.iter_mut().enumerate() {
             let own = flight.to(user.station, user.rate, user.psdu_bytes);
             user.collided = self.air.is_disturbed(flight, user.station);
-            let heard = self.receive_own(&own, edcaf, user, acknowledgement);
-            if self.outbox.records {
-                let trigger = triggered.filter(|triggered| triggered.trigger.is_none());
-                let decoded = &heard.decoded;
-                let (peer, mpdus) = (user.peer(), user.mpdus);
-                let more = self.power.more_data(self.roster(), sender, edcaf, peer, mpdus);
-                let is_asked = heard.is_asked;
-                let recorder = self.recorder();
-                let user = (edcaf, &*user);
-                psdus.push(recorder.user_psdu(&own, user, decoded, trigger, is_asked, more));
+            let heard = self.receivers().receive_own(&own, edcaf, user, acknowledgement);
+            if !heard.decoded.is_empty() {
+                self.absences(user.station, |power, floor| {
+                    power.part_reached(floor, &own, edcaf, user.mpdus);
+                });
             }
+            self.record(|recorder| {
+                let trigger = triggered.filter(|triggered| triggered.trigger.is_none());
+                psdus.push(recorder.user_psdu(&own, edcaf, user, trigger, &heard));
+            });
             let answers = match acknowledgement {
                 OfdmaAcknowledgement::BlockAckRequest => place == 0 && !heard.decoded.is_empty(),
                 OfdmaAcknowledgement::MuBlockAckRequest => false,
@@ -162,9 +163,7 @@ impl Cell {
                 answering.push((user.station, heard.acked));
             }
         }
-        if self.outbox.records {
-            self.recorder().record_psdus(flight, psdus);
-        }
+        self.record(|recorder| recorder.record_psdus(flight, psdus));
         let several = self.stations[sender.index()].downlink();
         several.users = users;
         match acknowledgement {
@@ -183,67 +182,17 @@ impl Cell {
                             duration: response.duration,
                             reserves_until: flight.reserves_until,
                         };
-                        self.follow(station, sequel);
+                        self.floor().follow(station, sequel);
                     }
-                    _ => self.start_response_timeout(sender),
+                    _ => self.floor().start_response_timeout(sender),
                 }
             }
             OfdmaAcknowledgement::MuBlockAckRequest => {
                 several.phase = Phase::Trigger;
-                self.follow(sender, Sequel::Frame);
+                self.floor().follow(sender, Sequel::Frame);
             }
-            OfdmaAcknowledgement::Aggregated => self.answer_together(sender, &answering),
+            OfdmaAcknowledgement::Aggregated => self.floor().answer_together(sender, &answering),
         }
-    }
-
-    /// Processes the reception of its part of an HE MU PPDU at `own.receiver`.
-    fn receive_own(
-        &mut self,
-        own: &Flight,
-        edcaf: usize,
-        user: &User,
-        acknowledgement: OfdmaAcknowledgement,
-    ) -> Heard {
-        let (sender, receiver) = (own.transmitter, user.station);
-        let Carried::MultiUser { header } = own.carried else { unreachable!("it is one") };
-        let subframes = user.subframes(own.start, header);
-        let (decoded, is_processed) = self.decode_data(own, receiver, edcaf, subframes, user.beam);
-        let Some(decoded) = decoded else {
-            return Heard { is_asked: false, decoded: Bitmap::EMPTY, acked: Bitmap::EMPTY };
-        };
-        let is_asked = acknowledgement == OfdmaAcknowledgement::Aggregated && {
-            let snr = user.snr(self.air.last_snr(sender, receiver));
-            let span = (own.start + user.data_end, own.start + user.psdu_end);
-            self.receiver(receiver).mpdu(own, snr, sizes::mu_block_ack_request(1), span)
-        };
-        // The hardware of pseudo retry-out reports the MPDUs of a wholly erroneous PPDU too.
-        let reports = !decoded.is_empty()
-            || self.stations[receiver.index()].config.pseudo_retry_out.is_some();
-        if !is_processed && reports {
-            self.take_data(own, receiver, edcaf, user.mpdus, &decoded);
-        }
-        if is_asked {
-            self.take_own_request(own, receiver, edcaf);
-        }
-        let acked = if is_asked || !decoded.is_empty() {
-            self.acknowledges(own, receiver, edcaf, decoded, user.mpdus)
-        } else {
-            Bitmap::EMPTY
-        };
-        if !decoded.is_empty() && self.stations[receiver.index()].away.is_some() {
-            let more = self.power.more_data(self.roster(), sender, edcaf, user.peer(), user.mpdus);
-            self.power(|power, floor| power.handle_frame(floor, receiver, edcaf, false, more));
-        }
-        Heard { is_asked, decoded, acked }
-    }
-
-    /// Processes at its receiver the Block Ack Request of a Trigger frame, which begins with the
-    /// first pending MPDU.
-    fn take_own_request(&mut self, flight: &Flight, receiver: StationId, edcaf: usize) {
-        let (sender, peer) = (flight.transmitter, Address::Station(receiver));
-        let pending = self.stations[sender.index()].pending(edcaf, peer);
-        let start = pending.expect("it sent some")[0].sequence;
-        self.receiver(receiver).take_request(sender, edcaf, start);
     }
 
     /// Handles the end of the Trigger frame after an HE MU PPDU.
@@ -255,45 +204,22 @@ impl Cell {
         let mut answering = Vec::new();
         for user in &users {
             let receiver = user.station;
-            if !self.receiver(receiver).decodes_control(flight) {
+            let mut receivers = self.receivers();
+            if !receivers.at(receiver).decodes_control(flight) {
                 continue;
             }
-            self.take_own_request(flight, receiver, edcaf);
+            receivers.take_own_request(flight, receiver, edcaf);
             let none = Bitmap::EMPTY;
-            let acked = self.acknowledges(flight, receiver, edcaf, none, user.mpdus);
+            let acked = receivers.acknowledges(flight, receiver, edcaf, none, user.mpdus);
             answering.push((receiver, acked));
         }
-        if self.outbox.records {
-            let is_heard = answering.len() == users.len();
+        let is_heard = answering.len() == users.len();
+        self.record(|recorder| {
             let triggered = triggered.expect("the sequence has it");
-            self.recorder().record_trigger(flight, (edcaf, &users), triggered, is_heard);
-        }
+            recorder.record_trigger(flight, edcaf, &users, triggered, is_heard);
+        });
         self.stations[sender.index()].downlink().users = users;
-        self.answer_together(sender, &answering);
-    }
-
-    /// Puts the answers of these stations to a Trigger frame of `sender` on the air.
-    fn answer_together(&mut self, sender: StationId, answering: &[(StationId, Bitmap)]) {
-        let several = self.stations[sender.index()].downlink();
-        several.answers_due = answering.len();
-        several.users.iter_mut().for_each(|user| user.asked = true);
-        let triggered = several.triggered.expect("the sequence has it");
-        let reserves_until = several.until;
-        if answering.is_empty() {
-            self.start_response_timeout(sender);
-        }
-        for &(station, acked) in answering {
-            self.stations[station.index()].acknowledging = acked;
-            let sequel = Sequel::Response {
-                to: sender,
-                carried: Carried::TriggeredBlockAck { header: triggered.header },
-                rate: triggered.rate,
-                psdu_bytes: 0,
-                duration: triggered.duration,
-                reserves_until,
-            };
-            self.follow(station, sequel);
-        }
+        self.floor().answer_together(sender, &answering);
     }
 
     /// Handles the end of a trigger-based PPDU with a Block Ack.
@@ -302,27 +228,12 @@ impl Cell {
         let place = several.place(flight.transmitter).expect("only those answer that were asked");
         let User { response, answer_ru, .. } = several.users[place];
         let own = flight.to(receiver, response.rate, response.psdu_bytes);
-        let is_decoded = self.receiver(receiver).decodes_control(&own);
-        if self.outbox.records {
-            self.recorder().record_control(&own, is_decoded);
-            if let Some(Event::Ppdu(ppdu)) = self.outbox.events.back_mut() {
-                ppdu.psdus[0].ru = Some(answer_ru);
-            }
-        }
+        let is_decoded = self.receivers().at(receiver).decodes_control(&own);
+        self.record(|recorder| recorder.record_triggered(&own, answer_ru, is_decoded));
         let acked = self.stations[flight.transmitter.index()].acknowledging;
         let several = self.stations[receiver.index()].downlink();
         several.answers_due -= 1;
         several.users[place].acked = is_decoded.then_some(acked);
-    }
-
-    /// Handles a trigger-based PPDU to `station` after its third parties; after the last one the
-    /// exchange ends.
-    pub(in super::super) fn triggered_answer_over(&mut self, station: StationId) {
-        let exchange = self.stations[station.index()].exchange.as_ref();
-        let several = exchange.and_then(Exchange::downlink);
-        if several.is_some_and(|several| several.answers_due == 0) {
-            self.several_over(station);
-        }
     }
 
     /// Handles the Block Ack of the station that was asked, or its absence.
@@ -349,7 +260,7 @@ impl Cell {
         let peer = several.users[next].peer();
         let at = match acked {
             Some(_) => self.now + self.settings.timing.sifs,
-            None if self.senses_any(station) => {
+            None if self.floor().senses_any(station) => {
                 return self.several_over(station);
             }
             None => self.now,
@@ -361,12 +272,87 @@ impl Cell {
     }
 
     /// Settles the MPDUs of each station, and continues.
-    fn several_over(&mut self, station: StationId) {
+    pub(in super::super) fn several_over(&mut self, station: StationId) {
         let (state, mut cx) = self.at(station);
         let several = state.take_downlink();
         let success = state.settle_several(&mut cx, &several);
         self.exchange_over(station, &several.outline(), success);
         several.users.iter().for_each(|user| self.power.serves(user.station));
         self.services(|power, floor| power.close_services(floor, station));
+    }
+}
+
+impl Receivers<'_> {
+    /// Processes the reception of its part of an HE MU PPDU at `own.receiver`.
+    fn receive_own(
+        &mut self,
+        own: &Flight,
+        edcaf: usize,
+        user: &User,
+        acknowledgement: OfdmaAcknowledgement,
+    ) -> Heard {
+        let (sender, receiver) = (own.transmitter, user.station);
+        let Carried::MultiUser { header } = own.carried else { unreachable!("it is one") };
+        let subframes = user.subframes(own.start, header);
+        let (decoded, is_processed) = self.decode_data(own, receiver, edcaf, subframes, user.beam);
+        let Some(decoded) = decoded else {
+            return Heard { is_asked: false, decoded: Bitmap::EMPTY, acked: Bitmap::EMPTY };
+        };
+        let is_asked = acknowledgement == OfdmaAcknowledgement::Aggregated && {
+            let snr = user.snr(self.air.last_snr(sender, receiver));
+            let span = (own.start + user.data_end, own.start + user.psdu_end);
+            self.at(receiver).mpdu(own, snr, sizes::mu_block_ack_request(1), span)
+        };
+        // The hardware of pseudo retry-out reports the MPDUs of a wholly erroneous PPDU too.
+        let reports = !decoded.is_empty()
+            || self.stations[receiver.index()].config.pseudo_retry_out.is_some();
+        if !is_processed && reports {
+            self.take_data(own, receiver, edcaf, user.mpdus, &decoded);
+        }
+        if is_asked {
+            self.take_own_request(own, receiver, edcaf);
+        }
+        let acked = if is_asked || !decoded.is_empty() {
+            self.acknowledges(own, receiver, edcaf, decoded, user.mpdus)
+        } else {
+            Bitmap::EMPTY
+        };
+        Heard { is_asked, decoded, acked }
+    }
+}
+
+impl Floor<'_> {
+    /// Puts the answers of these stations to a Trigger frame of `sender` on the air.
+    fn answer_together(&mut self, sender: StationId, answering: &[(StationId, Bitmap)]) {
+        let several = self.stations[sender.index()].downlink();
+        several.answers_due = answering.len();
+        several.users.iter_mut().for_each(|user| user.asked = true);
+        let triggered = several.triggered.expect("the sequence has it");
+        let reserves_until = several.until;
+        if answering.is_empty() {
+            self.start_response_timeout(sender);
+        }
+        for &(station, acked) in answering {
+            self.stations[station.index()].acknowledging = acked;
+            let sequel = Sequel::Response {
+                to: sender,
+                carried: Carried::TriggeredBlockAck { header: triggered.header },
+                rate: triggered.rate,
+                psdu_bytes: 0,
+                duration: triggered.duration,
+                reserves_until,
+            };
+            self.follow(station, sequel);
+        }
+    }
+}
+
+impl Power {
+    /// Handles the MPDUs of an HE MU PPDU that reached a station which comes and goes.
+    fn part_reached(&mut self, floor: &mut Floor<'_>, own: &Flight, edcaf: usize, mpdus: usize) {
+        let Address::Station(receiver) = own.receiver else { return };
+        let (sender, peer) = (own.transmitter, own.receiver);
+        let more = self.more_data(floor.roster(), sender, edcaf, peer, mpdus);
+        self.handle_frame(floor, receiver, edcaf, false, more);
     }
 }

@@ -1,34 +1,35 @@
 //! Events of HE MU PPDUs, and of MU-BAR Trigger frames.
 
 use super::super::record::{Recorder, microseconds};
+use super::exchange::Heard;
 use super::{Triggered, User};
 use crate::air::Flight;
 use crate::cell::edcaf::category_of;
 use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu, TriggeredUser};
-use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
+use crate::phy::Ru;
 use crate::station::Address;
 use alloc::vec::Vec;
 use lasthop_units::{Dbm, SeqNo12};
 
 impl Recorder<'_> {
-    /// Returns the PSDU of one station. `decoded` are the pending MPDUs that it decoded; `is_asked`
-    /// states whether it decoded the Trigger frame at the end, if there is one.
+    /// Returns the PSDU of one station, with the Trigger frame at its end if there is one.
     pub(super) fn user_psdu(
         &self,
         own: &Flight,
-        (edcaf, user): (usize, &User),
-        decoded: &Bitmap,
+        edcaf: usize,
+        user: &User,
         triggered: Option<Triggered>,
-        is_asked: bool,
-        more_data: bool,
+        heard: &Heard,
     ) -> Psdu {
+        let more_data = self.more_data(own, edcaf, user.mpdus);
+        let Heard { is_asked, decoded, .. } = heard;
         let mut frames = self.data_frames(own, edcaf, user.mpdus, decoded, more_data);
         if let Some(triggered) = triggered {
             let pending = self.stations[own.transmitter.index()].pending(edcaf, own.receiver);
             let start = pending.expect("it sent some")[0].sequence;
             let asked = alloc::vec![self.triggered_user(user, start)];
-            frames.push(trigger_frame(own, edcaf, triggered, asked, is_asked));
+            frames.push(trigger_frame(own, edcaf, triggered, asked, *is_asked));
         }
         let signal = self.air.mean_power(own, user.station);
         Psdu {
@@ -54,7 +55,8 @@ impl Recorder<'_> {
     pub(super) fn record_trigger(
         &mut self,
         flight: &Flight,
-        (edcaf, users): (usize, &[User]),
+        edcaf: usize,
+        users: &[User],
         triggered: Triggered,
         is_heard: bool,
     ) {
@@ -78,6 +80,14 @@ impl Recorder<'_> {
             collided,
         };
         self.record_psdus(flight, alloc::vec![psdu]);
+    }
+
+    /// Records a trigger-based PPDU on `ru` with a Block Ack.
+    pub(super) fn record_triggered(&mut self, own: &Flight, ru: Ru, received: bool) {
+        self.record_control(own, received);
+        if let Some(Event::Ppdu(ppdu)) = self.outbox.events.back_mut() {
+            ppdu.psdus[0].ru = Some(ru);
+        }
     }
 
     fn triggered_user(&self, user: &User, start: SeqNo12) -> TriggeredUser {

@@ -93,7 +93,7 @@ impl Cell {
         station: StationId,
         mode: OperatingMode,
     ) -> Result<(), AdjustError> {
-        let access_point = self.access_point_of(station);
+        let access_point = self.roster().access_point_of(station);
         let state = &self.stations[station.index()];
         let own = &state.config.capabilities;
         let (_, theirs) = &self.settings.peers[access_point.index()];
@@ -113,7 +113,7 @@ impl Cell {
 
     /// Handles the acknowledgement of the station's notification.
     pub(in crate::cell) fn mode_acknowledged(&mut self, station: StationId, mode: OperatingMode) {
-        let access_point = self.access_point_of(station);
+        let access_point = self.roster().access_point_of(station);
         let (state, mut cx) = self.at(station);
         state.modes.get_or_insert_default().own = Some(mode);
         state.renew_originators(&mut cx, access_point);

@@ -511,8 +511,6 @@ impl Floor<'_> {
     }
 
     pub(in crate::cell) fn record_power(&mut self, station: StationId, state: PowerState) {
-        if self.outbox.records {
-            self.outbox.events.push_back(Event::Power { at: self.now, station, state });
-        }
+        self.outbox.record(|| Event::Power { at: self.now, station, state });
     }
 }

@@ -11,11 +11,14 @@
 use super::Power;
 use super::absence::{Doze, Rhythm};
 use crate::air::{Action, Content};
-use crate::cell::edcaf::{EDCAFS, Gate};
+use crate::cell::bss::Bss;
+use crate::cell::edcaf::{BEACON_EDCAF, EDCAFS, Gate};
 use crate::cell::floor::{Floor, Roster};
+use crate::cell::single::Single;
 use crate::mac::power_save::{self, Input, Phase, Sending, partial_virtual_bitmap};
 use crate::station::{Address, BssId, StationId};
 use alloc::vec::Vec;
+use lasthop_units::Instant;
 
 impl Power {
     /// Whether a station of a set is known to be unreachable.
@@ -92,8 +95,56 @@ impl Power {
         self.doze_input(floor, station, input);
     }
 
+    /// Queues the beacons that are due at their access points.
+    pub(in crate::cell) fn queue_beacons(&mut self, floor: &mut Floor<'_>) {
+        let Some(interval) = floor.settings.beacon_interval else { return };
+        for bss in (0..floor.bss.len() as u16).map(BssId) {
+            if floor.bss[bss.index()].next_beacon != floor.now {
+                continue;
+            }
+            self.expect_beacon(floor, bss);
+            floor.bss[bss.index()].next_beacon = floor.now + interval;
+            let access_point = floor.access_point(bss);
+            if floor.stations[access_point.index()].deaf_until == Instant::MAX {
+                // It is on another channel.
+                floor.skip_beacon(bss);
+                continue;
+            }
+            let contender = floor.edcaf(self, access_point, BEACON_EDCAF).contender;
+            floor.contention.arm(contender, floor.now);
+        }
+        floor.timers.beacon = Bss::next_beacon(floor.bss);
+    }
+
+    /// The next beacon of an access point, with its TIM.
+    pub(in crate::cell) fn build_beacon(
+        &mut self,
+        floor: &mut Floor<'_>,
+        access_point: StationId,
+        opportunity_end: Instant,
+    ) -> Single {
+        let rate = floor.rates.lowest();
+        let bss = floor.bss_of(access_point);
+        let psdu_bytes =
+            floor.settings.bss[bss.index()].beacon_bytes + self.announce_traffic(floor, bss);
+        Single {
+            edcaf: BEACON_EDCAF,
+            peer: Address::Group,
+            content: Content::Beacon,
+            rate,
+            psdu_bytes,
+            duration: floor.rates.ppdu_duration(rate, psdu_bytes),
+            response: None,
+            requesting: false,
+            opportunity_end,
+            collided: false,
+            ends_service: false,
+            more_data: None,
+        }
+    }
+
     /// Wakes the stations that listen to the next beacon of a set.
-    pub(in crate::cell) fn expect_beacon(&mut self, floor: &mut Floor<'_>, bss: BssId) {
+    fn expect_beacon(&mut self, floor: &mut Floor<'_>, bss: BssId) {
         let is_dtim = floor.roster().is_dtim_next(bss);
         for index in 0..floor.stations.len() {
             if floor.stations[index].away.is_none() || floor.stations[index].config.bss != bss {
@@ -123,7 +174,7 @@ impl Power {
     }
 
     /// Fills in the TIM of the next beacon. Returns the bytes of the TIM's bitmap beyond one octet.
-    pub(in crate::cell) fn announce_traffic(&mut self, floor: &mut Floor<'_>, bss: BssId) -> u32 {
+    fn announce_traffic(&mut self, floor: &mut Floor<'_>, bss: BssId) -> u32 {
         let period = floor.settings.dtim_period;
         let tim = &mut floor.bss[bss.index()].tim;
         (tim.dtim_count, tim.begun) = (tim.next_dtim_count(period), true);
@@ -392,7 +443,7 @@ impl Power {
 
 impl Floor<'_> {
     /// Counts a beacon of a set that is not sent.
-    pub(in crate::cell) fn skip_beacon(&mut self, bss: BssId) {
+    fn skip_beacon(&mut self, bss: BssId) {
         let period = self.settings.dtim_period;
         let tim = &mut self.bss[bss.index()].tim;
         (tim.dtim_count, tim.begun) = (tim.next_dtim_count(period), true);

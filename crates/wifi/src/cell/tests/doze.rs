@@ -280,7 +280,9 @@ fn an_addba_response_is_held_and_fetched() {
             }
             while cell.poll_output().is_some() {}
             if now > asked && core::mem::take(&mut to_ask) {
-                cell.answer_addba(AP, STA, 1, Default::default());
+                cell.power(|power, floor| {
+                    floor.answer_addba(power, AP, STA, 1, Default::default());
+                });
             }
         }
         let first = match retrieval {

@@ -249,7 +249,7 @@ fn a_fixed_rate_keeps_its_mcs() {
             later.adjust(AP, what).expect("a rate of both");
         }
         let index = later.originator_index(STA);
-        let control = later.access(AP, 0).originators[index].rate_control.as_ref();
+        let control = later.stations[AP.index()].edcaf(0).originators[index].rate_control.as_ref();
         let expected = rate(number, 1, ChannelWidth::Mhz40);
         assert_eq!(control.map(|control| control.main_rate()), Some(expected));
     }

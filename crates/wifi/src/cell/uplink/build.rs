@@ -24,6 +24,7 @@ use super::super::{Cell, Settings};
 use super::reports::Report;
 use super::{Answer, Answered, Asked, Phase, Solicited, Uplink};
 use crate::air::{Air, Content, Expected, Rates};
+use crate::cell::outbox::Outbox;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::originator::Originator;
 use crate::mac::sizes;
@@ -48,8 +49,9 @@ struct Candidate {
     window: u16,
 }
 
-/// Choice of the stations that an access point solicits: reads the stations, the air, and who dozes;
-/// changes what access points know of their stations' queues, their rate control, and the timer.
+/// Choice between an access point's own frames and the stations that it solicits: reads the
+/// stations, the air, and who dozes; changes what access points know of their stations' queues, their
+/// rate control, and the timer.
 pub(in super::super) struct Solicitor<'a> {
     pub now: Instant,
     pub settings: &'a Settings,
@@ -58,42 +60,16 @@ pub(in super::super) struct Solicitor<'a> {
     pub air: &'a Air,
     pub rates: &'a mut Rates,
     pub timers: &'a mut Timers,
-    pub power: &'a Power,
+    pub power: &'a mut Power,
+    pub outbox: &'a mut Outbox,
 }
 
 impl Cell {
     /// Choice of the stations that an access point solicits.
     pub(in super::super) fn solicitor(&mut self) -> Solicitor<'_> {
-        let Self { now, settings, stations, bss, air, rates, timers, power, .. } = self;
-        Solicitor { now: *now, settings, stations, bss, air, rates, timers, power }
-    }
-
-    /// Builds the next transmission or solicitation of `edcaf`, if there is one.
-    pub(in super::super) fn build_either_way(
-        &mut self,
-        station: StationId,
-        edcaf: usize,
-        opportunity_end: Instant,
-    ) -> Option<Exchange> {
-        if self.stations[station.index()].is_uplink_turn(edcaf)
-            && let Some(exchange) = self.solicitor().build_uplink(station, edcaf, opportunity_end)
-        {
-            return Some(exchange);
-        }
-        let Some(exchange) = self.build_own(station, edcaf, opportunity_end) else {
-            return self.solicitor().build_uplink(station, edcaf, opportunity_end);
-        };
-        let is_data = match &exchange {
-            Exchange::Single(single) => matches!(single.content, Content::Data { .. }),
-            Exchange::Downlink(_) => true,
-            Exchange::Sounding(_) | Exchange::Uplink(_) | Exchange::Answer(_) => false,
-        };
-        if let Some(reports) = &mut self.access(station, edcaf).reports
-            && is_data
-        {
-            reports.had_turn = false;
-        }
-        Some(exchange)
+        let Self { now, settings, stations, bss, air, rates, timers, power, outbox, .. } = self;
+        let now = *now;
+        Solicitor { now, settings, stations, bss, air, rates, timers, power, outbox }
     }
 }
 
@@ -108,6 +84,38 @@ impl Solicitor<'_> {
                 self.timers.set_uplink(self.now + interval, poll);
             }
         }
+    }
+
+    /// Builds the next transmission or solicitation of `edcaf`, if there is one.
+    pub(in super::super) fn build_either_way(
+        &mut self,
+        station: StationId,
+        edcaf: usize,
+        opportunity_end: Instant,
+    ) -> Option<Exchange> {
+        if self.stations[station.index()].is_uplink_turn(edcaf)
+            && let Some(exchange) = self.build_uplink(station, edcaf, opportunity_end)
+        {
+            return Some(exchange);
+        }
+        let Self { now, settings, rates, outbox, power, stations, air, .. } = self;
+        let services = &mut power.services;
+        let mut cx = Context { now: *now, settings, rates, outbox, services };
+        let state = &mut stations[station.index()];
+        let Some(exchange) = state.build(&mut cx, air, edcaf, opportunity_end) else {
+            return self.build_uplink(station, edcaf, opportunity_end);
+        };
+        let is_data = match &exchange {
+            Exchange::Single(single) => matches!(single.content, Content::Data { .. }),
+            Exchange::Downlink(_) => true,
+            Exchange::Sounding(_) | Exchange::Uplink(_) | Exchange::Answer(_) => false,
+        };
+        if let Some(reports) = &mut state.edcaf(edcaf).reports
+            && is_data
+        {
+            reports.had_turn = false;
+        }
+        Some(exchange)
     }
 
     /// Builds an uplink exchange of an access point's EDCAF; `None` if there is no station to ask,

@@ -19,15 +19,67 @@ use super::super::multi_user::Channel;
 use super::super::single::{Outline, Single};
 use super::super::station::Station;
 use super::super::timers::{Timer, UplinkWait};
-use super::super::{Cell, Sequel};
+use super::super::{Cell, Sequel, Settings};
 use super::{Answer, Answered, Phase, Solicited, StationRecord, Uplink};
 use crate::air::{Carried, Content, Flight, Overlaps, Reduction, Subframes};
+use crate::cell::floor::Floor;
+use crate::cell::power::Power;
+use crate::cell::receivers::Receivers;
+use crate::cell::uplink::reports::{Backlog, QueueSizeCode};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
-use crate::phy::{ChannelWidth, Ru};
 use crate::station::{Address, StationId};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+
+/// The backlog that a PPDU reports: its sender held `buffered` bytes of an EDCAF's category when the
+/// PPDU was built, which carried the first `mpdus` pending MPDUs.
+#[derive(Clone, Copy)]
+pub(in super::super) struct BacklogReport<'a> {
+    pub edcaf: usize,
+    pub buffered: u64,
+    pub mpdus: usize,
+    /// Decoded MPDUs: bit n is MPDU n.
+    pub decoded: &'a Bitmap,
+}
+
+impl BacklogReport<'_> {
+    /// The backlog that the receiver of a PPDU with this report records, if it solicits uplink PPDUs
+    /// and the sender answers them.
+    #[inline]
+    pub(in super::super) fn backlog(
+        &self,
+        stations: &[Station],
+        flight: &Flight,
+    ) -> Option<Backlog> {
+        let Address::Station(receiver) = flight.receiver else { return None };
+        if stations[receiver.index()].config.solicits() {
+            self.backlog_of(&stations[flight.transmitter.index()], flight.receiver)
+        } else {
+            None
+        }
+    }
+
+    #[cold]
+    fn backlog_of(&self, sender: &Station, peer: Address) -> Option<Backlog> {
+        let &Self { edcaf, buffered, mpdus, decoded } = self;
+        if !sender.config.capabilities.is_he() || !sender.has_agreement(edcaf, peer) {
+            return None;
+        }
+        let (mut in_ppdu, mut got, mut count) = (0, 0, 0);
+        let pending = sender.pending(edcaf, peer).into_iter().flatten();
+        for (bit, mpdu) in pending.take(mpdus).enumerate() {
+            let around = sizes::QOS_DATA_HEADER + sizes::FCS;
+            let bytes = u64::from(u32::from(mpdu.bytes).saturating_sub(around));
+            in_ppdu += bytes;
+            if decoded.contains(bit) {
+                (got, count) = (got + bytes, count + 1);
+            }
+        }
+        let behind = QueueSizeCode::new(buffered.saturating_sub(in_ppdu)).bytes();
+        Some(Backlog { bytes: behind + in_ppdu - got, decoded: count, decoded_bytes: got as u32 })
+    }
+}
 
 impl Station {
     /// The Trigger frame of the station's uplink exchange, which begins now.
@@ -108,8 +160,13 @@ impl Station {
         }
     }
 
-    /// Stores the bytes that the station holds as it begins a PPDU with data.
-    pub(in super::super) fn stamp_buffered(&mut self) {
+    /// Stores the bytes that the station holds as it begins a PPDU with data, if an access point
+    /// solicits uplink PPDUs.
+    #[inline]
+    pub(in super::super) fn stamp_buffered(&mut self, settings: &Settings) {
+        if !settings.has_uplink {
+            return;
+        }
         if let Some(Exchange::Single(Single { edcaf, content: Content::Data { .. }, .. })) =
             self.exchange
         {
@@ -202,11 +259,15 @@ impl Cell {
         let mut answers_due = 0;
         for asked in &users {
             let station = asked.station;
-            if !self.receiver(station).decodes_control(flight) {
+            if !self.receivers().at(station).decodes_control(flight) {
                 is_heard = false;
                 continue;
             }
-            if !self.may_answer(station, asked.user.ru, width) {
+            // It has to be in no exchange, too.
+            let (channels, scene) = self.channels();
+            if scene.stations[station.index()].exchange.is_some()
+                || !channels.may_answer(&scene, station, asked.user.ru, width)
+            {
                 continue;
             }
             let (state, mut cx) = self.at(station);
@@ -214,25 +275,15 @@ impl Cell {
             state.exchange = Some(Exchange::Answer(Box::new(answer)));
             // It may count slots meanwhile: what it decodes need not be strong enough to sense.
             self.contention.leave(station, self.now);
-            self.follow(station, Sequel::Frame);
+            self.floor().follow(station, Sequel::Frame);
             answers_due += 1;
         }
         let uplink = self.stations[sender.index()].uplink();
         (uplink.users, uplink.answers_due) = (users, answers_due);
-        if self.outbox.records {
-            self.recorder().record_solicitation(flight, sender, is_heard);
-        }
+        self.record(|recorder| recorder.record_solicitation(flight, sender, is_heard));
         if answers_due == 0 {
-            self.start_response_timeout(sender);
+            self.floor().start_response_timeout(sender);
         }
-    }
-
-    /// Whether the station may answer: it is in no exchange, senses no PPDU on its primary channel
-    /// or on those of its RU in a PPDU of this width, and its basic NAV is over.
-    fn may_answer(&mut self, station: StationId, ru: Ru, width: ChannelWidth) -> bool {
-        let (channels, scene) = self.channels();
-        scene.stations[station.index()].exchange.is_none()
-            && channels.may_answer(&scene, station, ru, width)
     }
 
     /// Handles the end of a trigger-based PPDU at the access point.
@@ -243,12 +294,9 @@ impl Cell {
         answer.collided = collided;
         let answer = *answer;
         let own = flight.to(receiver, answer.rate, answer.psdu_bytes);
-        let (decoded, record) = self.receive_answered(&own, receiver, &answer);
-        if self.outbox.records {
-            let (edcaf, peer, mpdus) = (answer.edcaf, answer.peer(), answer.mpdus());
-            let more = self.power.more_data(self.roster(), sender, edcaf, peer, mpdus);
-            self.recorder().record_answer(&own, &answer, &decoded, more);
-        }
+        let (decoded, record) = self.receivers().receive_answered(&own, receiver, &answer);
+        self.power(|power, floor| floor.hear_answer(power, &own, receiver, &answer, &decoded));
+        self.record(|recorder| recorder.record_answer(&own, &answer, &decoded));
         let is_report = answer.content == Answered::BufferReport;
         let uplink = self.stations[receiver.index()].uplink();
         uplink.answers_due -= 1;
@@ -261,93 +309,8 @@ impl Cell {
         }
     }
 
-    /// Processes an answer at the access point: decoded MPDUs, and the later acknowledgement.
-    fn receive_answered(
-        &mut self,
-        own: &Flight,
-        receiver: StationId,
-        answer: &Answer,
-    ) -> (Bitmap, Option<StationRecord>) {
-        let sender = own.transmitter;
-        let edcaf = answer.edcaf;
-        let Answered::Data { mpdus } = answer.content else {
-            return self.receive_control_answer(own, receiver, answer);
-        };
-        let subframes = answer.subframes(own.start, mpdus);
-        let (decoded, is_processed) = self.decode_data(own, receiver, edcaf, subframes, None);
-        let Some(decoded) = decoded else { return (Bitmap::EMPTY, None) };
-        let reports = !decoded.is_empty()
-            || self.stations[receiver.index()].config.pseudo_retry_out.is_some();
-        if !is_processed && reports {
-            self.take_data(own, receiver, edcaf, mpdus, &decoded);
-        }
-        if decoded.is_empty() {
-            return (decoded, None);
-        }
-        let buffered = answer.buffered[edcaf];
-        self.hear_backlog(own, receiver, edcaf, buffered, (mpdus, &decoded));
-        let acked = self.acknowledges(own, receiver, edcaf, decoded, mpdus);
-        (decoded, Some(self.stations[receiver.index()].station_record(sender, edcaf, acked)))
-    }
-
-    /// Processes an answer of QoS Null frames, or of a Block Ack Request.
-    fn receive_control_answer(
-        &mut self,
-        own: &Flight,
-        receiver: StationId,
-        answer: &Answer,
-    ) -> (Bitmap, Option<StationRecord>) {
-        let sender = own.transmitter;
-        let Some(snr) = self.receiver(receiver).header(own) else { return (Bitmap::EMPTY, None) };
-        let (mpdu, phase) = match answer.content {
-            Answered::BlockAckRequest { .. } => (sizes::BLOCK_ACK_REQUEST, Phase::Data),
-            _ => (sizes::QOS_NULL, self.stations[receiver.index()].uplink().phase),
-        };
-        let count = match answer.content {
-            Answered::BlockAckRequest { .. } => 1,
-            _ => Answer::nulls(phase) as usize,
-        };
-        let mut subframes = answer.subframes(own.start, count);
-        let mut decoded = Bitmap::EMPTY;
-        for bit in 0..count {
-            let span = subframes.next(mpdu);
-            if self.receiver(receiver).mpdu(own, snr, mpdu, span) {
-                decoded.insert(bit);
-            }
-        }
-        if let Answered::BlockAckRequest { start } = answer.content {
-            if decoded.is_empty() {
-                return (decoded, None);
-            }
-            let edcaf = answer.edcaf;
-            self.receiver(receiver).take_request(sender, edcaf, start);
-            let acked = self.acknowledges(own, receiver, edcaf, decoded, Bitmap::BITS);
-            return (
-                decoded,
-                Some(self.stations[receiver.index()].station_record(sender, edcaf, acked)),
-            );
-        }
-        for bit in (0..count).filter(|&bit| decoded.contains(bit)) {
-            let category = if phase == Phase::Reports { bit } else { answer.edcaf };
-            let nothing = (0, &Bitmap::EMPTY);
-            let buffered = answer.buffered[category];
-            self.hear_backlog(own, receiver, category, buffered, nothing);
-        }
-        (decoded, None)
-    }
-
-    /// Handles a trigger-based PPDU after its third parties; after the last one the access point
-    /// continues.
-    pub(in super::super) fn uplink_answer_noticed(&mut self, station: StationId) {
-        let exchange = self.stations[station.index()].exchange.as_ref();
-        let uplink = exchange.and_then(Exchange::uplink);
-        if uplink.is_some_and(|uplink| uplink.answers_due == 0) {
-            self.uplink_answered(station);
-        }
-    }
-
     /// Continues after the last trigger-based PPDU.
-    fn uplink_answered(&mut self, station: StationId) {
+    pub(in super::super) fn uplink_answered(&mut self, station: StationId) {
         let sifs = self.settings.timing.sifs;
         let uplink = self.stations[station.index()].take_uplink();
         let Uplink { phase, outline, .. } = *uplink;
@@ -376,7 +339,7 @@ impl Cell {
                         access_point.miss(edcaf, user.station, user.is_heard);
                     }
                     if waits && !is_acknowledged {
-                        self.start_response_timeout(user.station);
+                        self.floor().start_response_timeout(user.station);
                     }
                 }
                 if is_acknowledged {
@@ -400,13 +363,13 @@ impl Cell {
             if !self.stations[user.station.index()].has_answered(sender) {
                 continue;
             }
-            let is_decoded = self.receiver(user.station).decodes_control(flight);
+            let is_decoded = self.receivers().at(user.station).decodes_control(flight);
             is_heard &= is_decoded;
             over.push((user.station, user.record.filter(|_| is_decoded)));
         }
-        if self.outbox.records {
-            self.recorder().record_multi_station_block_ack(flight, (sender, &users), is_heard);
-        }
+        self.record(|recorder| {
+            recorder.record_multi_station_block_ack(flight, &users, is_heard);
+        });
         for (station, record) in over {
             self.answer_over(station, record.map(|record| record.acked));
         }
@@ -422,16 +385,20 @@ impl Cell {
         let (edcaf, peer) = (answer.edcaf, answer.peer());
         let is_data = matches!(answer.content, Answered::Data { .. });
         if is_data && acked.is_some_and(|acked| !acked.is_empty()) {
-            self.contend_less(station, edcaf);
-            self.power(|power, floor| power.sent_when_asked(floor, station));
+            self.power(|power, floor| {
+                floor.contend_less(station, edcaf);
+                power.sent_when_asked(floor, station);
+            });
         }
         self.contention.hold(station, now);
-        let Some(access) = &mut self.stations[station.index()].edcafs[edcaf] else { return };
+        let state = &mut self.stations[station.index()];
+        let Some(access) = &mut state.edcafs[edcaf] else { return };
         access.keep_turn(peer);
         let contender = access.contender;
-        match access.has_work() {
-            true => _ = self.arm(station, edcaf),
-            false => self.contention.disarm(contender),
+        if access.has_work() {
+            state.arm(&mut self.contention, now, edcaf);
+        } else {
+            self.contention.disarm(contender);
         }
     }
 
@@ -449,62 +416,146 @@ impl Cell {
 
     /// Ends the exchange of an access point.
     fn uplink_over(&mut self, station: StationId, outline: &Outline, success: bool) {
-        self.access(station, outline.edcaf).backoff.reset_or_widen(success);
+        self.stations[station.index()].edcaf(outline.edcaf).backoff.reset_or_widen(success);
         self.exchange_over(station, outline, success);
         self.services(|power, floor| power.close_services(floor, station));
     }
+}
 
-    /// Records the backlog of `sender` in a category: it held `buffered` bytes when the PPDU was
-    /// built. The PPDU carried the first `mpdus` pending MPDUs; bit n of `decoded` is MPDU n.
-    pub(in super::super) fn hear_backlog(
+impl Receivers<'_> {
+    /// Processes an answer at the access point: decoded MPDUs, and the later acknowledgement.
+    fn receive_answered(
         &mut self,
-        flight: &Flight,
+        own: &Flight,
         receiver: StationId,
-        edcaf: usize,
-        buffered: u64,
-        (mpdus, decoded): (usize, &Bitmap),
-    ) {
-        let sender = flight.transmitter;
-        let Some(config) = self.stations[receiver.index()].config.ofdma else { return };
-        let peer = Address::Station(receiver);
-        if config.uplink.is_none()
-            || !self.stations[sender.index()].config.capabilities.is_he()
-            || !self.stations[sender.index()].has_agreement(edcaf, peer)
-        {
-            return;
+        answer: &Answer,
+    ) -> (Bitmap, Option<StationRecord>) {
+        let sender = own.transmitter;
+        let edcaf = answer.edcaf;
+        let Answered::Data { mpdus } = answer.content else {
+            return self.receive_control_answer(own, receiver, answer);
+        };
+        let subframes = answer.subframes(own.start, mpdus);
+        let (decoded, is_processed) = self.decode_data(own, receiver, edcaf, subframes, None);
+        let Some(decoded) = decoded else { return (Bitmap::EMPTY, None) };
+        let reports = !decoded.is_empty()
+            || self.stations[receiver.index()].config.pseudo_retry_out.is_some();
+        if !is_processed && reports {
+            self.take_data(own, receiver, edcaf, mpdus, &decoded);
         }
-        let (mut in_ppdu, mut got, mut count) = (0, 0, 0);
-        let pending = self.stations[sender.index()].pending(edcaf, peer).into_iter().flatten();
-        for (bit, mpdu) in pending.take(mpdus).enumerate() {
-            let around = sizes::QOS_DATA_HEADER + sizes::FCS;
-            let bytes = u64::from(u32::from(mpdu.bytes).saturating_sub(around));
-            in_ppdu += bytes;
-            if decoded.contains(bit) {
-                (got, count) = (got + bytes, count + 1);
+        if decoded.is_empty() {
+            return (decoded, None);
+        }
+        let acked = self.acknowledges(own, receiver, edcaf, decoded, mpdus);
+        (decoded, Some(self.stations[receiver.index()].station_record(sender, edcaf, acked)))
+    }
+
+    /// Processes an answer of QoS Null frames, or of a Block Ack Request.
+    fn receive_control_answer(
+        &mut self,
+        own: &Flight,
+        receiver: StationId,
+        answer: &Answer,
+    ) -> (Bitmap, Option<StationRecord>) {
+        let sender = own.transmitter;
+        let Some(snr) = self.at(receiver).header(own) else { return (Bitmap::EMPTY, None) };
+        let (mpdu, phase) = match answer.content {
+            Answered::BlockAckRequest { .. } => (sizes::BLOCK_ACK_REQUEST, Phase::Data),
+            _ => (sizes::QOS_NULL, self.stations[receiver.index()].uplink().phase),
+        };
+        let count = match answer.content {
+            Answered::BlockAckRequest { .. } => 1,
+            _ => Answer::nulls(phase) as usize,
+        };
+        let mut subframes = answer.subframes(own.start, count);
+        let mut decoded = Bitmap::EMPTY;
+        for bit in 0..count {
+            let span = subframes.next(mpdu);
+            if self.at(receiver).mpdu(own, snr, mpdu, span) {
+                decoded.insert(bit);
             }
         }
-        let behind = super::reports::QueueSize::of(buffered.saturating_sub(in_ppdu)).bytes();
-        let backlog = behind + in_ppdu - got;
-        if self.stations[receiver.index()].edcafs[edcaf].is_none() && backlog == 0 {
+        if let Answered::BlockAckRequest { start } = answer.content {
+            if decoded.is_empty() {
+                return (decoded, None);
+            }
+            let edcaf = answer.edcaf;
+            self.at(receiver).take_request(sender, edcaf, start);
+            let acked = self.acknowledges(own, receiver, edcaf, decoded, Bitmap::BITS);
+            return (
+                decoded,
+                Some(self.stations[receiver.index()].station_record(sender, edcaf, acked)),
+            );
+        }
+        (decoded, None)
+    }
+}
+
+impl Floor<'_> {
+    /// Records the backlog that an answer to a Trigger frame reports; bit n of `decoded` is MPDU n.
+    fn hear_answer(
+        &mut self,
+        power: &Power,
+        own: &Flight,
+        receiver: StationId,
+        answer: &Answer,
+        decoded: &Bitmap,
+    ) {
+        let &Answer { edcaf, buffered, .. } = answer;
+        match answer.content {
+            Answered::Data { mpdus } if !decoded.is_empty() => {
+                let buffered = buffered[edcaf];
+                let report = BacklogReport { edcaf, buffered, mpdus, decoded };
+                if let Some(backlog) = report.backlog(self.stations, own) {
+                    self.hear_backlog(power, own.transmitter, receiver, edcaf, backlog);
+                }
+            }
+            Answered::BufferReport => {
+                let phase = self.stations[receiver.index()].uplink().phase;
+                let nulls = 0..Answer::nulls(phase) as usize;
+                for bit in nulls.filter(|bit| decoded.contains(*bit)) {
+                    let edcaf = if phase == Phase::Reports { bit } else { edcaf };
+                    let (buffered, decoded) = (buffered[edcaf], &Bitmap::EMPTY);
+                    let report = BacklogReport { edcaf, buffered, mpdus: 0, decoded };
+                    if let Some(backlog) = report.backlog(self.stations, own) {
+                        self.hear_backlog(power, own.transmitter, receiver, edcaf, backlog);
+                    }
+                }
+            }
+            Answered::Data { .. } | Answered::BlockAckRequest { .. } => {}
+        }
+    }
+
+    /// Records the backlog of a station in a category.
+    #[cold]
+    pub(in super::super) fn hear_backlog(
+        &mut self,
+        power: &Power,
+        sender: StationId,
+        receiver: StationId,
+        edcaf: usize,
+        backlog: Backlog,
+    ) {
+        if self.stations[receiver.index()].edcafs[edcaf].is_none() && backlog.bytes == 0 {
             return;
         }
-        if let Some(reports) = &mut self.edcaf(receiver, edcaf).reports {
-            reports.hear(sender, backlog, (count, got as u32));
+        if let Some(reports) = &mut self.edcaf(power, receiver, edcaf).reports {
+            reports.hear(sender, &backlog);
         }
         self.arm(receiver, edcaf);
     }
 
     /// Handles the timers that have ended.
-    pub(in super::super) fn expire_uplink_timers(&mut self) {
+    pub(in super::super) fn expire_uplink_timers(&mut self, power: &Power) {
         while let Some(UplinkWait { station, edcaf, kind }) = self.timers.take_uplink(self.now) {
             match kind {
                 Timer::Poll => {
-                    if let Some(reports) = &mut self.edcaf(station, edcaf).reports {
+                    if let Some(reports) = &mut self.edcaf(power, station, edcaf).reports {
                         reports.is_poll_due = true;
                     }
                     self.arm(station, edcaf);
                 }
-                Timer::MuEdca => self.power(|_, floor| floor.contend_as_ever(station, edcaf)),
+                Timer::MuEdca => self.contend_as_ever(station, edcaf),
             }
         }
     }

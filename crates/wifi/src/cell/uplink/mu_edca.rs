@@ -6,13 +6,12 @@
 //! frames. In this model they share the EDCAF of their category: while one waits, that EDCAF
 //! contends with the usual parameters.
 
-use super::super::Cell;
 use super::super::floor::Floor;
 use super::super::timers::{Timer, UplinkWait};
 use crate::station::StationId;
 use lasthop_units::Duration;
 
-impl Cell {
+impl Floor<'_> {
     /// Starts the MUEDCATimer after data of `station` were acknowledged in a trigger-based PPDU.
     pub(super) fn contend_less(&mut self, station: StationId, edcaf: usize) {
         let access_point = self.access_point_of(station);
@@ -26,7 +25,7 @@ impl Cell {
             0 => Duration::MAX,
             slots => self.settings.timing.aifs(slots),
         };
-        let access = self.access(station, edcaf);
+        let access = self.stations[station.index()].edcaf(edcaf);
         if !access.management.is_empty() {
             return;
         }
@@ -36,9 +35,7 @@ impl Cell {
         self.timers
             .set_uplink(now + parameters.timer, UplinkWait { station, edcaf, kind: Timer::MuEdca });
     }
-}
 
-impl Floor<'_> {
     /// Restores the usual parameters after the MUEDCATimer.
     pub(in crate::cell) fn contend_as_ever(&mut self, station: StationId, edcaf: usize) {
         let now = self.now;

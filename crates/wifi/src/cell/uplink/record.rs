@@ -59,9 +59,10 @@ impl Recorder<'_> {
     pub(super) fn record_multi_station_block_ack(
         &mut self,
         flight: &Flight,
-        (sender, users): (StationId, &[Asked]),
+        users: &[Asked],
         is_heard: bool,
     ) {
+        let sender = flight.transmitter;
         let edcaf = self.stations[sender.index()].exchange.as_ref().map_or(0, Exchange::edcaf);
         let tid = category_of(edcaf).tid();
         let records = users.iter().filter_map(|asked| {
@@ -92,18 +93,13 @@ impl Recorder<'_> {
     }
 
     /// Records a trigger-based PPDU; bit n of `decoded` is MPDU n.
-    pub(super) fn record_answer(
-        &mut self,
-        own: &Flight,
-        answer: &Answer,
-        decoded: &Bitmap,
-        more_data: bool,
-    ) {
+    pub(super) fn record_answer(&mut self, own: &Flight, answer: &Answer, decoded: &Bitmap) {
         let &Answer { edcaf, collided, .. } = answer;
         let peer = answer.peer();
         let frames = match answer.content {
             Answered::Data { mpdus } => {
                 self.stations[own.transmitter.index()].buffered = answer.buffered[edcaf];
+                let more_data = self.more_data(own, edcaf, mpdus);
                 self.data_frames(own, edcaf, mpdus, decoded, more_data)
             }
             Answered::BlockAckRequest { start } => {

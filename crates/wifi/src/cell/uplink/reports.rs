@@ -12,7 +12,17 @@ use lasthop_units::Duration;
 
 /// The Queue Size subfield of an HE station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct QueueSize(pub u8);
+pub(in super::super) struct QueueSizeCode(pub u8);
+
+/// A backlog that a station reported.
+pub(in super::super) struct Backlog {
+    /// Bytes of MSDUs that it still holds.
+    pub bytes: u64,
+    /// Number of decoded MPDUs that came with the report.
+    pub decoded: u32,
+    /// Bytes of MSDUs in them.
+    pub decoded_bytes: u32,
+}
 
 /// Minimum size and unit of each scaling factor (9.2.4.5.6). Six bits count the units.
 const SCALES: [(u64, u64); 4] = [(0, 16), (1_024, 256), (17_408, 2_048), (148_480, 32_768)];
@@ -20,9 +30,9 @@ const SCALES: [(u64, u64); 4] = [(0, 16), (1_024, 256), (17_408, 2_048), (148_48
 const UNITS_MAX: [u64; 4] = [63, 63, 63, 61];
 const MORE: u8 = 3 << 6 | 62;
 
-impl QueueSize {
+impl QueueSizeCode {
     /// Returns the subfield for `bytes`, rounded up.
-    pub fn of(bytes: u64) -> Self {
+    pub fn new(bytes: u64) -> Self {
         for (scale, (&(least, unit), &units_max)) in (0u8..).zip(SCALES.iter().zip(&UNITS_MAX)) {
             let units = bytes.saturating_sub(least).div_ceil(unit);
             if units <= units_max {
@@ -36,7 +46,7 @@ impl QueueSize {
     pub fn bytes(self) -> u64 {
         let (least, unit) = SCALES[usize::from(self.0 >> 6)];
         match self.0 {
-            MORE => QueueSize(MORE - 1).bytes() + 1,
+            MORE => QueueSizeCode(MORE - 1).bytes() + 1,
             _ => least + unit * u64::from(self.0 & 63),
         }
     }
@@ -94,18 +104,17 @@ impl Reports {
         turns
     }
 
-    /// Records a report of `station`: its `backlog`, and for decoded MPDUs their number and the
-    /// bytes of MSDUs in them.
-    pub fn hear(&mut self, station: StationId, backlog: u64, decoded: (u32, u32)) {
+    /// Records a report of `station`.
+    pub fn hear(&mut self, station: StationId, heard: &Backlog) {
         let active = self.list.iter().filter(|report| report.backlog > 0);
         let least = active.map(|report| report.airtime).min();
         let report = self.report(station);
-        if report.backlog == 0 && backlog > 0 {
+        if report.backlog == 0 && heard.bytes > 0 {
             report.airtime = report.airtime.max(least.unwrap_or(Duration::ZERO));
         }
-        report.backlog = backlog;
-        if decoded.0 > 0 {
-            report.seen = decoded;
+        report.backlog = heard.bytes;
+        if heard.decoded > 0 {
+            report.seen = (heard.decoded, heard.decoded_bytes);
             (report.fruitless, report.cramped) = (0, 0);
         }
     }
@@ -193,7 +202,7 @@ mod tests {
             (2_147_329, 3, 62),
             (u64::MAX, 3, 62),
         ] {
-            assert_eq!(QueueSize::of(bytes), QueueSize(scale << 6 | units), "{bytes}");
+            assert_eq!(QueueSizeCode::new(bytes), QueueSizeCode(scale << 6 | units), "{bytes}");
         }
     }
 
@@ -201,7 +210,7 @@ mod tests {
         /// No size is understated, nor overstated by more than a unit of its scale.
         #[test]
         fn queue_sizes_are_rounded_up(bytes in 0u64..2_147_328) {
-            let said = QueueSize::of(bytes).bytes();
+            let said = QueueSizeCode::new(bytes).bytes();
             prop_assert!(said >= bytes);
             let unit = match said { 0..=1_008 => 16, 1_009..=17_152 => 256, 17_153..=146_432 => 2_048, _ => 32_768 };
             prop_assert!(said - bytes < unit, "{} {}", bytes, said);
@@ -212,7 +221,9 @@ mod tests {
         fn some_mpdu_fits(msdus in proptest::collection::vec(9u32..2_304, 1..50), seen in (0u32..64, 1u32..100_000)) {
             let held: u64 = msdus.iter().map(|&bytes| u64::from(bytes)).sum();
             let mut reports = Reports::default();
-            reports.hear(StationId(1), QueueSize::of(held).bytes(), seen);
+            let bytes = QueueSizeCode::new(held).bytes();
+            let heard = Backlog { bytes, decoded: seen.0, decoded_bytes: seen.1 };
+            reports.hear(StationId(1), &heard);
             let report = reports.backlogged(false)[0];
             let longest = msdus.iter().max().expect("some");
             let mpdu = longest + sizes::QOS_DATA_HEADER + sizes::FCS;
