@@ -391,7 +391,7 @@ impl Network {
                     if !is_cut {
                         self.now = now;
                         let first = Packet { passive, ..*first };
-                        let number = cell.offer(now, (station, to), &first, count, taken);
+                        let number = cell.offer(now, station, to, &first, count, taken);
                         self.collect();
                         self.next = self.earliest();
                         return number;

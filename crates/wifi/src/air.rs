@@ -37,7 +37,7 @@ pub(crate) use payload::{Action, Content, Management, Payload};
 pub(crate) use rates::{Expected, Rates, alone};
 use reuse::Ignored;
 pub(crate) use reuse::{Reduction, is_below};
-pub(crate) use subframes::{Subframes, spacing_bytes};
+pub(crate) use subframes::{Interval, Subframes, spacing_bytes};
 use together::Together;
 
 use crate::config::{AdjustError, CellConfig, CellError, Links};
@@ -56,15 +56,15 @@ const HALF_THE_NOISE: Db = Db(3.010_299_956_639_812);
 const PREAMBLE_DETECTION: Db = Db(4.0);
 
 /// [`PREAMBLE_DETECTION`] with its factor, 10^0.4.
-const PREAMBLE_DETECTION_THRESHOLD: Threshold =
-    Threshold { snr: PREAMBLE_DETECTION, linear: 2.511_886_431_509_58 };
+const PREAMBLE_DETECTION_THRESHOLD: SnrThreshold =
+    SnrThreshold { snr: PREAMBLE_DETECTION, linear: 2.511_886_431_509_58 };
 
 /// [`PREAMBLE_DETECTION`] for a PPDU whose preamble has twice the power: half the factor.
-const BOOSTED_PREAMBLE_DETECTION_THRESHOLD: Threshold =
-    Threshold { snr: Db(0.989_700_043_360_188), linear: 1.255_943_215_754_79 };
+const BOOSTED_PREAMBLE_DETECTION_THRESHOLD: SnrThreshold =
+    SnrThreshold { snr: Db(0.989_700_043_360_188), linear: 1.255_943_215_754_79 };
 
 /// Returns the SINR required to detect the preamble of a PPDU at this rate.
-fn preamble_threshold(rate: Rate) -> Threshold {
+fn preamble_threshold(rate: Rate) -> SnrThreshold {
     match rate.preamble_boost() {
         Some(_) => BOOSTED_PREAMBLE_DETECTION_THRESHOLD,
         None => PREAMBLE_DETECTION_THRESHOLD,
@@ -177,6 +177,12 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
+    /// The whole time of the PPDU.
+    #[inline]
+    pub const fn span(&self) -> Interval {
+        Interval { from: self.start, until: self.end }
+    }
+
     /// Whether it carries the payload of `transmitter`'s exchange.
     pub fn is_payload_of(&self, transmitter: StationId) -> bool {
         self.transmitter == transmitter
@@ -237,7 +243,7 @@ pub(crate) struct Air {
     width: ChannelWidth,
     stations: usize,
     error_model: ErrorModel,
-    capture_margin: Option<Threshold>,
+    capture_margin: Option<SnrThreshold>,
     carrier_sense: Dbm,
     flights: Vec<Flight>,
     /// PSDUs of the payloads with one receiver or group, by transmitter, which sends one PPDU at a
@@ -259,7 +265,7 @@ pub(crate) struct Air {
     /// Minimum SNR at the listeners of each transmitter.
     weakest: Vec<Db>,
     /// SNR from which a rate is overheard, for the rates asked for so far.
-    overhear_snr: Vec<(Rate, Threshold)>,
+    overhear_snr: Vec<(Rate, SnrThreshold)>,
     /// Lowest noise, in mW, over the links into each station.
     noise_mw: Vec<f64>,
     carrier_sense_mw: f64,
@@ -301,7 +307,7 @@ struct Level {
 
 /// A required SNR.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Threshold {
+pub(crate) struct SnrThreshold {
     snr: Db,
     linear: f64,
 }
@@ -365,7 +371,7 @@ impl Air {
             weakest: weakest.collect(),
             listeners,
             error_model: config.error_model.clone(),
-            capture_margin: config.capture_margin.map(Threshold::of),
+            capture_margin: config.capture_margin.map(SnrThreshold::new),
             carrier_sense: config.carrier_sense,
             flights: Vec::new(),
             payloads: Vec::new(),
@@ -429,11 +435,11 @@ impl Air {
             reduction: flight.reduction,
         };
         let others = self.flights.iter_mut();
-        let others = others.filter(|other| !begun.is_beside((other.answers(), other.start)));
+        let others = others.filter(|other| !begun.is_beside(other.answers(), other.start));
         let others = others.map(|other| (other.end, &mut other.overlaps));
         flight.overlaps = self.overlapping.begin(begun, others);
         if begun.answers.is_some() {
-            let is_beside = |other: &&Flight| begun.is_beside((other.answers(), other.start));
+            let is_beside = |other: &&Flight| begun.is_beside(other.answers(), other.start);
             for other in self.flights.iter().filter(is_beside) {
                 flight.overlaps.reach_back(&other.overlaps);
             }
@@ -457,7 +463,8 @@ impl Air {
     pub fn change_link(
         &mut self,
         now: Instant,
-        (from, to): (StationId, StationId),
+        from: StationId,
+        to: StationId,
         snr: Db,
         loss: Option<Probability>,
     ) -> Result<(), AdjustError> {
@@ -712,7 +719,7 @@ impl Air {
         receiver: StationId,
         snr: Db,
         bytes: u32,
-        (from, until): (Instant, Instant),
+        Interval { from, until }: Interval,
     ) -> Probability {
         self.gather(flight);
         let sinr = self.sinr(flight, receiver, snr, from, until);
@@ -741,7 +748,7 @@ impl Air {
         receiver: StationId,
         snr: Db,
         bytes: u32,
-        span: (Instant, Instant),
+        span: Interval,
     ) -> bool {
         let success = self.mpdu_success(flight, receiver, snr, bytes, span);
         happens(self.reception(flight.transmitter, receiver), success)
@@ -787,7 +794,7 @@ impl Air {
         until: Instant,
     ) -> f64 {
         if self.is_timed {
-            return self.most_interference_mw(flight, receiver, (from, until));
+            return self.most_interference_mw(flight, receiver, Interval { from, until });
         }
         let others = self.interference(flight);
         let overlapping = others
@@ -909,16 +916,16 @@ fn weakest(listeners: &[StationId], snrs: &[Db]) -> Db {
 
 /// Lead in power with which a receiver locks to a PPDU rather than to another one that is strong
 /// enough to be sensed.
-fn lead_needed(order: Order, capture_margin: Option<Threshold>) -> Lead {
+fn lead_needed(order: Order, capture_margin: Option<SnrThreshold>) -> Lead {
     match (order, capture_margin) {
         (Order::Before, _) | (Order::HeaderBefore, None) => Lead::Never,
         (Order::HeaderBefore, Some(margin)) => Lead::AtLeast(margin),
         // Of two equally strong ones neither is heard.
         (Order::Together, _) => {
-            Lead::AtLeast(Threshold { snr: Db(f64::MIN_POSITIVE), linear: 1.0 })
+            Lead::AtLeast(SnrThreshold { snr: Db(f64::MIN_POSITIVE), linear: 1.0 })
         }
-        (Order::DuringHeader, Some(Threshold { snr, linear })) => {
-            Lead::AtLeast(Threshold { snr: Db((-snr.0).next_up()), linear: 1.0 / linear })
+        (Order::DuringHeader, Some(SnrThreshold { snr, linear })) => {
+            Lead::AtLeast(SnrThreshold { snr: Db((-snr.0).next_up()), linear: 1.0 / linear })
         }
         (Order::DuringHeader, None) | (Order::After, _) => Lead::Always,
     }
@@ -928,7 +935,7 @@ fn lead_needed(order: Order, capture_margin: Option<Threshold>) -> Lead {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Lead {
     Always,
-    AtLeast(Threshold),
+    AtLeast(SnrThreshold),
     Never,
 }
 
@@ -948,8 +955,8 @@ impl Lead {
     }
 }
 
-impl Threshold {
-    fn of(snr: Db) -> Self {
+impl SnrThreshold {
+    fn new(snr: Db) -> Self {
         Self { snr, linear: snr.as_linear() }
     }
 }
@@ -957,7 +964,7 @@ impl Threshold {
 impl Level {
     /// Whether the SNR, reduced by `interference_mw`, is at least `needed`.
     #[inline]
-    fn reaches(&self, needed: Threshold, interference_mw: f64) -> bool {
+    fn reaches(&self, needed: SnrThreshold, interference_mw: f64) -> bool {
         let need_mw = needed.linear * (self.noise_mw + interference_mw);
         if (self.power_mw - need_mw).abs() > MARGIN * need_mw {
             return self.power_mw > need_mw;

@@ -27,7 +27,7 @@ pub enum Generation {
 
 impl Generation {
     /// Returns the generation of PPDUs at this rate.
-    pub const fn of(rate: Rate) -> Self {
+    pub const fn from_rate(rate: Rate) -> Self {
         match rate {
             Rate::Dsss { .. } | Rate::Ofdm(_) | Rate::ErpOfdm(_) => Self::NonHt,
             Rate::Ht { .. } => Self::Ht,
@@ -151,8 +151,8 @@ impl Capabilities {
     pub fn shared_with(&self, other: &Self) -> Self {
         let set = |capabilities: &Self| RateSet::new(capabilities.rates.iter().copied());
         let mut rates = set(self).intersection(&set(other)).rates;
-        let newest = rates.iter().map(|rate| Generation::of(*rate)).max();
-        rates.retain(|rate| Some(Generation::of(*rate)) == newest);
+        let newest = rates.iter().map(|rate| Generation::from_rate(*rate)).max();
+        rates.retain(|rate| Some(Generation::from_rate(*rate)) == newest);
         Self {
             rates,
             qos: self.qos && other.qos,
@@ -179,7 +179,7 @@ impl Capabilities {
 
     /// Newest PHY of the station.
     pub fn generation(&self) -> Generation {
-        let generations = self.rates.iter().map(|rate| Generation::of(*rate));
+        let generations = self.rates.iter().map(|rate| Generation::from_rate(*rate));
         generations.max().unwrap_or(Generation::NonHt)
     }
 

@@ -274,7 +274,8 @@ impl Cell {
     pub fn offer(
         &mut self,
         now: Instant,
-        (from, to): (StationId, Address),
+        from: StationId,
+        to: Address,
         first: &Packet,
         count: u32,
         mut taken: impl FnMut(&Packet),
@@ -423,7 +424,9 @@ impl Cell {
     fn step(&mut self, at: Instant) {
         self.now = at;
         self.end_ppdus();
-        self.expire_responses();
+        while let Some(station) = self.timers.take_overdue(at) {
+            self.exchange_failed(station);
+        }
         while let Some((station, key)) = self.timers.take_gap(at) {
             self.receivers().at(station).expire_gap(key);
         }
@@ -541,9 +544,14 @@ impl Cell {
     #[inline]
     fn edcaf(&mut self, station: StationId, edcaf: usize) -> &mut Edcaf {
         if self.stations[station.index()].edcafs[edcaf].is_none() {
-            self.power(|power, floor| floor.make_edcaf(power, station, edcaf));
+            self.make_edcaf(station, edcaf);
         }
         self.stations[station.index()].edcaf(edcaf)
+    }
+
+    #[cold]
+    fn make_edcaf(&mut self, station: StationId, edcaf: usize) {
+        self.power(|power, floor| floor.make_edcaf(power, station, edcaf));
     }
 }
 

@@ -98,7 +98,7 @@ impl Network {
             }
             Change::Link { from, to, snr, loss } => {
                 let [from, to] = [from, to].map(|node| radio(self, node));
-                self.cell.as_mut().expect(cell).change_link(now, (from, to), snr, loss)?;
+                self.cell.as_mut().expect(cell).change_link(now, from, to, snr, loss)?;
             }
             Change::Wire { from, to, ref config } => {
                 let is_it = |wire: &DirectedWire| wire.from == from && wire.to == to;

@@ -4,7 +4,7 @@
 //! older PHY or a narrower channel understands only the legacy preamble.
 
 use super::overlaps::Order;
-use super::{Air, Flight, Level, Reduction, Threshold, add_up};
+use super::{Air, Flight, Level, Reduction, SnrThreshold, add_up};
 use super::{CROWD, MARGIN, OVERHEARD_BYTES, preamble_threshold};
 use crate::capabilities::Generation;
 use crate::config::{CellConfig, StationConfig};
@@ -80,7 +80,7 @@ impl Air {
     pub(super) fn understands(&self, station: StationId, rate: Rate) -> bool {
         self.are_phys_equal || {
             let Phy { generation, width } = self.phys[station.index()];
-            generation >= Generation::of(rate) && width >= rate.width()
+            generation >= Generation::from_rate(rate) && width >= rate.width()
         }
     }
 
@@ -96,7 +96,7 @@ impl Air {
     fn overhear_mixed(
         &mut self,
         flight: &Flight,
-        needed: Threshold,
+        needed: SnrThreshold,
         mut notice: impl FnMut(StationId, Overheard),
     ) {
         let snrs = self.links.row(flight.transmitter);
@@ -115,7 +115,7 @@ impl Air {
     fn overhear_disturbed(
         &mut self,
         flight: &Flight,
-        needed: Threshold,
+        needed: SnrThreshold,
         mut notice: impl FnMut(StationId, Overheard),
     ) {
         let detected = preamble_threshold(flight.rate);
@@ -231,7 +231,7 @@ impl Air {
     }
 
     /// The SNR from which on PPDUs at `rate` are overheard.
-    pub(super) fn overhear_threshold(&mut self, rate: Rate) -> Threshold {
+    pub(super) fn overhear_threshold(&mut self, rate: Rate) -> SnrThreshold {
         if let Some((_, threshold)) = self.overhear_snr.iter().find(|(known, _)| *known == rate) {
             return *threshold;
         }
@@ -241,7 +241,7 @@ impl Air {
             let header = self.error_model.header_sensitivity_snr(rate, 0.5);
             snr = Db(snr.0.max(header.0));
         }
-        let threshold = Threshold::of(snr);
+        let threshold = SnrThreshold::new(snr);
         self.overhear_snr.push((rate, threshold));
         threshold
     }

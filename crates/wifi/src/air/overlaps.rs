@@ -174,7 +174,7 @@ impl Begun {
     /// Whether another PPDU, given the station whose Trigger frame it answers and its start, is on
     /// other tones: both answer the same Trigger frame.
     #[inline]
-    pub fn is_beside(&self, (answers, start): (Option<StationId>, Instant)) -> bool {
+    pub fn is_beside(&self, answers: Option<StationId>, start: Instant) -> bool {
         self.answers.is_some() && self.answers == answers && self.start == start
     }
 
@@ -182,7 +182,7 @@ impl Begun {
     #[inline]
     fn as_interference(&self, own: &Self) -> Option<Interference> {
         let &Self { transmitter, start, end, width, reduction, .. } = self;
-        if own.is_beside((self.answers, start)) {
+        if own.is_beside(self.answers, start) {
             return None;
         }
         let order = if start == own.start {

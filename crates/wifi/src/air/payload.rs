@@ -32,8 +32,7 @@ impl Payload {
     /// The subframes of a payload that `flight` carries; `None` if it is not an A-MPDU.
     pub fn subframes(&self, flight: &Flight, band: Band) -> Option<Subframes> {
         let Content::Data { mpdus, aggregated: true } = self.content else { return None };
-        let (span, air) = ((flight.start, flight.end), (flight.rate, flight.psdu_bytes));
-        Some(Subframes::new(span, air, (mpdus, self.spacing), band))
+        Some(Subframes::new(flight, mpdus, self.spacing, band))
     }
 }
 

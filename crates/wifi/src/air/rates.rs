@@ -63,7 +63,8 @@ impl Rates {
         self.control.lowest()
     }
 
-    pub fn of(&mut self, rate: Rate) -> &mut Facts {
+    /// The facts of a rate, computed at its first use.
+    pub fn facts(&mut self, rate: Rate) -> &mut Facts {
         let index = match self.known.get(self.recent) {
             Some(facts) if facts.rate == rate => Some(self.recent),
             _ => self.known.iter().position(|facts| facts.rate == rate),
@@ -105,7 +106,7 @@ impl Rates {
         padding: PacketPadding,
     ) -> Duration {
         let band = self.band;
-        let facts = self.of(rate);
+        let facts = self.facts(rate);
         let asked = (psdu_bytes, padding);
         if facts.ppdu.0 != asked {
             facts.ppdu = (asked, rate.padded_ppdu_duration(psdu_bytes, band, padding));
@@ -123,7 +124,7 @@ impl Rates {
         padding: PacketPadding,
     ) -> u32 {
         let band = self.band;
-        let facts = self.of(rate);
+        let facts = self.facts(rate);
         let limits = (duration, bytes_max, padding);
         if facts.psdu_within.0 != limits {
             let (mut fits, mut too_long) = (0, bytes_max + 1);
@@ -142,7 +143,7 @@ impl Rates {
 
     /// Duration of RTS and CTS ahead of a frame at `rate`, without the SIFS after each.
     pub fn protection(&mut self, rate: Rate) -> Duration {
-        let facts = self.of(rate);
+        let facts = self.facts(rate);
         let (rate, clear) = (facts.response, facts.ack);
         self.ppdu_duration(rate, alone(rate, sizes::RTS)) + clear
     }
@@ -153,7 +154,7 @@ impl Rates {
         let bits = block_ack.map(Bitmap::bits_for);
         let psdu_bytes = bits.map_or(sizes::ACK, sizes::block_ack);
         let band = self.band;
-        let facts = self.of(rate);
+        let facts = self.facts(rate);
         let rate = facts.response;
         let duration = match psdu_bytes {
             sizes::ACK => facts.ack,

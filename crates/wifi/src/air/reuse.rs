@@ -5,8 +5,8 @@
 //! Powers are in mW, means of the link. A station decodes HE-SIG-A from the SINR at which it
 //! detects a preamble; as for all third parties, no randomness is involved.
 
-use super::{Air, Flight, MARGIN, Overheard, PREAMBLE_DETECTION_THRESHOLD};
-use super::{Interference, Level, Threshold, Together};
+use super::{Air, Flight, Interval, MARGIN, Overheard, PREAMBLE_DETECTION_THRESHOLD};
+use super::{Interference, Level, SnrThreshold, Together};
 use crate::phy::{ChannelWidth, UNTIL_SIGNAL_A};
 use crate::station::{Address, StationId};
 use lasthop_units::{Db, Dbm, Instant};
@@ -35,7 +35,7 @@ impl Reduction {
     pub const NONE: Self = Self { db: Db(0.0), factor: 1.0 };
 
     /// A reduction by `db`, which is at least 0 dB.
-    pub fn of(db: Db) -> Self {
+    pub fn new(db: Db) -> Self {
         if db.0 > 0.0 { Self { db, factor: (-db).as_linear() } } else { Self::NONE }
     }
 
@@ -120,7 +120,8 @@ impl Air {
                 self.flights.iter().filter(is_beside).map(power_mw).sum()
             }
         };
-        let interference_mw = together.most_mw(self, listener, (flight.start, end));
+        let interference_mw =
+            together.most_mw(self, listener, Interval { from: flight.start, until: end });
         let noise_mw = self.noise_mw(flight.transmitter, listener);
         let needed = PREAMBLE_DETECTION_THRESHOLD.linear * (noise_mw + interference_mw);
         (received_mw >= needed).then_some(received_mw)
@@ -190,9 +191,8 @@ impl Air {
             let is_decoded = level.snr >= needed.snr && self.understands(listener, flight.rate);
             return Some(if is_decoded { Overheard::Decoded } else { Overheard::Failed });
         }
-        let interference_mw =
-            self.most_interference_mw(flight, listener, (flight.start, flight.end));
-        let reaches = |needed: Threshold| level.reaches(needed, interference_mw);
+        let interference_mw = self.most_interference_mw(flight, listener, flight.span());
+        let reaches = |needed: SnrThreshold| level.reaches(needed, interference_mw);
         let is_decoded = reaches(needed);
         if !is_decoded && !reaches(PREAMBLE_DETECTION_THRESHOLD) || !self.locks(flight, listener) {
             return None;

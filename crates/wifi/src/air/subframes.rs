@@ -1,9 +1,17 @@
 //! Positions in time of the MPDUs of an A-MPDU (IEEE 802.11-2020, 9.7.1 and 10.12.3). Lengths are
 //! in bytes.
 
+use super::Flight;
 use crate::mac::sizes;
 use crate::phy::{Band, Rate};
 use lasthop_units::{Duration, Instant};
+
+/// A time on the air.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Interval {
+    pub from: Instant,
+    pub until: Instant,
+}
 
 /// Positions in time of the subframes of an A-MPDU.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,18 +33,14 @@ impl Subframes {
         Self { index, offset, ..self }
     }
 
-    /// The subframes of an A-MPDU of `count` MPDUs whose starts are at least `spacing` apart.
-    pub fn new(
-        (start, end): (Instant, Instant),
-        (rate, psdu_bytes): (Rate, u32),
-        (count, spacing): (usize, Duration),
-        band: Band,
-    ) -> Self {
+    /// The subframes of an A-MPDU of `count` MPDUs whose starts are at least `spacing` apart, which
+    /// fills a PPDU.
+    pub fn new(flight: &Flight, count: usize, spacing: Duration, band: Band) -> Self {
         Self {
-            data_start: start + rate.preamble_and_header(band),
-            end,
-            psdu_bytes,
-            spacing_bytes: spacing_bytes(rate, spacing),
+            data_start: flight.start + flight.rate.preamble_and_header(band),
+            end: flight.end,
+            psdu_bytes: flight.psdu_bytes,
+            spacing_bytes: spacing_bytes(flight.rate, spacing),
             index: 0,
             count,
             offset: 0,
@@ -46,18 +50,20 @@ impl Subframes {
     /// The subframes of an A-MPDU of `count` MPDUs in a PPDU of several users, whose data begin and
     /// end at other instants than in an HE SU PPDU of that length.
     pub const fn of_user(
-        (data_start, end): (Instant, Instant),
+        data: Interval,
         psdu_bytes: u32,
-        (count, spacing_bytes): (usize, u32),
+        count: usize,
+        spacing_bytes: u32,
     ) -> Self {
+        let Interval { from: data_start, until: end } = data;
         Self { data_start, end, psdu_bytes, spacing_bytes, index: 0, count, offset: 0 }
     }
 
     /// Returns the span of the next subframe, whose MPDU has `mpdu_bytes`: from its delimiter to
     /// the last bit of the MPDU, or to the end of the PPDU for the last subframe.
-    pub fn next(&mut self, mpdu_bytes: u32) -> (Instant, Instant) {
+    pub fn next(&mut self, mpdu_bytes: u32) -> Interval {
         let from = self.begin();
-        (from, self.next_end(mpdu_bytes))
+        Interval { from, until: self.next_end(mpdu_bytes) }
     }
 
     /// Does what [`Subframes::next`] does, and returns only the end.

@@ -194,12 +194,12 @@ fn a_level_reaches_what_is_needed() {
         let level = Level { snr: Db(snr), power_mw, noise_mw: NOISE.as_milliwatts() };
         for loss_db in [0.0, 3.0, 10.0] {
             for (margin, reaches) in [(1.0, true), (1e-3, true), (-1e-3, false), (-1.0, false)] {
-                let needed = Threshold::of(Db(snr - loss_db - margin));
+                let needed = SnrThreshold::new(Db(snr - loss_db - margin));
                 let interference_mw = (Db(loss_db).as_linear() - 1.0) * level.noise_mw;
                 assert_eq!(level.reaches(needed, interference_mw), reaches, "{snr} dB");
             }
         }
-        assert!(level.reaches(Threshold::of(Db(snr)), 0.0));
+        assert!(level.reaches(SnrThreshold::new(Db(snr)), 0.0));
     }
 }
 
@@ -257,7 +257,7 @@ fn a_given_loss_and_interference() {
     for (from_us, until_us, success) in
         [(150, 200, 0.75), (199, 201, 0.0), (240, 260, 0.0), (250, 300, 0.75)]
     {
-        let span = (at(from_us), at(until_us));
+        let span = Interval { from: at(from_us), until: at(until_us) };
         let found = air.mpdu_success(&ppdu, B, Db(12.0), 1_500, span).as_f64();
         assert!((found - success).abs() < 1e-6, "{found} from {from_us} us");
         // At 60 dB the other one's 12 dB do no harm.
@@ -374,7 +374,7 @@ proptest::proptest! {
                 (Order::DuringHeader, Some(margin)) => (-margin).next_up(),
                 (Order::DuringHeader, None) | (Order::After, _) => f64::NEG_INFINITY,
             };
-            let found = lead_needed(order, margin.map(|margin| Threshold::of(Db(margin))));
+            let found = lead_needed(order, margin.map(|margin| SnrThreshold::new(Db(margin))));
             proptest::prop_assert_eq!(found.has(power_mw, theirs_mw), lead.0 >= needed);
         }
         let air = air(&[], margin);
@@ -544,7 +544,7 @@ fn interference_is_where_it_is() {
 fn less_power_is_less_everywhere() {
     // At B -54 dBm from A, at D -74 dBm from it; C sends beside with -64 dBm at B.
     let mut air = air(&[(A, B, 40.0), (C, B, 30.0), (A, D, 20.0)], None);
-    let reduction = Reduction::of(Db(9.0));
+    let reduction = Reduction::new(Db(9.0));
     let weak = Flight { reduction, ..flight(A, B, 100, 300) };
     let [first, second] = both(&mut air, weak, flight(C, B, 100, 300));
     assert!((air.snr(&first, B).0 - 31.0).abs() < 1e-9);
@@ -557,9 +557,9 @@ fn less_power_is_less_everywhere() {
     let sensing = |reduction| air.sensing(A, reduction, ChannelWidth::Mhz20).collect::<Vec<_>>();
     assert_eq!(sensing(Reduction::NONE), [B, C, D]);
     assert_eq!(sensing(reduction), [B, C]);
-    assert_eq!(sensing(Reduction::of(Db(7.99))), [B, C, D]);
-    assert_eq!(Reduction::of(Db(-3.0)), Reduction::NONE);
-    assert_eq!(reduction.max(Reduction::of(Db(2.0))), reduction);
+    assert_eq!(sensing(Reduction::new(Db(7.99))), [B, C, D]);
+    assert_eq!(Reduction::new(Db(-3.0)), Reduction::NONE);
+    assert_eq!(reduction.max(Reduction::new(Db(2.0))), reduction);
 }
 
 /// A receiver that ignores a PPDU locks to another one that begins from then on, but not to one

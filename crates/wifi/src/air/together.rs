@@ -5,7 +5,7 @@
 //! Powers are in mW, means of the link; sums are in the order in which the PPDUs began.
 
 use super::overlaps::Interference;
-use super::{Air, Flight};
+use super::{Air, Flight, Interval};
 use crate::station::StationId;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -100,7 +100,7 @@ impl Together {
         &self,
         air: &Air,
         receiver: StationId,
-        (from, until): (Instant, Instant),
+        Interval { from, until }: Interval,
     ) -> f64 {
         let sum = |range: &Range<usize>, at: Instant| -> f64 {
             let others = self.present[range.clone()].iter().map(|&it| &self.others[it as usize]);
@@ -153,7 +153,7 @@ impl Air {
         &self,
         flight: &Flight,
         receiver: StationId,
-        span: (Instant, Instant),
+        span: Interval,
     ) -> f64 {
         if let Some(together) = self.gathered(flight) {
             return together.most_mw(self, receiver, span);
@@ -288,7 +288,7 @@ mod tests {
                 for receiver in (0..STATIONS).map(StationId) {
                     let sums = instants.iter().map(|&at| disturbed_mw(&air, &all, own, receiver, at));
                     let expected = sums.fold(0.0, f64::max);
-                    let ask = |air: &Air| air.most_interference_mw(&flight, receiver, (from, until));
+                    let ask = |air: &Air| air.most_interference_mw(&flight, receiver, Interval { from, until });
                     let listed = ask(&air);
                     let near = (listed - expected).abs() <= 1e-9 * expected;
                     prop_assert!(near, "{listed} {expected}");

@@ -58,7 +58,7 @@ impl Cell {
                 let parameters = *parameters;
                 if let Some(edcaf) = &mut station.edcafs[category] {
                     edcaf.parameters = parameters;
-                    edcaf.backoff.set_limits((cw_min, cw_max));
+                    edcaf.backoff.set_limits(cw_min, cw_max);
                 }
             }
             Adjustment::Rate(rate) => {
@@ -129,12 +129,13 @@ impl Cell {
     pub fn change_link(
         &mut self,
         now: Instant,
-        (from, to): (StationId, StationId),
+        from: StationId,
+        to: StationId,
         snr: Db,
         loss: Option<Probability>,
     ) -> Result<(), AdjustError> {
         self.take_arrived(now);
-        self.air.change_link(now, (from, to), snr, loss)?;
+        self.air.change_link(now, from, to, snr, loss)?;
         self.arrivals.forget_success();
         Ok(())
     }

@@ -13,7 +13,7 @@ use super::receiver::{Mpdus, Receiver, Taken};
 use super::station::Station;
 use super::timers::earliest;
 use super::uplink::Answered;
-use crate::air::{Air, Carried, Flight, Subframes, happens};
+use crate::air::{Air, Carried, Flight, Interval, Subframes, happens};
 use crate::mac::absence::Waits;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::Mpdu;
@@ -114,7 +114,7 @@ impl Arrivals {
                 if let Some(subframes) = payload.subframes(flight, band) {
                     let edcaf = payload.edcaf;
                     let new = Arrival::new(sender, to, edcaf, subframes, flight.rate);
-                    self.list.push(new.awaited(stations, records));
+                    self.add(new, stations, records);
                 }
             }
             (Carried::MultiUser { header }, _) => {
@@ -125,8 +125,7 @@ impl Arrivals {
                     let User { station: to, rate, beam, .. } = *user;
                     if is_prompt(to, stations) {
                         let new = Arrival::new(sender, to, edcaf, subframes, rate);
-                        let new = Arrival { beam, ..new };
-                        self.list.push(new.awaited(stations, records));
+                        self.add(Arrival { beam, ..new }, stations, records);
                     }
                 }
             }
@@ -135,11 +134,30 @@ impl Arrivals {
                 if let Answered::Data { mpdus } = answer.content {
                     let subframes = answer.subframes(flight.start, mpdus);
                     let new = Arrival::new(sender, to, answer.edcaf, subframes, answer.rate);
-                    self.list.push(new.awaited(stations, records));
+                    self.add(new, stations, records);
                 }
             }
             _ => {}
         }
+    }
+
+    /// Adds an A-MPDU that begins: with its originator, its first MPDU, and whether a driver acts on
+    /// one of them.
+    #[inline]
+    fn add(&mut self, new: Arrival, stations: &mut [Station], records: bool) {
+        let Arrival { sender, receiver, edcaf, subframes, .. } = new;
+        let held_back = stations[receiver.index()].recipient(sender, edcaf).block_ack.as_ref();
+        let mut is_prompt = records
+            || held_back.is_some_and(|block_ack| block_ack.any_waiting(|p: &Packet| !p.passive));
+        let access = stations[sender.index()].edcaf(edcaf);
+        let peer = Address::Station(receiver);
+        let originator = access.originator(peer).expect("it has pending MPDUs");
+        let pending = &access.originators[originator].pending;
+        let first = pending.range(..subframes.count.min(pending.len()));
+        is_prompt = is_prompt || !first.into_iter().all(|mpdu| mpdu.passive);
+        let due = pending.front().map(|mpdu| subframes.end_of(u32::from(mpdu.bytes)));
+        let due = due.expect("it has pending MPDUs");
+        self.list.push(Arrival { originator, due, is_prompt, ..new });
     }
 }
 
@@ -166,22 +184,6 @@ impl Arrival {
             decoded: Bitmap::EMPTY,
             undisturbed: None,
         }
-    }
-
-    /// The A-MPDU when it begins: its originator, its first MPDU, and whether a driver acts on one.
-    fn awaited(self, stations: &mut [Station], records: bool) -> Self {
-        let Self { sender, receiver, edcaf, subframes, .. } = self;
-        let held_back = stations[receiver.index()].recipient(sender, edcaf).block_ack.as_ref();
-        let mut is_prompt = records
-            || held_back.is_some_and(|block_ack| block_ack.any_waiting(|p: &Packet| !p.passive));
-        let access = stations[sender.index()].edcaf(edcaf);
-        let peer = Address::Station(receiver);
-        let originator = access.originator(peer).expect("it has pending MPDUs");
-        let pending = &access.originators[originator].pending;
-        let first = pending.range(..subframes.count.min(pending.len()));
-        is_prompt = is_prompt || !first.into_iter().all(|mpdu| mpdu.passive);
-        let due = pending.front().map(|mpdu| subframes.end_of(u32::from(mpdu.bytes)));
-        Self { originator, due: due.expect("it has pending MPDUs"), is_prompt, ..self }
     }
 
     /// The MPDUs that were decoded; `None` if the header was lost.
@@ -299,13 +301,13 @@ impl Arrival {
         let success = match arrival.undisturbed {
             Some((known, success)) if known == bytes && is_undisturbed => {
                 debug_assert_eq!(success, {
-                    let span = (arrival.subframes.begin(), arrival.due);
+                    let span = Interval { from: arrival.subframes.begin(), until: arrival.due };
                     air.mpdu_success(flight, receiver, snr, bytes, span)
                 });
                 success
             }
             _ => {
-                let span = (arrival.subframes.begin(), arrival.due);
+                let span = Interval { from: arrival.subframes.begin(), until: arrival.due };
                 air.mpdu_success(flight, receiver, snr, bytes, span)
             }
         };

@@ -62,7 +62,7 @@ impl Exchange {
         match self {
             Self::Single(single) => single.awaited(rates),
             Self::Downlink(downlink) => downlink.awaited(rates),
-            Self::Sounding(sounding) => rates.of(sounding.announced_at()).response,
+            Self::Sounding(sounding) => rates.facts(sounding.announced_at()).response,
             Self::Uplink(uplink) => uplink.outline.response.map_or(uplink.rate, |one| one.rate),
             Self::Answer(answer) => answer.acknowledged_at,
         }

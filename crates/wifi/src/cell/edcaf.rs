@@ -219,7 +219,8 @@ impl Edcaf {
             index: Vec::new(),
             management: VecDeque::new(),
             backoff: Backoff::new(
-                (parameters.cw_min, parameters.cw_max),
+                parameters.cw_min,
+                parameters.cw_max,
                 config.retry_limit,
                 backoff,
             ),
@@ -540,7 +541,8 @@ impl Edcaf {
     pub fn take_run(
         &mut self,
         now: Instant,
-        (index, count): (usize, usize),
+        index: usize,
+        count: usize,
         qos: bool,
         dropped: &mut Vec<Packet>,
         mut takes: impl FnMut(u32) -> bool,
@@ -561,7 +563,7 @@ impl Edcaf {
                 taken += 1;
                 goes_on = takes(bytes);
             }
-            originator.push_run(packet, taken, bytes, (now, *contends_since));
+            originator.push_run(packet, taken, bytes, now, *contends_since);
             left -= taken;
             (taken as u32, goes_on && left > 0)
         });

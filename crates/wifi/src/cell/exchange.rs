@@ -145,12 +145,6 @@ impl Cell {
         }
     }
 
-    pub(super) fn expire_responses(&mut self) {
-        while let Some(station) = self.timers.take_overdue(self.now) {
-            self.exchange_failed(station);
-        }
-    }
-
     /// Completes a successful exchange; bit n of `acked` is MPDU n.
     pub(super) fn exchange_succeeded(&mut self, station: StationId, acked: &Bitmap) {
         let exchange = match self.stations[station.index()].exchange.take() {
@@ -465,7 +459,7 @@ impl Station {
         let Address::Station(_) = single.peer else { unreachable!("groups send no CTS") };
         let peer = single.peer;
         let response = single.response.map_or(Duration::ZERO, |r| sifs + r.duration);
-        let facts = cx.rates.of(single.rate);
+        let facts = cx.rates.facts(single.rate);
         let (rate, clear) = (facts.response, facts.ack);
         let psdu_bytes = alone(rate, sizes::RTS);
         let duration = cx.rates.ppdu_duration(rate, psdu_bytes);

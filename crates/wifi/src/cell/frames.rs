@@ -208,7 +208,7 @@ impl Station {
         let index = self.originator(cx.settings, edcaf, Address::Station(peer));
         let control = self.edcaf(edcaf).originators[index].rate_control.as_ref();
         match control.map(RateControl::main_rate) {
-            Some(rate) if rate.is_extended_range() => cx.rates.of(rate).response,
+            Some(rate) if rate.is_extended_range() => cx.rates.facts(rate).response,
             _ => lowest,
         }
     }
@@ -226,7 +226,7 @@ impl Station {
         let window = window.expect("what is asked for was agreed");
         let data_rate = originator.rate_control.as_ref().map(RateControl::main_rate);
         let data_rate = data_rate.unwrap_or(cx.settings.group_rate);
-        let rate = cx.rates.of(data_rate).response;
+        let rate = cx.rates.facts(data_rate).response;
         let psdu_bytes = alone(rate, sizes::BLOCK_ACK_REQUEST);
         Single {
             edcaf,
@@ -323,7 +323,7 @@ impl Station {
             if aggregation.built_ahead && !is_dozing {
                 frames_max = originator.take_built().map_or(frames_max, |n| n.min(frames_max));
             }
-            let limits = (bytes_max, spacing_bytes, frames_max);
+            let limits = AmpduLimits { bytes_max, spacing_bytes, frames_max };
             // An A-MSDU that does not fit any more waits for the next PPDU in HT, as where
             // drivers make them; in VHT and HE it is made to fit.
             let fill = rate.always_aggregates();
@@ -460,24 +460,24 @@ impl Station {
         cx: &mut Context<'_>,
         edcaf: usize,
         index: usize,
-        (bytes_max, spacing_bytes, frames_max): (u32, u32, usize),
+        limits: AmpduLimits,
         fill: bool,
     ) -> (usize, u32) {
         let originator = &self.edcaf(edcaf).originators[index];
         let first = u32::from(originator.pending[0].bytes);
         let mpdu_bytes_max = originator.shared.ampdu_mpdu_bytes_max;
-        let mut fill_level = Filled { count: 0, bytes: 0, padded: 0 };
-        let limits = (bytes_max, mpdu_bytes_max, spacing_bytes);
+        let AmpduLimits { bytes_max, frames_max, .. } = limits;
+        let mut fill_level = Filled { limits, mpdu_bytes_max, count: 0, bytes: 0, padded: 0 };
         let mut waiting = originator.pending.iter().take(frames_max);
-        if !waiting.all(|mpdu| fill_level.add(u32::from(mpdu.bytes), limits)) {
+        if !waiting.all(|mpdu| fill_level.add(u32::from(mpdu.bytes))) {
             return fill_level.or_one(first);
         }
         let access = self.edcafs[edcaf].as_mut().expect("it is building a frame");
         if access.takes_singly(index, &self.config) {
             let qos = access.originators[index].shared.qos;
             let left = frames_max.saturating_sub(fill_level.count);
-            access.take_run(cx.now, (index, left), qos, &mut cx.outbox.dropped, |bytes| {
-                fill_level.add(bytes, limits)
+            access.take_run(cx.now, index, left, qos, &mut cx.outbox.dropped, |bytes| {
+                fill_level.add(bytes)
             });
             if !cx.outbox.dropped.is_empty() {
                 self.drop_dequeued(cx);
@@ -487,7 +487,7 @@ impl Station {
         while fill_level.count < frames_max && self.edcaf(edcaf).originators[index].has_window() {
             let left = bytes_max.saturating_sub(fill_level.padded + sizes::AMPDU_DELIMITER);
             let pulled = self.pull_any(cx, edcaf, index, if fill { left } else { u32::MAX });
-            if !pulled.is_some_and(|bytes| fill_level.add(bytes, limits)) {
+            if !pulled.is_some_and(|bytes| fill_level.add(bytes)) {
                 break;
             }
         }
@@ -548,7 +548,7 @@ impl Station {
                 let limit = config.access[edcaf].txop_limit;
                 let sifs = cx.settings.timing.sifs;
                 let originator = &access.originators[index];
-                mpdu_max.min(mpdu_within(cx.rates, config, originator, (limit, sifs)))
+                mpdu_max.min(mpdu_within(cx.rates, config, originator, limit, sifs))
             }
         };
         let has_driver = access.driver.is_used();
@@ -791,8 +791,19 @@ impl Station {
     }
 }
 
+/// Limits of an A-MPDU.
+#[derive(Clone, Copy)]
+pub(super) struct AmpduLimits {
+    pub bytes_max: u32,
+    /// Minimum length of a subframe.
+    pub spacing_bytes: u32,
+    pub frames_max: usize,
+}
+
 /// Fill level of an A-MPDU.
 struct Filled {
+    limits: AmpduLimits,
+    mpdu_bytes_max: u32,
     count: usize,
     /// Length in bytes, without and with the padding of the last subframe.
     bytes: u32,
@@ -803,14 +814,11 @@ impl Filled {
     /// Adds an MPDU of `bytes` if neither it nor the A-MPDU becomes too long; returns whether it
     /// was added.
     #[inline]
-    fn add(
-        &mut self,
-        bytes: u32,
-        (bytes_max, mpdu_bytes_max, spacing_bytes): (u32, u32, u32),
-    ) -> bool {
+    fn add(&mut self, bytes: u32) -> bool {
+        let AmpduLimits { bytes_max, spacing_bytes, .. } = self.limits;
         // The last subframe is not padded (9.7.1).
         let with = self.padded + sizes::AMPDU_DELIMITER + bytes;
-        let fits = bytes <= mpdu_bytes_max && with <= bytes_max;
+        let fits = bytes <= self.mpdu_bytes_max && with <= bytes_max;
         if fits {
             self.padded += sizes::ampdu_subframe(bytes, spacing_bytes);
             (self.bytes, self.count) = (with, self.count + 1);
@@ -835,7 +843,8 @@ fn mpdu_within(
     rates: &mut Rates,
     config: &StationConfig,
     originator: &Originator,
-    (txop_limit, sifs): (Duration, Duration),
+    txop_limit: Duration,
+    sifs: Duration,
 ) -> u32 {
     let Some(control) = &originator.rate_control else { return u32::MAX };
     let aggregation = &config.aggregation;

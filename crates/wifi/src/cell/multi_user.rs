@@ -17,7 +17,7 @@ mod record;
 use super::mu_mimo::Beam;
 use super::single::Sent;
 use super::single::{Outline, Single};
-use crate::air::{Expected, Rates, Subframes};
+use crate::air::{Expected, Interval, Rates, Subframes};
 pub(super) use crate::config::{OfdmaAcknowledgement, OfdmaConfig};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
@@ -180,8 +180,8 @@ impl User {
 
     /// The subframes of a PPDU that begins at `start`.
     pub fn subframes(&self, start: Instant, header: Duration) -> Subframes {
-        let span = (start + header, start + self.data_end);
-        Subframes::of_user(span, self.data_bytes, (self.mpdus, self.spacing_bytes))
+        let data = Interval { from: start + header, until: start + self.data_end };
+        Subframes::of_user(data, self.data_bytes, self.mpdus, self.spacing_bytes)
     }
 }
 

@@ -6,7 +6,7 @@ use super::outbox::Outbox;
 use super::recipient::{Arrived, Fate, release};
 use super::station::Station;
 use super::timers::Timers;
-use crate::air::{Air, Flight, Subframes, happens};
+use crate::air::{Air, Flight, Interval, Subframes, happens};
 use crate::mac::absence::Waits;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::Mpdu;
@@ -70,7 +70,7 @@ impl Receiver<'_> {
         }
         let snr = self.air.snr(flight, receiver);
         let header = self.air.header_success(flight, receiver, snr);
-        let span = (flight.start, flight.end);
+        let span = flight.span();
         let body = self.air.mpdu_success(flight, receiver, snr, flight.psdu_bytes, span);
         let stream = self.air.reception(flight.transmitter, receiver);
         happens(stream, header) && happens(stream, body)
@@ -86,7 +86,7 @@ impl Receiver<'_> {
     }
 
     /// Draws whether the station decodes an MPDU that was on the air during `span`.
-    pub fn mpdu(&mut self, flight: &Flight, snr: Db, bytes: u32, span: (Instant, Instant)) -> bool {
+    pub fn mpdu(&mut self, flight: &Flight, snr: Db, bytes: u32, span: Interval) -> bool {
         self.air.receives_mpdu(flight, self.state.id, snr, bytes, span)
     }
 
@@ -94,7 +94,7 @@ impl Receiver<'_> {
     /// the PPDU's header.
     pub fn decode_one(&mut self, flight: &Flight) -> Option<bool> {
         let snr = self.header(flight)?;
-        Some(self.mpdu(flight, snr, flight.psdu_bytes, (flight.start, flight.end)))
+        Some(self.mpdu(flight, snr, flight.psdu_bytes, flight.span()))
     }
 
     /// The MPDUs of an A-MPDU that the station decodes at this SNR: bit n is MPDU n.

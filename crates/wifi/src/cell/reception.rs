@@ -191,7 +191,7 @@ impl Floor<'_> {
         if !decoded || !channels.clears(air, contention, stations, flight, receiver) {
             return self.start_response_timeout(flight.transmitter);
         }
-        let facts = self.rates.of(flight.rate);
+        let facts = self.rates.facts(flight.rate);
         let (rate, duration) = (facts.response, facts.ack);
         let sequel = Sequel::Response {
             to: flight.transmitter,

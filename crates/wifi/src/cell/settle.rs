@@ -105,8 +105,8 @@ impl Station {
         let index = self.originator(cx.settings, sent.edcaf, sent.peer);
         let retry_limit = self.config.retry_limit;
         if self.config.adaptive_mtu.is_some() && !sent.requesting {
-            let air = (cx.settings.band, cx.settings.timing.slot);
-            self.report_lengths(now, air, sent, index, acked);
+            let (band, slot) = (cx.settings.band, cx.settings.timing.slot);
+            self.report_lengths(now, band, slot, sent, index, acked);
         }
         let access = self.edcafs[sent.edcaf].as_mut().expect("it sent");
         let originator = &mut access.originators[index];

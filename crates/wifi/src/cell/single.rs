@@ -82,7 +82,7 @@ impl Single {
     pub fn awaited(&self, rates: &mut Rates) -> Rate {
         match self.response {
             Some(response) if !self.requesting => response.rate,
-            _ => rates.of(self.rate).response,
+            _ => rates.facts(self.rate).response,
         }
     }
 

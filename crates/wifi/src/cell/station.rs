@@ -156,7 +156,8 @@ impl Station {
     pub fn report_lengths(
         &mut self,
         now: Instant,
-        (band, slot): (Band, Duration),
+        band: Band,
+        slot: Duration,
         sent: &Sent,
         originator: usize,
         acked: &Bitmap,

@@ -109,8 +109,8 @@ impl StationConfig {
             queue: QueueConfig::MAC80211,
             driver_queue: DriverLimit::None,
             rate_control: RateControlConfig::Fixed { rate },
-            aggregation: Aggregation::of(&capabilities),
-            block_ack: BlockAck::of(&capabilities),
+            aggregation: Aggregation::from_capabilities(&capabilities),
+            block_ack: BlockAck::from_capabilities(&capabilities),
             capabilities,
             operating_mode: None,
             rts_threshold: None,
@@ -189,7 +189,7 @@ impl Aggregation {
 
     /// Returns limits for the longest A-MPDUs that a station of these capabilities receives, and at
     /// least those of [`Self::STANDARD`]; the capabilities of a pair limit them further.
-    pub fn of(capabilities: &Capabilities) -> Self {
+    pub fn from_capabilities(capabilities: &Capabilities) -> Self {
         let usual = Self::STANDARD;
         Self {
             ampdu_bytes_max: capabilities.ampdu_bytes_max.max(usual.ampdu_bytes_max),
@@ -219,7 +219,7 @@ impl BlockAck {
     };
 
     /// Returns [`Self::STANDARD`] with the largest window of these capabilities, if that is larger.
-    pub fn of(capabilities: &Capabilities) -> Self {
+    pub fn from_capabilities(capabilities: &Capabilities) -> Self {
         let window = capabilities.block_ack_window_max.max(Self::STANDARD.window);
         Self { window, ..Self::STANDARD }
     }

@@ -18,12 +18,12 @@ pub struct Backoff {
 
 impl Backoff {
     /// Returns the smallest window, between CWmin and CWmax.
-    pub const fn new((cw_min, cw_max): (u16, u16), retry_limit: u8, stream: Stream) -> Self {
+    pub const fn new(cw_min: u16, cw_max: u16, retry_limit: u8, stream: Stream) -> Self {
         Self { limits: (cw_min, cw_max), retry_limit, window: cw_min, stream, failures: 0 }
     }
 
     /// Sets other bounds CWmin and CWmax, and moves the current window within them.
-    pub fn set_limits(&mut self, (cw_min, cw_max): (u16, u16)) {
+    pub fn set_limits(&mut self, cw_min: u16, cw_max: u16) {
         self.limits = (cw_min, cw_max);
         self.window = self.window.clamp(cw_min, cw_max);
     }

@@ -60,7 +60,7 @@ impl AttemptsMax {
         Self { tcp: attempts, other: attempts }
     }
 
-    fn of(self, mpdu: &Mpdu) -> u8 {
+    fn for_mpdu(self, mpdu: &Mpdu) -> u8 {
         if self.tcp != self.other && mpdu.carries_tcp() { self.tcp } else { self.other }
     }
 }
@@ -207,7 +207,7 @@ impl Originator {
             more.bytes += Bytes::new(u64::from(packet.bytes));
             passive &= packet.passive;
         }
-        self.append(msdus, bytes, (more, passive), (dequeued, contention_start))
+        self.append(msdus, bytes, more, passive, dequeued, contention_start)
     }
 
     /// Does what [`Originator::push`] does with a single packet as an MPDU.
@@ -220,8 +220,8 @@ impl Originator {
         contention_start: Instant,
     ) -> Held {
         let more = Held { packets: 1, bytes: Bytes::new(u64::from(packet.bytes)) };
-        let times = (dequeued, contention_start);
-        self.append(Msdus::One(*packet), bytes, (more, packet.passive), times)
+        let msdus = Msdus::One(*packet);
+        self.append(msdus, bytes, more, packet.passive, dequeued, contention_start)
     }
 
     /// Does what [`Originator::push_one`] does with `count` packets like `first`, with tags that
@@ -232,7 +232,8 @@ impl Originator {
         first: &Packet,
         count: usize,
         bytes: u32,
-        (dequeued, contention_start): (Instant, Instant),
+        dequeued: Instant,
+        contention_start: Instant,
     ) {
         let sequence = self.next_sequence;
         self.held.packets += count as u32;
@@ -257,8 +258,10 @@ impl Originator {
         &mut self,
         msdus: Msdus,
         bytes: u32,
-        (more, passive): (Held, bool),
-        (dequeued, contention_start): (Instant, Instant),
+        more: Held,
+        passive: bool,
+        dequeued: Instant,
+        contention_start: Instant,
     ) -> Held {
         self.held.packets += more.packets;
         self.held.bytes += more.bytes;
@@ -381,7 +384,7 @@ impl Originator {
             if acked.contains(index) {
                 number_acked += 1;
                 done(mpdu);
-            } else if mpdu.attempts >= attempts_max.of(mpdu) {
+            } else if mpdu.attempts >= attempts_max.for_mpdu(mpdu) {
                 done(mpdu);
                 give_up(mpdu);
                 lost = true;

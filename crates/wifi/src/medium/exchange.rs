@@ -61,7 +61,7 @@ impl Medium {
         let receiver = exchange.peer().unwrap_or(Address::Group);
         exchange.requesting = rts && exchange.response.is_some();
         if exchange.requesting {
-            let facts = self.rates.of(exchange.rate);
+            let facts = self.rates.facts(exchange.rate);
             let (rate, clear) = (facts.response, facts.ack);
             let duration = self.rates.ppdu_duration(rate, sizes::RTS);
             let rest = sifs + clear + sifs + exchange.duration + exchange.response_time(sifs);
@@ -178,7 +178,7 @@ impl Medium {
                 if self.decodes(flight, receiver)
                     && !self.contention.is_reserved(receiver, self.now) =>
             {
-                let facts = self.rates.of(flight.rate);
+                let facts = self.rates.facts(flight.rate);
                 let (rate, duration) = (facts.response, facts.ack);
                 self.contention.respond(receiver, self.now + self.timing.sifs + duration);
                 let reserves_until = flight.reserves_until;
@@ -267,11 +267,9 @@ impl Medium {
         let mut decoded = Bitmap::EMPTY;
         let from = flight.transmitter;
         let Some(snr) = self.air.receives_header(flight, station) else { return decoded };
-        let span = (flight.start, flight.end);
+        let span = flight.span();
         let spacing = self.radios[from.index()].mpdu_start_spacing();
-        let count = (exchange.frames.len(), spacing);
-        let mut subframes =
-            Subframes::new(span, (flight.rate, flight.psdu_bytes), count, self.band);
+        let mut subframes = Subframes::new(flight, exchange.frames.len(), spacing, self.band);
         let signal = self.air.last_power(from, station);
         for (n, queued) in exchange.frames.iter().enumerate() {
             let bytes = queued.frame.bytes;
@@ -296,7 +294,7 @@ impl Medium {
 
     /// Whether `receiver` decodes a control frame.
     fn decodes(&mut self, flight: &Flight, receiver: StationId) -> bool {
-        let span = (flight.start, flight.end);
+        let span = flight.span();
         self.air.receives_header(flight, receiver).is_some_and(|snr| {
             self.air.receives_mpdu(flight, receiver, snr, flight.psdu_bytes, span)
         })
@@ -357,7 +355,7 @@ impl Medium {
             Some(response) if !exchange.requesting => response.rate,
             _ => {
                 let rate = exchange.rate;
-                self.rates.of(rate).response
+                self.rates.facts(rate).response
             }
         };
         self.timeouts.push((ended + self.timing.response_timeout(rate), radio));

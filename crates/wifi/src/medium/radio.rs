@@ -124,7 +124,7 @@ impl Radio {
         let identity = self.config.identity.to(Identity::numbered(access as u64));
         let stream = self.seed.stream_of("medium/backoff", identity);
         let EdcaParameters { cw_min, cw_max, .. } = self.parameters(access);
-        let backoff = Backoff::new((cw_min, cw_max), self.config.retry_limit, stream);
+        let backoff = Backoff::new(cw_min, cw_max, self.config.retry_limit, stream);
         self.accesses[access] = Some(Access { contender, backoff, queue: VecDeque::new() });
     }
 

@@ -65,7 +65,7 @@ impl SpatialReuse {
             return Err(CellError::SpatialReuseWithoutHe);
         }
         let stations = config.stations.len();
-        let rule = |obss_pd: &ObssPd| (obss_pd.level, Reduction::of(obss_pd.reduction()));
+        let rule = |obss_pd: &ObssPd| (obss_pd.level, Reduction::new(obss_pd.reduction()));
         let ignores = reusing.count() > 0;
         Ok((ignores || config.has_several_channels()).then(|| Self {
             ignores,

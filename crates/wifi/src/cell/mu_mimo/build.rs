@@ -94,8 +94,8 @@ impl Station {
             let is_known = |station: &StationId| report(*station).is_some();
             let known: Vec<StationId> = stations.iter().copied().filter(is_known).collect();
             if may_sound && is_worth_it(&due, &known) {
-                let whom = (edcaf, &due[..]);
-                let sounding = self.build_sounding(cx, channel, config, whom, opportunity_end);
+                let sounding =
+                    self.build_sounding(cx, channel, config, edcaf, &due, opportunity_end);
                 if let Some(exchange) = sounding {
                     break 'build Built::Exchange(exchange);
                 }
@@ -120,15 +120,15 @@ impl Station {
             Built::Exchange(exchange) => Some(exchange),
             Built::Nothing => None,
             Built::Candidates(asked, candidates) => {
-                let of = (channel.width, narrower(channel.width, whole), config);
-                let group = soundings.group(cx, of, &candidates, |station| {
+                let (width, gain) = (channel.width, narrower(channel.width, whole));
+                let group = soundings.group(cx, width, gain, config, &candidates, |station| {
                     air.doppler_hz(self.id, station).max(config.doppler_hz)
                 });
                 let several = group.and_then(|group| {
                     if let Some(guard_interval) = &mut channel.vht {
                         *guard_interval = common_guard_interval(&group);
                     }
-                    self.fill_group(cx, channel, edcaf, (&group, config), opportunity_end)
+                    self.fill_group(cx, channel, edcaf, &group, config, opportunity_end)
                 });
                 self.keep_turns(edcaf, &asked, several.as_ref());
                 several.map(|several| Exchange::Downlink(Box::new(several)))
@@ -144,7 +144,8 @@ impl Station {
         cx: &mut Context<'_>,
         channel: Channel,
         edcaf: usize,
-        (group, config): (&[(Candidate, Rate)], MuMimoConfig),
+        group: &[(Candidate, Rate)],
+        config: MuMimoConfig,
         opportunity_end: Instant,
     ) -> Option<Downlink> {
         let alone: Vec<Rate> = group.iter().map(|(_, alone)| *alone).collect();
@@ -158,7 +159,7 @@ impl Station {
             Some(_) => OfdmaAcknowledgement::BlockAckRequest,
             None => config.acknowledgement,
         };
-        let several = self.fill(cx, (channel, acknowledgement), edcaf, whom, opportunity_end)?;
+        let several = self.fill(cx, channel, acknowledgement, edcaf, whom, opportunity_end)?;
         let together = several.duration + several.acknowledged_in;
         let parameters = self.config.access[edcaf];
         let slots = u64::from(parameters.aifsn) + u64::from(parameters.cw_min / 2);
@@ -187,7 +188,8 @@ impl Station {
         cx: &mut Context<'_>,
         channel: Channel,
         config: MuMimoConfig,
-        (edcaf, stations): (usize, &[StationId]),
+        edcaf: usize,
+        stations: &[StationId],
         opportunity_end: Instant,
     ) -> Option<Exchange> {
         let is_he = channel.vht.is_none();
@@ -206,7 +208,7 @@ impl Station {
             let rate = originator.rate_control.as_ref().map(RateControl::main_rate)?;
             let columns = originator.shared.rates.iter().map(|rate| rate.streams()).max();
             let columns = columns.unwrap_or(1).min(config.streams_max);
-            let response = cx.rates.of(rate).response;
+            let response = cx.rates.facts(rate).response;
             let is_slower = |known: &Rate| response.bitrate() < known.bitrate();
             if slowest.as_ref().is_none_or(is_slower) {
                 slowest = Some(response);
@@ -302,7 +304,9 @@ impl Soundings {
     fn group(
         &mut self,
         cx: &Context<'_>,
-        (width, gain, config): (ChannelWidth, Db, MuMimoConfig),
+        width: ChannelWidth,
+        gain: Db,
+        config: MuMimoConfig,
         candidates: &[(Candidate, Report)],
         doppler_hz: impl Fn(StationId) -> f64,
     ) -> Option<Vec<(Candidate, Rate)>> {
@@ -325,7 +329,7 @@ impl Soundings {
                 let expected = aged_error(quantised, presumed_hz, age);
                 let sinr = share.sinr(report.snr + gain, expected);
                 let model = &cx.settings.error_model;
-                let Some(rate) = self.rate_at(model, (one.rate, streams), width, sinr) else {
+                let Some(rate) = self.rate_at(model, one.rate, streams, width, sinr) else {
                     break;
                 };
                 let error = aged_error(quantised, doppler_hz(one.station), age);
@@ -350,7 +354,8 @@ impl Soundings {
     fn rate_at(
         &mut self,
         model: &ErrorModel,
-        (alone, streams): (Rate, u8),
+        alone: Rate,
+        streams: u8,
         width: ChannelWidth,
         sinr: Db,
     ) -> Option<Rate> {

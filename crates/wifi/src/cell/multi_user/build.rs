@@ -8,7 +8,7 @@
 
 use super::super::content::Exchange;
 use super::super::edcaf::{Edcaf, Gate};
-use super::super::frames::Context;
+use super::super::frames::{AmpduLimits, Context};
 use super::super::mu_mimo::Beam;
 use super::super::station::Station;
 use super::{
@@ -106,7 +106,7 @@ impl Station {
             let together = &candidates[..count];
             let whom = Whom { candidates: together, units: &units, answer_units: &units };
             let acknowledgement = config.acknowledgement;
-            match self.fill(cx, (channel, acknowledgement), edcaf, whom, opportunity_end) {
+            match self.fill(cx, channel, acknowledgement, edcaf, whom, opportunity_end) {
                 Some(several) => {
                     self.keep_turns(edcaf, &stations, Some(&several));
                     return Some(Exchange::Downlink(Box::new(several)));
@@ -246,7 +246,8 @@ impl Station {
     pub(in super::super) fn fill(
         &mut self,
         cx: &mut Context<'_>,
-        (channel, acknowledgement): (Channel, OfdmaAcknowledgement),
+        channel: Channel,
+        acknowledgement: OfdmaAcknowledgement,
         edcaf: usize,
         Whom { candidates, units, answer_units }: Whom<'_>,
         opportunity_end: Instant,
@@ -255,7 +256,7 @@ impl Station {
         let originators = &self.edcaf(edcaf).originators;
         let needed = candidates.iter().map(|one| originators[one.originator].shared.packet_padding);
         let channel = Channel { padding: needed.max().unwrap_or_default(), ..channel };
-        let answers = answers(cx, channel, acknowledgement, (candidates, answer_units));
+        let answers = answers(cx, channel, acknowledgement, candidates, answer_units);
         let mut duration_max = aggregation.ampdu_duration_max;
         if !self.config.access[edcaf].txop_limit.is_zero() {
             let left = opportunity_end.saturating_since(cx.now);
@@ -290,7 +291,8 @@ impl Station {
                 if first > bytes_max {
                     return None;
                 }
-                let limits = (bytes_max, spacing_bytes, usize::from(aggregation.ampdu_frames_max));
+                let frames_max = usize::from(aggregation.ampdu_frames_max);
+                let limits = AmpduLimits { bytes_max, spacing_bytes, frames_max };
                 let (mpdus, bytes) = self.aggregate(cx, edcaf, one.originator, limits, true);
                 let bytes = if mpdus == 1 { first } else { bytes };
                 user.psdu_bytes = match trigger_bytes {
@@ -395,7 +397,8 @@ fn answers(
     cx: &mut Context<'_>,
     channel: Channel,
     acknowledgement: OfdmaAcknowledgement,
-    (candidates, units): (&[Candidate], &[Ru]),
+    candidates: &[Candidate],
+    units: &[Ru],
 ) -> Answers {
     let sifs = cx.settings.timing.sifs;
     if acknowledgement == OfdmaAcknowledgement::BlockAckRequest {
@@ -431,7 +434,7 @@ fn answers(
         block_ack: true,
     });
     // A Trigger frame of its own is for all, so as robust as the slowest of them needs.
-    let slowest = candidates.iter().map(|one| cx.rates.of(one.rate).response);
+    let slowest = candidates.iter().map(|one| cx.rates.facts(one.rate).response);
     let slowest = slowest.min_by_key(|rate| rate.bitrate());
     let trigger = slowest.filter(|_| acknowledgement == OfdmaAcknowledgement::MuBlockAckRequest);
     let trigger = trigger.map(|rate| {

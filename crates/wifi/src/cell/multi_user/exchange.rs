@@ -19,7 +19,7 @@ use super::super::frames::Context;
 use super::super::station::Station;
 use super::super::{Cell, Sequel};
 use super::{Downlink, OfdmaAcknowledgement, Phase, User};
-use crate::air::{Carried, Flight, Overlaps, Reduction};
+use crate::air::{Carried, Flight, Interval, Overlaps, Reduction};
 use crate::cell::floor::Floor;
 use crate::cell::power::Power;
 use crate::cell::receivers::Receivers;
@@ -300,7 +300,8 @@ impl Receivers<'_> {
         };
         let is_asked = acknowledgement == OfdmaAcknowledgement::Aggregated && {
             let snr = user.snr(self.air.last_snr(sender, receiver));
-            let span = (own.start + user.data_end, own.start + user.psdu_end);
+            let span =
+                Interval { from: own.start + user.data_end, until: own.start + user.psdu_end };
             self.at(receiver).mpdu(own, snr, sizes::mu_block_ack_request(1), span)
         };
         // The hardware of pseudo retry-out reports the MPDUs of a wholly erroneous PPDU too.

@@ -97,7 +97,7 @@ fn grid() -> Vec<(CellConfig, Vec<(StationId, Address)>)> {
         let mut config = cell(n, rate, ChannelWidth::Mhz80, 65_535);
         config.standard = Standard::Dot11ax;
         for station in &mut config.stations {
-            station.aggregation = Aggregation::of(&station.capabilities);
+            station.aggregation = Aggregation::from_capabilities(&station.capabilities);
         }
         config
     };
@@ -218,7 +218,7 @@ fn a_loss_changes_during_an_a_mpdu() {
         while let Some((at, _)) = cell.poll_timeout() {
             if at > change && !is_changed {
                 let loss = Some(Probability::ONE);
-                cell.change_link(change, (AP, STATION), link.snr, loss).expect("it is as loud");
+                cell.change_link(change, AP, STATION, link.snr, loss).expect("it is as loud");
                 is_changed = true;
             }
             now = at;

@@ -14,7 +14,7 @@ use super::super::bss::Bss;
 use super::super::content::Exchange;
 use super::super::edcaf::{Gate, Work};
 use super::super::floor::Roster;
-use super::super::frames::Context;
+use super::super::frames::{AmpduLimits, Context};
 use super::super::multi_user::{BLOCK_ACK_MCS_MAX, Channel, OfdmaConfig};
 use super::super::power::Power;
 use super::super::single::Outline;
@@ -39,6 +39,13 @@ use lasthop_units::{Duration, Instant};
 pub(super) const POLLING: usize = AccessCategory::BestEffort.index();
 /// Longest PSDU of HE (27.3.12.1).
 const PSDU_BYTES_MAX: u32 = 6_500_631;
+
+/// The rest of a transmission opportunity.
+#[derive(Clone, Copy)]
+pub(super) struct Opportunity {
+    pub start: Instant,
+    pub end: Instant,
+}
 
 /// A station that can be asked for data.
 #[derive(Clone, Copy)]
@@ -135,17 +142,17 @@ impl Solicitor<'_> {
             return None;
         }
         reports.had_turn = true;
-        let start = self.now;
+        let time = Opportunity { start: self.now, end: opportunity_end };
         let uplink = match config.uplink?.buffer_reports {
             Some(interval) => {
                 self.stations[station.index()].edcaf(edcaf).reports.as_mut()?.is_poll_due = false;
                 if edcaf == POLLING {
                     let poll = UplinkWait { station, edcaf, kind: Timer::Poll };
-                    self.timers.set_uplink(start + interval, poll);
+                    self.timers.set_uplink(time.start + interval, poll);
                 }
-                self.poll_stations(station, edcaf, (start, opportunity_end), config)?
+                self.poll_stations(station, edcaf, time, config)?
             }
-            None => self.solicit(station, edcaf, (start, opportunity_end), config)?,
+            None => self.solicit(station, edcaf, time, config)?,
         };
         Some(Exchange::Uplink(Box::new(uplink)))
     }
@@ -155,7 +162,7 @@ impl Solicitor<'_> {
         &mut self,
         access_point: StationId,
         edcaf: usize,
-        time: (Instant, Instant),
+        time: Opportunity,
         config: OfdmaConfig,
     ) -> Option<Uplink> {
         let channel = self.stations[access_point.index()].channel(self.settings.band, config);
@@ -186,7 +193,7 @@ impl Solicitor<'_> {
         let last = users.last()?.station;
         self.stations[access_point.index()].edcaf(edcaf).reports.as_mut()?.last_polled = Some(last);
         let bytes = sizes::buffer_status_report_poll(users.len() as u32);
-        let uplink = self.uplink(Phase::Reports, edcaf, (channel, bytes), users, time);
+        let uplink = self.uplink(Phase::Reports, edcaf, channel, bytes, users, time);
         self.is_in_time(access_point, &uplink, time).then_some(uplink)
     }
 
@@ -195,7 +202,7 @@ impl Solicitor<'_> {
         &mut self,
         access_point: StationId,
         edcaf: usize,
-        (start, opportunity_end): (Instant, Instant),
+        time: Opportunity,
         config: OfdmaConfig,
     ) -> Option<Uplink> {
         let channel = self.stations[access_point.index()].channel(self.settings.band, config);
@@ -220,12 +227,11 @@ impl Solicitor<'_> {
         }
         let is_limited = !state.access[edcaf].txop_limit.is_zero();
         let bytes = sizes::basic_trigger(count as u32);
-        let time = (start, opportunity_end);
-        let mut uplink = self.uplink(Phase::Data, edcaf, (channel, bytes), users, time);
+        let mut uplink = self.uplink(Phase::Data, edcaf, channel, bytes, users, time);
         if is_limited {
             let sifs = self.settings.timing.sifs;
             let around = uplink.trigger.2 + sifs + uplink.acknowledged_in;
-            let left = opportunity_end.saturating_since(start).saturating_sub(around);
+            let left = time.end.saturating_since(time.start).saturating_sub(around);
             duration_max = duration_max.min(left);
         }
         let rest = duration_max.saturating_sub(uplink.header);
@@ -268,15 +274,16 @@ impl Solicitor<'_> {
         &mut self,
         phase: Phase,
         edcaf: usize,
-        (channel, bytes): (Channel, u32),
+        channel: Channel,
+        bytes: u32,
         users: Vec<Asked>,
-        (start, opportunity_end): (Instant, Instant),
+        time: Opportunity,
     ) -> Uplink {
         let sifs = self.settings.timing.sifs;
         let of_users: Vec<MuUser> = users.iter().map(|asked| asked.user).collect();
         let (header, duration) = channel.triggered(&of_users);
         // Trigger frame and Block Ack are for all, so as robust as the slowest of them needs.
-        let rates = users.iter().map(|user| self.rates.of(user.rate).response);
+        let rates = users.iter().map(|user| self.rates.facts(user.rate).response);
         let rate = rates.min_by_key(|rate| rate.bitrate()).unwrap_or(self.rates.lowest());
         let block_ack = block_ack_bytes(users.iter().map(|user| user.bits));
         let acknowledged_in = match phase {
@@ -293,7 +300,7 @@ impl Solicitor<'_> {
                 rate,
                 is_data: false,
                 response: Some(expected(answered_at, duration)),
-                opportunity_end,
+                opportunity_end: time.end,
             },
             trigger: (rate, bytes, self.rates.ppdu_duration(rate, bytes)),
             header,
@@ -301,22 +308,17 @@ impl Solicitor<'_> {
             guard_interval,
             rate: answered_at,
             acknowledged_in,
-            until: start,
+            until: time.start,
             answers_due: 0,
             users,
         }
     }
 
-    fn is_in_time(
-        &self,
-        access_point: StationId,
-        uplink: &Uplink,
-        (start, opportunity_end): (Instant, Instant),
-    ) -> bool {
+    fn is_in_time(&self, access_point: StationId, uplink: &Uplink, time: Opportunity) -> bool {
         let config = &self.stations[access_point.index()].config;
         let sifs = self.settings.timing.sifs;
         let whole = uplink.trigger.2 + sifs + uplink.duration + uplink.acknowledged_in;
-        config.access[uplink.outline.edcaf].txop_limit.is_zero() || start + whole <= opportunity_end
+        config.access[uplink.outline.edcaf].txop_limit.is_zero() || time.start + whole <= time.end
     }
 
     /// The stations of the access point's set that Trigger frames can ask, ascending.
@@ -444,7 +446,7 @@ impl Station {
         let (content, data_bytes) = match ask.phase {
             Phase::Reports => (Answered::BufferReport, null_bytes(Phase::Reports)),
             Phase::Data => self
-                .data_answer(cx, (ask.edcaf, to), (user.psdu_bytes, spacing_bytes))
+                .data_answer(cx, ask.edcaf, to, user.psdu_bytes, spacing_bytes)
                 .unwrap_or((Answered::BufferReport, null_bytes(Phase::Data))),
         };
         let data_time = ask.channel.without_padding().triggered_data_time(user).as_nanos();
@@ -476,8 +478,10 @@ impl Station {
     fn data_answer(
         &mut self,
         cx: &mut Context<'_>,
-        (edcaf, to): (usize, StationId),
-        (psdu_bytes, spacing_bytes): (u32, u32),
+        edcaf: usize,
+        to: StationId,
+        psdu_bytes: u32,
+        spacing_bytes: u32,
     ) -> Option<(Answered, u32)> {
         let peer = Address::Station(to);
         let index = self.edcafs[edcaf].as_ref()?.originator(peer)?;
@@ -508,7 +512,8 @@ impl Station {
         if first > shared.ampdu_mpdu_bytes_max || first + sizes::AMPDU_DELIMITER > bytes_max {
             return None;
         }
-        let limits = (bytes_max, spacing_bytes, usize::from(aggregation.ampdu_frames_max));
+        let frames_max = usize::from(aggregation.ampdu_frames_max);
+        let limits = AmpduLimits { bytes_max, spacing_bytes, frames_max };
         let (mpdus, bytes) = self.aggregate(cx, edcaf, index, limits, true);
         let bytes = if mpdus == 1 { first + sizes::AMPDU_DELIMITER } else { bytes };
         Some((Answered::Data { mpdus }, bytes))

@@ -21,10 +21,11 @@ use super::super::station::Station;
 use super::super::timers::{Timer, UplinkWait};
 use super::super::{Cell, Sequel, Settings};
 use super::{Answer, Answered, Phase, Solicited, StationRecord, Uplink};
-use crate::air::{Carried, Content, Flight, Overlaps, Reduction, Subframes};
+use crate::air::{Carried, Content, Flight, Interval, Overlaps, Reduction, Subframes};
 use crate::cell::floor::Floor;
 use crate::cell::power::Power;
 use crate::cell::receivers::Receivers;
+use crate::cell::uplink::build::Opportunity;
 use crate::cell::uplink::reports::{Backlog, QueueSizeCode};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
@@ -319,12 +320,12 @@ impl Cell {
         match phase {
             Phase::Reports if is_heard => {
                 let config = self.stations[station.index()].config.ofdma.expect("it solicits");
-                let time = (self.now + sifs, opportunity_end);
+                let time = Opportunity { start: self.now + sifs, end: opportunity_end };
                 match self.solicitor().solicit(station, edcaf, time, config) {
                     Some(next) => {
                         let next = Box::new(Uplink { outline, ..next });
                         self.stations[station.index()].exchange = Some(Exchange::Uplink(next));
-                        self.timers.follow(time.0, station, Sequel::Frame);
+                        self.timers.follow(time.start, station, Sequel::Frame);
                     }
                     None => self.uplink_over(station, &outline, true),
                 }
@@ -568,7 +569,7 @@ impl Answer {
         start: lasthop_units::Instant,
         mpdus: usize,
     ) -> Subframes {
-        let span = (start + self.header, start + self.data_end);
-        Subframes::of_user(span, self.data_bytes, (mpdus, self.spacing_bytes))
+        let data = Interval { from: start + self.header, until: start + self.data_end };
+        Subframes::of_user(data, self.data_bytes, mpdus, self.spacing_bytes)
     }
 }

@@ -29,7 +29,7 @@ impl Floor<'_> {
         if !access.management.is_empty() {
             return;
         }
-        access.backoff.set_limits((parameters.cw_min, parameters.cw_max));
+        access.backoff.set_limits(parameters.cw_min, parameters.cw_max);
         let contender = access.contender;
         self.contention.set_aifs(contender, aifs, now);
         self.timers
@@ -41,7 +41,7 @@ impl Floor<'_> {
         let now = self.now;
         let access = self.stations[station.index()].edcaf(edcaf);
         let (parameters, contender) = (access.parameters, access.contender);
-        access.backoff.set_limits((parameters.cw_min, parameters.cw_max));
+        access.backoff.set_limits(parameters.cw_min, parameters.cw_max);
         let aifs = self.settings.timing.aifs(parameters.aifsn);
         self.contention.set_aifs(contender, aifs, now);
     }
