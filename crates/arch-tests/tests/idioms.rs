@@ -37,8 +37,7 @@ const fn bound(package: &'static str, sites: [usize; 4]) -> Bound {
     Bound { package, tuple_parameters, matches_on_bool, fns_of, shared_names }
 }
 
-const BOUNDS: &[Bound] =
-    &[bound("figures", [1, 0, 0, 0]), bound("franc", [0, 0, 1, 2]), bound("wifi", [0, 0, 0, 19])];
+const BOUNDS: &[Bound] = &[bound("figures", [1, 0, 0, 0]), bound("franc", [0, 0, 1, 2])];
 
 /// The sites of one crate, against its bound.
 fn excess(bound: &Bound, sites: &[&Site]) -> String {

@@ -15,7 +15,7 @@ use lasthop_linux::message::messages;
 use lasthop_units::{Dbm, Duration, Instant, MacAddr, Machine, Seed};
 use lasthop_wifi::cell::CellConfig;
 use lasthop_wifi::medium::{
-    Agreement, Channel, Frame, Medium, Output, RadioStats, Response, STAGES,
+    Channel, FrameAgreement, Medium, MediumOutput, RadioStats, Response, STAGES, TxFrame,
 };
 use lasthop_wifi::phy::Band;
 use lasthop_wifi::stats::Levels;
@@ -220,13 +220,13 @@ impl Joined {
         let translated = rates::series(&sent.tries, band);
         self.rates_replaced += u64::from(translated.replaced);
         self.too_long += u64::from(sent.frame.len() > FRAME_BYTES_MAX);
-        let frame = Frame {
+        let frame = TxFrame {
             tag: sent.cookie,
             to,
             bytes: facts.bytes,
             category: facts.category,
             response,
-            agreement: agreement.map(|(tid, sequence)| Agreement { tid, sequence }),
+            agreement: agreement.map(|(tid, sequence)| FrameAgreement { tid, sequence }),
             series: translated.series,
         };
         let order = match (self.aggregation, to, agreement) {
@@ -290,7 +290,16 @@ impl Joined {
     fn pass_on(&mut self, channel: Channel, now: Instant) {
         while let Some(output) = self.media.get_mut(&channel).and_then(Medium::poll_output) {
             match output {
-                Output::Received { at, from, tag, station, addressed, signal, rate, retry } => {
+                MediumOutput::Received {
+                    at,
+                    from,
+                    tag,
+                    station,
+                    addressed,
+                    signal,
+                    rate,
+                    retry,
+                } => {
                     let late = now.saturating_since(at).as_nanos();
                     self.lateness_ns.add(u32::try_from(late).unwrap_or(u32::MAX), 1);
                     let Some(sent) = self.in_flight.get_mut(&(from, tag)) else { continue };
@@ -316,7 +325,7 @@ impl Joined {
                         medium.handle_refusal(from, tag);
                     }
                 }
-                Output::Settled { from, tag, acknowledged, tries, signal, .. } => {
+                MediumOutput::Settled { from, tag, acknowledged, tries, signal, .. } => {
                     let Some(sent) = self.in_flight.remove(&(from, tag)) else { continue };
                     let waiting = &mut self.pending[from.index()];
                     if let Some(at) = waiting.iter().position(|cookie| *cookie == tag) {

@@ -1,11 +1,11 @@
 //! The air between radios whose MAC is outside of the model, such as the kernel's. The medium is a
 //! pure machine.
 //!
-//! A radio submits MPDUs, each with the series of rates that rate control chose for it ([`Frame`]).
-//! The medium then does the work of hardware: EDCA (IEEE 802.11-2020, 10.23.2), RTS and CTS,
-//! A-MPDUs within one Block Ack agreement, losses by SNR, fading and interference, acknowledgements
-//! and retries. [`Output::Received`] reports an MPDU that a radio received, and [`Output::Settled`]
-//! the outcome of an MPDU.
+//! A radio submits MPDUs, each with the series of rates that rate control chose for it
+//! ([`TxFrame`]). The medium then does the work of hardware: EDCA (IEEE 802.11-2020, 10.23.2), RTS
+//! and CTS, A-MPDUs within one Block Ack agreement, losses by SNR, fading and interference,
+//! acknowledgements and retries. [`MediumOutput::Received`] reports an MPDU that a radio received,
+//! and [`MediumOutput::Settled`] the outcome of an MPDU.
 //!
 //! A receiver may refuse an MPDU ([`Medium::handle_refusal`]), because its radio is off or on
 //! another channel; no acknowledgement follows then. Each medium is one channel.
@@ -25,7 +25,7 @@ mod radio;
 #[cfg(test)]
 mod tests;
 
-pub use frame::{Agreement, Channel, Frame, Response, STAGES, Series, Stage};
+pub use frame::{Channel, FrameAgreement, Response, STAGES, Series, Stage, TxFrame};
 
 use crate::air::{Air, Rates};
 use crate::config::{CellConfig, CellError};
@@ -40,7 +40,7 @@ use radio::{ACCESSES, Radio};
 
 /// An output of the medium.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Output {
+pub enum MediumOutput {
     /// `station` decoded an MPDU.
     Received {
         /// The end of its PPDU.
@@ -80,7 +80,7 @@ pub enum Output {
 
 /// Reason for the medium's next wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum MediumReason {
     /// A radio gains the channel.
     Access,
     /// A PPDU ends.
@@ -122,33 +122,33 @@ pub struct Medium {
     /// EIFS less AIFS: SIFS + Ack at the lowest basic rate.
     extended_space: Duration,
     now: Instant,
-    next: (Instant, Reason),
+    next: (Instant, MediumReason),
     radios: Vec<Radio>,
     contention: Contention,
     /// Radio of each contender, and the index of its access.
     owners: Vec<(StationId, u8)>,
     air: Air,
     rates: Rates,
-    pending: Vec<Pending>,
+    pending: Vec<PendingSequel>,
     /// Response timeouts: their end, and the radio that waits for a response.
     timeouts: Vec<(Instant, StationId)>,
     /// Radios that also receive frames for others.
     promiscuous: Vec<StationId>,
-    outputs: VecDeque<Output>,
+    outputs: VecDeque<MediumOutput>,
     /// Contenders that gain the channel now; kept to save allocations.
     winners: Vec<ContenderId>,
 }
 
 /// An action of a radio SIFS after the end of a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Pending {
+struct PendingSequel {
     at: Instant,
     radio: StationId,
-    sequel: Sequel,
+    sequel: RadioSequel,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Sequel {
+enum RadioSequel {
     /// Answers an RTS.
     Clear { to: StationId, rate: Rate, duration: Duration, reserves_until: Instant },
     /// Acknowledges the MPDUs received from the radio `to`, unless all were refused.
@@ -189,7 +189,7 @@ impl Medium {
             extended_space: timing.sifs + rates.lowest().ppdu_duration(sizes::ACK, band),
             timing,
             now: Instant::ZERO,
-            next: (Instant::MAX, Reason::PpduEnd),
+            next: (Instant::MAX, MediumReason::PpduEnd),
             promiscuous: promiscuous.filter(|(_, s)| s.promiscuous).map(|(id, _)| id).collect(),
             radios,
             contention,
@@ -204,7 +204,7 @@ impl Medium {
     }
 
     /// Accepts an MPDU that a radio submits.
-    pub fn handle_frame(&mut self, now: Instant, from: StationId, frame: Frame) {
+    pub fn handle_frame(&mut self, now: Instant, from: StationId, frame: TxFrame) {
         debug_assert!(now >= self.now, "time does not run backwards");
         self.now = now;
         let access = frame.access_index();
@@ -225,14 +225,14 @@ impl Medium {
         self.radios[from.index()].withdraw(tag);
     }
 
-    /// Refuses an MPDU that was just [received](Output::Received): the receiver drops it and does
+    /// Refuses an MPDU that was just [received](MediumOutput::Received): the receiver drops it and does
     /// not acknowledge it. Call it before time advances.
     pub fn handle_refusal(&mut self, from: StationId, tag: u64) {
         self.radios[from.index()].refuse(tag);
     }
 
     /// Returns the next output.
-    pub fn poll_output(&mut self) -> Option<Output> {
+    pub fn poll_output(&mut self) -> Option<MediumOutput> {
         self.outputs.pop_front()
     }
 
@@ -323,19 +323,19 @@ impl Medium {
         let horizon = end.min(sequel).min(timeout);
         let access = self.contention.next_access(horizon);
         let reason = match horizon.min(access) {
-            at if at == end => Reason::PpduEnd,
-            at if at == sequel => Reason::Sequel,
-            at if at == access => Reason::Access,
-            _ => Reason::ResponseTimeout,
+            at if at == end => MediumReason::PpduEnd,
+            at if at == sequel => MediumReason::Sequel,
+            at if at == access => MediumReason::Access,
+            _ => MediumReason::ResponseTimeout,
         };
         self.next = (horizon.min(access), reason);
     }
 }
 
 impl Machine for Medium {
-    type Reason = Reason;
+    type Reason = MediumReason;
 
-    fn poll_timeout(&self) -> Option<(Instant, Reason)> {
+    fn poll_timeout(&self) -> Option<(Instant, MediumReason)> {
         (self.next.0 < Instant::MAX).then_some(self.next)
     }
 

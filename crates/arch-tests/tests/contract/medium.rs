@@ -8,7 +8,7 @@ use lasthop_packet::AccessCategory;
 use lasthop_units::{Db, Duration, Identity, Instant, Probability, Seed, SeqNo12};
 use lasthop_wifi::cell::{CellConfig, EdcaParameters, PairConfig, Role, StationConfig};
 use lasthop_wifi::medium::{
-    Agreement, Channel, Frame, Medium, Output, Response, STAGES, Series, Stage,
+    Channel, FrameAgreement, Medium, MediumOutput, Response, STAGES, Series, Stage, TxFrame,
 };
 use lasthop_wifi::phy::{
     Band, ChannelWidth, Fading, GuardInterval, OfdmRate, Propagation, Rate, Standard,
@@ -113,7 +113,7 @@ proptest! {
         let config = config(radios, hidden, loss, promiscuous);
         let medium = Medium::new(&config, channel, Seed::new(1, 0)).expect("a sound setting");
         let mut driver = Driver::new(medium);
-        let mut open: BTreeMap<u64, (StationId, Frame)> = BTreeMap::new();
+        let mut open: BTreeMap<u64, (StationId, TxFrame)> = BTreeMap::new();
         let mut takes = [true; 4];
         let mut sequences: BTreeMap<(u16, u16, u8), u16> = BTreeMap::new();
         let mut next_tag = 0u64;
@@ -136,11 +136,11 @@ proptest! {
                             let next = sequences.entry((from, to.0, tid)).or_insert(4_090);
                             let sequence = SeqNo12::new(*next % 4_096);
                             *next += 1;
-                            Some(Agreement { tid, sequence })
+                            Some(FrameAgreement { tid, sequence })
                         }
                         _ => None,
                     };
-                    let frame = Frame {
+                    let frame = TxFrame {
                         tag: next_tag,
                         to,
                         bytes,
@@ -168,7 +168,7 @@ proptest! {
             pause.pass(&mut driver, |now, medium| {
                 while let Some(output) = medium.poll_output() {
                     match output {
-                        Output::Received { at, from, tag, station, addressed, .. } => {
+                        MediumOutput::Received { at, from, tag, station, addressed, .. } => {
                             assert!(last <= at && at <= now, "{at} at {now}");
                             last = at;
                             assert_ne!(from, station);
@@ -184,7 +184,7 @@ proptest! {
                                 medium.handle_refusal(from, tag);
                             }
                         }
-                        Output::Settled { at, from, tag, acknowledged, tries, .. } => {
+                        MediumOutput::Settled { at, from, tag, acknowledged, tries, .. } => {
                             assert!(last <= at && at <= now);
                             let (owner, frame) = open.remove(&tag).expect("settled once");
                             assert_eq!(owner, from);

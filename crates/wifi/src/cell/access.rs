@@ -1,6 +1,6 @@
 //! Channel access of a cell's stations (IEEE 802.11-2020, 10.23.2): packets that enter, EDCAFs that
 //! begin to contend, and the stations that send when they gain the channel.
-//! [`Contention`](crate::mac::contention::Contention) determines the instants of access.
+//! [`Contention`] determines the instants of access.
 
 use super::Cell;
 use super::content::Exchange;

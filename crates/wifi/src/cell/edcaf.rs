@@ -60,14 +60,14 @@ pub(super) struct Edcaf {
     /// Frames that may be sent.
     pub gate: Gate,
     /// Unreachable stations, which it passes over.
-    pub absent: Absent,
+    pub absent: Unreachable,
     /// Buffer status of the stations, at an access point that solicits uplink PPDUs.
     pub reports: Option<Box<Reports>>,
 }
 
 /// Unreachable stations in an EDCAF of the access point.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub(super) struct Absent {
+pub(super) struct Unreachable {
     pub dozing: Vec<StationId>,
     /// Dozing stations that asked for one frame, and the instant of its release.
     pub released: Vec<(StationId, Instant)>,
@@ -81,7 +81,7 @@ pub(super) struct Absent {
     pub group_opened: Option<Instant>,
 }
 
-impl Absent {
+impl Unreachable {
     /// Whether frames for `peer` must wait: it cannot be reached, or group frames wait for a DTIM.
     #[inline]
     pub fn holds(&self, peer: Address) -> bool {
@@ -233,7 +233,7 @@ impl Edcaf {
             held: Held::NONE,
             dequeued: Instant::ZERO,
             gate: Gate::Open,
-            absent: Absent::default(),
+            absent: Unreachable::default(),
             reports: None,
         }
     }

@@ -202,7 +202,7 @@ pub(super) fn enough_units(width: ChannelWidth, stations: usize) -> Option<RuSiz
 
 /// A channel, and the parameters of HE MU PPDUs in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Channel {
+pub(super) struct MuChannel {
     pub band: Band,
     pub width: ChannelWidth,
     pub guard_interval: HeGuardInterval,
@@ -215,7 +215,7 @@ pub(super) struct Channel {
     pub own_padding: PacketPadding,
 }
 
-impl Channel {
+impl MuChannel {
     /// Returns the HE MU PPDU to these users. HE-SIG-B has the slowest user's MCS, or 5. Neither
     /// the standard nor a product determines this; ns-3 chooses the same, because a user that
     /// cannot decode HE-SIG-B has no use for the rest.

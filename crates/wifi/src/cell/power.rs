@@ -2,7 +2,7 @@
 //! periods (`service`), and the waits of packets that they cause (`waits`). `absence` has the state
 //! of such a station.
 //!
-//! [`Power`] has the knowledge of the access points. Its functions borrow a [`Floor`] beside it:
+//! [`Power`] has the knowledge of the access points. Its functions borrow a floor beside it:
 //! they change stations and their queues, contention and what is due, and only read the air.
 //! Functions of the floor itself know nothing of the access points' knowledge.
 

@@ -27,7 +27,7 @@ mod mu_edca;
 mod record;
 mod reports;
 
-use super::multi_user::{Channel, most_bytes};
+use super::multi_user::{MuChannel, most_bytes};
 use super::single::Outline;
 use super::single::Sent;
 use crate::mac::block_ack::Bitmap;
@@ -46,7 +46,7 @@ pub(super) fn queue_size_code(bytes: u64) -> u8 {
 /// An access point's uplink exchange.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Uplink {
-    pub phase: Phase,
+    pub phase: Solicitation,
     /// The exchange by its first Trigger frame.
     pub outline: Outline,
     /// Rate, length and duration of the Trigger frame.
@@ -68,7 +68,7 @@ pub(super) struct Uplink {
 
 /// Kind of solicitation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum Solicitation {
     /// Buffer status reports, by a BSRP Trigger frame.
     Reports,
     /// Data, by a Basic Trigger frame.
@@ -152,9 +152,9 @@ pub(super) struct Answer {
 /// What a Trigger frame says to all stations that it asks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Solicited {
-    pub phase: Phase,
+    pub phase: Solicitation,
     pub edcaf: usize,
-    pub channel: Channel,
+    pub channel: MuChannel,
     pub header: Duration,
     pub duration: Duration,
     pub guard_interval: HeGuardInterval,
@@ -168,7 +168,7 @@ pub(super) struct Solicited {
 }
 
 impl Solicited {
-    fn new(uplink: &Uplink, channel: Channel) -> Self {
+    fn new(uplink: &Uplink, channel: MuChannel) -> Self {
         let &Uplink { phase, outline, header, duration, guard_interval, until, .. } = uplink;
         let (edcaf, rate, stations) = (outline.edcaf, uplink.trigger.0, uplink.users.len());
         let overheard = uplink.rate;
@@ -221,15 +221,15 @@ impl Answer {
 
     /// Number of QoS Null frames in an answer of such frames: one for each access category, or one
     /// for the category of a Basic Trigger frame.
-    const fn nulls(phase: Phase) -> u32 {
+    const fn nulls(phase: Solicitation) -> u32 {
         match phase {
-            Phase::Reports => 4,
-            Phase::Data => 1,
+            Solicitation::Reports => 4,
+            Solicitation::Data => 1,
         }
     }
 }
 
-impl Channel {
+impl MuChannel {
     /// Time from the HE-LTFs to the end of a trigger-based PPDU, for one user alone.
     fn triggered_data_time(&self, user: &MuUser) -> Duration {
         let (header, duration) = self.triggered(core::slice::from_ref(user));

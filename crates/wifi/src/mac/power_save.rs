@@ -71,7 +71,7 @@ pub struct Busy {
 
 /// The state of a station's power save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum DozePhase {
     /// The station is awake and can be reached.
     Awake,
     /// A Null with PM = 1 is being sent.
@@ -88,9 +88,9 @@ pub enum Phase {
     Waking,
 }
 
-/// An event that may change the [`Phase`].
+/// An event that may change the [`DozePhase`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
+pub enum DozeInput {
     /// No traffic for [`PowerSaveConfig::idle`].
     Idle,
     /// A packet to be sent.
@@ -119,7 +119,7 @@ pub enum Input {
     LastGroupFrame,
 }
 
-impl Input {
+impl DozeInput {
     /// All inputs of the transition table.
     pub const ALL: [Self; 13] = [
         Self::Idle,
@@ -138,9 +138,9 @@ impl Input {
     ];
 }
 
-/// Action of a station after an [`Input`].
+/// Action of a station after an [`DozeInput`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum DozeAction {
     /// No action: the input has no effect in this phase.
     Nothing,
     /// Sends a Null with PM = 1, and no data from now on.
@@ -159,7 +159,7 @@ pub enum Action {
     Send,
 }
 
-impl Phase {
+impl DozePhase {
     /// All phases of the transition table.
     pub const ALL: [Self; 7] = [
         Self::Awake,
@@ -172,46 +172,53 @@ impl Phase {
     ];
 
     /// Returns the next phase and the action: the transition table.
-    pub const fn on(self, input: Input, config: &PowerSaveConfig) -> (Self, Action) {
+    pub const fn on(self, input: DozeInput, config: &PowerSaveConfig) -> (Self, DozeAction) {
         if let Sending::InPowerSave(_) = config.sending {
             match (self, input) {
-                (Self::Dozing, Input::Traffic) => return (Self::Sending, Action::Send),
+                (Self::Dozing, DozeInput::Traffic) => return (Self::Sending, DozeAction::Send),
                 // Its radio is on.
-                (Self::Listening | Self::Polling, Input::Traffic) => {
-                    return (self, Action::Nothing);
+                (Self::Listening | Self::Polling, DozeInput::Traffic) => {
+                    return (self, DozeAction::Nothing);
                 }
-                (Self::Dozing | Self::Listening | Self::Polling | Self::Sending, Input::Busy) => {
-                    return (Self::Waking, Action::Wake);
+                (
+                    Self::Dozing | Self::Listening | Self::Polling | Self::Sending,
+                    DozeInput::Busy,
+                ) => {
+                    return (Self::Waking, DozeAction::Wake);
                 }
                 _ => {}
             }
         }
         match (self, input) {
-            (Self::Awake, Input::Idle) => (Self::Announcing, Action::Announce),
-            (Self::Announcing, Input::Acknowledged) => (Self::Dozing, Action::Doze),
+            (Self::Awake, DozeInput::Idle) => (Self::Announcing, DozeAction::Announce),
+            (Self::Announcing, DozeInput::Acknowledged) => (Self::Dozing, DozeAction::Doze),
             // Unless the access point knows, it must not doze (11.2.3.2).
-            (Self::Announcing, Input::GivenUp) => (Self::Awake, Action::Open),
-            (Self::Dozing, Input::BeaconDue) => (Self::Listening, Action::Listen),
-            (Self::Dozing | Self::Listening | Self::Polling, Input::Traffic) => {
-                (Self::Waking, Action::Wake)
+            (Self::Announcing, DozeInput::GivenUp) => (Self::Awake, DozeAction::Open),
+            (Self::Dozing, DozeInput::BeaconDue) => (Self::Listening, DozeAction::Listen),
+            (Self::Dozing | Self::Listening | Self::Polling, DozeInput::Traffic) => {
+                (Self::Waking, DozeAction::Wake)
             }
-            (Self::Sending, Input::BeaconDue) => (Self::Listening, Action::Nothing),
-            (Self::Sending, Input::Sent) => (Self::Dozing, Action::Doze),
-            (Self::Listening | Self::Polling | Self::Sending, Input::Indicated) => {
+            (Self::Sending, DozeInput::BeaconDue) => (Self::Listening, DozeAction::Nothing),
+            (Self::Sending, DozeInput::Sent) => (Self::Dozing, DozeAction::Doze),
+            (Self::Listening | Self::Polling | Self::Sending, DozeInput::Indicated) => {
                 match config.retrieval {
-                    Retrieval::PsPoll => (Self::Polling, Action::Poll),
-                    Retrieval::Wake => (Self::Waking, Action::Wake),
+                    Retrieval::PsPoll => (Self::Polling, DozeAction::Poll),
+                    Retrieval::Wake => (Self::Waking, DozeAction::Wake),
                 }
             }
-            (Self::Polling, Input::GroupIndicated) => (Self::Listening, Action::Nothing),
-            (Self::Listening | Self::Polling, Input::NotIndicated) => (Self::Dozing, Action::Doze),
-            (Self::Listening, Input::LastGroupFrame) => (Self::Dozing, Action::Doze),
-            (Self::Polling, Input::MoreFrames) => (Self::Polling, Action::Poll),
-            (Self::Polling, Input::LastFrame) => (Self::Dozing, Action::Doze),
+            (Self::Polling, DozeInput::GroupIndicated) => (Self::Listening, DozeAction::Nothing),
+            (Self::Listening | Self::Polling, DozeInput::NotIndicated) => {
+                (Self::Dozing, DozeAction::Doze)
+            }
+            (Self::Listening, DozeInput::LastGroupFrame) => (Self::Dozing, DozeAction::Doze),
+            (Self::Polling, DozeInput::MoreFrames) => (Self::Polling, DozeAction::Poll),
+            (Self::Polling, DozeInput::LastFrame) => (Self::Dozing, DozeAction::Doze),
             // The next beacon announces whether something is still held.
-            (Self::Polling, Input::GivenUp) => (Self::Listening, Action::Nothing),
-            (Self::Waking, Input::Acknowledged | Input::GivenUp) => (Self::Awake, Action::Open),
-            (phase, _) => (phase, Action::Nothing),
+            (Self::Polling, DozeInput::GivenUp) => (Self::Listening, DozeAction::Nothing),
+            (Self::Waking, DozeInput::Acknowledged | DozeInput::GivenUp) => {
+                (Self::Awake, DozeAction::Open)
+            }
+            (phase, _) => (phase, DozeAction::Nothing),
         }
     }
 }
@@ -245,12 +252,12 @@ mod tests {
     }
 
     /// All transitions, except those of a phase that a station of this kind never enters.
-    fn table(config: &PowerSaveConfig, but: Option<Phase>) -> String {
+    fn table(config: &PowerSaveConfig, but: Option<DozePhase>) -> String {
         let mut table = String::new();
-        for phase in Phase::ALL.into_iter().filter(|phase| Some(*phase) != but) {
-            for input in Input::ALL {
+        for phase in DozePhase::ALL.into_iter().filter(|phase| Some(*phase) != but) {
+            for input in DozeInput::ALL {
                 let (next, action) = phase.on(input, config);
-                if (next, action) != (phase, Action::Nothing) {
+                if (next, action) != (phase, DozeAction::Nothing) {
                     table += &format!("{phase:?} + {input:?}: {action:?}, {next:?}\n");
                 }
             }
@@ -280,10 +287,10 @@ mod tests {
             Polling + MoreFrames: Poll, Polling\n\
             Waking + Acknowledged: Open, Awake\n\
             Waking + GivenUp: Open, Awake\n";
-        assert_eq!(table(&polls, Some(Phase::Sending)), expected);
+        assert_eq!(table(&polls, Some(DozePhase::Sending)), expected);
         let config = config(Retrieval::Wake, Sending::Awake);
-        let wakes = Phase::Listening.on(Input::Indicated, &config);
-        assert_eq!(wakes, (Phase::Waking, Action::Wake));
+        let wakes = DozePhase::Listening.on(DozeInput::Indicated, &config);
+        assert_eq!(wakes, (DozePhase::Waking, DozeAction::Wake));
     }
 
     #[test]

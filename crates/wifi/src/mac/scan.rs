@@ -106,7 +106,7 @@ impl Default for NullConfig {
 
 /// Phase of a station's scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum ScanPhase {
     /// On the channel, between two absences or two scans.
     Present,
     /// The queue is stopped, and the driver continues to send.
@@ -119,9 +119,9 @@ pub enum Phase {
     Returning,
 }
 
-/// An event that may change the [`Phase`].
+/// An event that may change the [`ScanPhase`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
+pub enum ScanInput {
     /// The instant of [`Scan::due`] has come.
     Due,
     /// The driver has no frame left to send.
@@ -130,9 +130,9 @@ pub enum Input {
     Settled,
 }
 
-/// Action of the station after an [`Input`].
+/// Action of the station after an [`ScanInput`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum ScanAction {
     /// No action: the input has no effect in this phase.
     Nothing,
     /// Stops the queue.
@@ -147,16 +147,18 @@ pub enum Action {
     Resume,
 }
 
-impl Phase {
+impl ScanPhase {
     /// Returns the next phase and the action: the transition table.
-    pub const fn on(self, input: Input) -> (Self, Action) {
+    pub const fn on(self, input: ScanInput) -> (Self, ScanAction) {
         match (self, input) {
-            (Self::Present, Input::Due) => (Self::Flushing, Action::Stop),
-            (Self::Flushing, Input::Due | Input::Drained) => (Self::Leaving, Action::Announce),
-            (Self::Leaving, Input::Settled) => (Self::Away, Action::Depart),
-            (Self::Away, Input::Due) => (Self::Returning, Action::Return),
-            (Self::Returning, Input::Settled) => (Self::Present, Action::Resume),
-            (phase, _) => (phase, Action::Nothing),
+            (Self::Present, ScanInput::Due) => (Self::Flushing, ScanAction::Stop),
+            (Self::Flushing, ScanInput::Due | ScanInput::Drained) => {
+                (Self::Leaving, ScanAction::Announce)
+            }
+            (Self::Leaving, ScanInput::Settled) => (Self::Away, ScanAction::Depart),
+            (Self::Away, ScanInput::Due) => (Self::Returning, ScanAction::Return),
+            (Self::Returning, ScanInput::Settled) => (Self::Present, ScanAction::Resume),
+            (phase, _) => (phase, ScanAction::Nothing),
         }
     }
 }
@@ -165,7 +167,7 @@ impl Phase {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scan {
     config: ScanConfig,
-    phase: Phase,
+    phase: ScanPhase,
     due: Option<Instant>,
     /// Absences left in the current scan; zero between scans.
     absences_left: u16,
@@ -183,7 +185,7 @@ impl Scan {
         let start = Instant::ZERO + config.start;
         Self {
             config,
-            phase: Phase::Present,
+            phase: ScanPhase::Present,
             due: Some(start),
             absences_left: 0,
             next_scan: start,
@@ -206,7 +208,7 @@ impl Scan {
             };
             self.config = config;
         }
-        if self.phase == Phase::Present {
+        if self.phase == ScanPhase::Present {
             self.absences_left = 0;
             self.due = Some(self.next_scan).filter(|_| !self.has_stopped);
         } else {
@@ -220,11 +222,11 @@ impl Scan {
     }
 
     /// The current phase.
-    pub fn phase(&self) -> Phase {
+    pub fn phase(&self) -> ScanPhase {
         self.phase
     }
 
-    /// Instant of the next [`Input::Due`], if there is one.
+    /// Instant of the next [`ScanInput::Due`], if there is one.
     pub fn due(&self) -> Option<Instant> {
         self.due
     }
@@ -236,29 +238,29 @@ impl Scan {
 
     /// Whether the station is on its channel and another absence of the same scan follows.
     pub fn is_between_absences(&self) -> bool {
-        self.phase == Phase::Present && self.absences_left > 0
+        self.phase == ScanPhase::Present && self.absences_left > 0
     }
 
     /// Handles an input at `now`, which must not decrease.
-    pub fn handle(&mut self, now: Instant, input: Input) -> Action {
+    pub fn handle(&mut self, now: Instant, input: ScanInput) -> ScanAction {
         let (phase, action) = self.phase.on(input);
         self.phase = phase;
         match action {
-            Action::Nothing => {}
-            Action::Stop => {
+            ScanAction::Nothing => {}
+            ScanAction::Stop => {
                 if self.absences_left == 0 {
                     self.absences_left = self.config.channels;
                     self.next_scan += self.config.period;
                 }
                 self.due = Some(now + self.config.flush);
             }
-            Action::Announce => {
+            ScanAction::Announce => {
                 self.away_until = now + self.config.away;
                 self.due = None;
             }
-            Action::Depart => self.due = Some(self.away_until.max(now)),
-            Action::Return => self.due = None,
-            Action::Resume => {
+            ScanAction::Depart => self.due = Some(self.away_until.max(now)),
+            ScanAction::Return => self.due = None,
+            ScanAction::Resume => {
                 self.absences_left -= 1;
                 while self.absences_left == 0 && self.next_scan <= now {
                     // A scan is not started while another one is going on.
@@ -301,11 +303,11 @@ mod tests {
     #[test]
     fn every_phase_with_every_input() {
         let mut table = String::new();
-        use Phase::{Away, Flushing, Leaving, Present, Returning};
+        use ScanPhase::{Away, Flushing, Leaving, Present, Returning};
         for phase in [Present, Flushing, Leaving, Away, Returning] {
-            for input in [Input::Due, Input::Drained, Input::Settled] {
+            for input in [ScanInput::Due, ScanInput::Drained, ScanInput::Settled] {
                 let (next, action) = phase.on(input);
-                if (next, action) != (phase, Action::Nothing) {
+                if (next, action) != (phase, ScanAction::Nothing) {
                     table += &format!("{phase:?} + {input:?}: {action:?}, {next:?}\n");
                 }
             }
@@ -326,15 +328,15 @@ mod tests {
         let mut absences = Vec::new();
         let mut left = None;
         while let Some(at) = scan.due().filter(|at| *at <= until) {
-            match scan.handle(at, Input::Due) {
-                Action::Stop => {
-                    assert_eq!(scan.handle(at, Input::Drained), Action::Announce);
-                    assert_eq!(scan.handle(at, Input::Settled), Action::Depart);
+            match scan.handle(at, ScanInput::Due) {
+                ScanAction::Stop => {
+                    assert_eq!(scan.handle(at, ScanInput::Drained), ScanAction::Announce);
+                    assert_eq!(scan.handle(at, ScanInput::Settled), ScanAction::Depart);
                     left = Some(at);
                 }
-                Action::Return => {
+                ScanAction::Return => {
                     absences.push((left.take().expect("it left"), at));
-                    assert_eq!(scan.handle(at, Input::Settled), Action::Resume);
+                    assert_eq!(scan.handle(at, ScanInput::Settled), ScanAction::Resume);
                 }
                 other => panic!("{other:?}"),
             }
@@ -365,14 +367,14 @@ mod tests {
             match changes.next_if(|(at, _)| ms(*at) < due) {
                 Some((at, config)) => scan.change(ms(*at), *config),
                 None if due > ms(until) => return left,
-                None => match scan.handle(due, Input::Due) {
-                    Action::Stop => {
-                        scan.handle(due, Input::Drained);
-                        scan.handle(due, Input::Settled);
+                None => match scan.handle(due, ScanInput::Due) {
+                    ScanAction::Stop => {
+                        scan.handle(due, ScanInput::Drained);
+                        scan.handle(due, ScanInput::Settled);
                         left.push((due - Instant::ZERO).as_nanos() / 1_000_000);
                     }
-                    Action::Return => {
-                        scan.handle(due, Input::Settled);
+                    ScanAction::Return => {
+                        scan.handle(due, ScanInput::Settled);
                     }
                     other => panic!("{other:?}"),
                 },

@@ -1,8 +1,8 @@
 //! A frame exchange of a radio from gaining the channel to its end: RTS and CTS, payload, response
 //! or timeout, and the following exchange (IEEE 802.11-2020, 10.3.2 and 10.23.2).
 
-use super::radio::{ACCESSES, BEACON_ACCESS, Exchange};
-use super::{Medium, Output, Pending, Response, Sequel, Stage};
+use super::radio::{ACCESSES, BEACON_ACCESS, RadioExchange};
+use super::{Medium, MediumOutput, PendingSequel, RadioSequel, Response, Stage};
 use crate::air::{Carried, Flight, Overheard, Overlaps, Reduction, Subframes};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
@@ -29,7 +29,7 @@ impl Medium {
         radio: StationId,
         access: usize,
         opportunity_end: Instant,
-    ) -> Option<(Exchange, Stage)> {
+    ) -> Option<(RadioExchange, Stage)> {
         let Self { radios, rates, .. } = self;
         let (frames, stage, psdu_bytes) = radios[radio.index()].take(rates, access)?;
         let first = frames[0].frame;
@@ -37,7 +37,7 @@ impl Medium {
             let block_ack = frames.len() > 1 || response == Response::BlockAck;
             rates.response(stage.rate, block_ack.then_some(64))
         });
-        let exchange = Exchange {
+        let exchange = RadioExchange {
             access,
             rate: stage.rate,
             psdu_bytes,
@@ -52,7 +52,7 @@ impl Medium {
         Some((exchange, stage))
     }
 
-    fn launch(&mut self, radio: StationId, mut exchange: Exchange, rts: bool) {
+    fn launch(&mut self, radio: StationId, mut exchange: RadioExchange, rts: bool) {
         let now = self.now;
         let sifs = self.timing.sifs;
         let state = &mut self.radios[radio.index()];
@@ -139,23 +139,25 @@ impl Medium {
     pub(super) fn start_sequels(&mut self) {
         let now = self.now;
         while let Some(index) = self.pending.iter().position(|pending| pending.at == now) {
-            let Pending { radio, sequel, .. } = self.pending.remove(index);
+            let PendingSequel { radio, sequel, .. } = self.pending.remove(index);
             match sequel {
-                Sequel::Clear { to, rate, duration, reserves_until } => self.transmit(Flight {
-                    transmitter: radio,
-                    receiver: Address::Station(to),
-                    start: now,
-                    end: now + duration,
-                    rate,
-                    psdu_bytes: sizes::CTS,
-                    reserves_until,
-                    carried: Carried::Cts,
-                    overlaps: Overlaps::NONE,
-                    reduction: Reduction::NONE,
-                }),
-                Sequel::Acknowledge { to } => self.acknowledge(radio, to),
-                Sequel::Payload => self.send_payload(radio),
-                Sequel::Opportunity { access, end } => match self.build(radio, access, end) {
+                RadioSequel::Clear { to, rate, duration, reserves_until } => {
+                    self.transmit(Flight {
+                        transmitter: radio,
+                        receiver: Address::Station(to),
+                        start: now,
+                        end: now + duration,
+                        rate,
+                        psdu_bytes: sizes::CTS,
+                        reserves_until,
+                        carried: Carried::Cts,
+                        overlaps: Overlaps::NONE,
+                        reduction: Reduction::NONE,
+                    })
+                }
+                RadioSequel::Acknowledge { to } => self.acknowledge(radio, to),
+                RadioSequel::Payload => self.send_payload(radio),
+                RadioSequel::Opportunity { access, end } => match self.build(radio, access, end) {
                     // RTS and CTS protect the opportunity at its start.
                     Some((exchange, _)) => self.launch(radio, exchange, false),
                     None => self.end_opportunity(radio, access),
@@ -165,9 +167,9 @@ impl Medium {
     }
 
     /// Lets `radio` perform `sequel` SIFS from now.
-    fn follow(&mut self, radio: StationId, sequel: Sequel) {
+    fn follow(&mut self, radio: StationId, sequel: RadioSequel) {
         let at = self.now + self.timing.sifs;
-        self.pending.push(Pending { at, radio, sequel });
+        self.pending.push(PendingSequel { at, radio, sequel });
     }
 
     fn receive(&mut self, flight: &Flight) {
@@ -182,14 +184,14 @@ impl Medium {
                 let (rate, duration) = (facts.response, facts.ack);
                 self.contention.respond(receiver, self.now + self.timing.sifs + duration);
                 let reserves_until = flight.reserves_until;
-                let sequel = Sequel::Clear { to: transmitter, rate, duration, reserves_until };
+                let sequel = RadioSequel::Clear { to: transmitter, rate, duration, reserves_until };
                 self.follow(receiver, sequel);
             }
             (Carried::Rts, _) => self.start_response_timeout(transmitter, self.now),
             (carried, Address::Station(receiver)) => {
                 let is_decoded = self.decodes(flight, receiver);
                 match carried {
-                    Carried::Cts if is_decoded => self.follow(receiver, Sequel::Payload),
+                    Carried::Cts if is_decoded => self.follow(receiver, RadioSequel::Payload),
                     Carried::Ack if is_decoded => {
                         self.exchange_over(receiver, Some(Bitmap::FIRST));
                     }
@@ -250,7 +252,7 @@ impl Medium {
             (Some(response), Some(Address::Station(receiver))) if is_answered => {
                 let ends = self.now + self.timing.sifs + response.duration;
                 self.contention.respond(receiver, ends);
-                self.follow(receiver, Sequel::Acknowledge { to: sender });
+                self.follow(receiver, RadioSequel::Acknowledge { to: sender });
             }
             (Some(_), _) => self.start_response_timeout(sender, self.now),
         }
@@ -260,7 +262,7 @@ impl Medium {
     fn deliver(
         &mut self,
         flight: &Flight,
-        exchange: &Exchange,
+        exchange: &RadioExchange,
         station: StationId,
         addressed: bool,
     ) -> Bitmap {
@@ -278,7 +280,7 @@ impl Medium {
                 continue;
             }
             decoded.insert(n);
-            self.outputs.push_back(Output::Received {
+            self.outputs.push_back(MediumOutput::Received {
                 at: self.now,
                 from,
                 tag: queued.frame.tag,
@@ -388,7 +390,7 @@ impl Medium {
                 Some(_) if acknowledged => state.stats.acknowledged += 1,
                 Some(_) => state.stats.given_up += 1,
             }
-            self.outputs.push_back(Output::Settled {
+            self.outputs.push_back(MediumOutput::Settled {
                 at,
                 from: radio,
                 tag: queued.frame.tag,
@@ -406,7 +408,7 @@ impl Medium {
         }
         let (index, end, rate) = (exchange.access, exchange.opportunity_end, exchange.rate);
         if is_answered && self.fits(radio, index, rate, end) {
-            self.follow(radio, Sequel::Opportunity { access: index, end });
+            self.follow(radio, RadioSequel::Opportunity { access: index, end });
             return;
         }
         self.end_opportunity(radio, index);

@@ -43,7 +43,7 @@ pub enum Response {
 
 /// Position of an MPDU in its Block Ack agreement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Agreement {
+pub struct FrameAgreement {
     /// TID, 0 to 15.
     pub tid: u8,
     /// Sequence number of the MPDU.
@@ -52,7 +52,7 @@ pub struct Agreement {
 
 /// An MPDU that a radio submits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub struct TxFrame {
     /// Tag of the frame, unique among those of its radio that are not settled.
     pub tag: u64,
     /// Addressee of the frame; `None` if no radio of the medium has that address.
@@ -64,12 +64,12 @@ pub struct Frame {
     /// Required response; none for group-addressed frames.
     pub response: Option<Response>,
     /// Block Ack agreement of the frame, whose frames may share an A-MPDU.
-    pub agreement: Option<Agreement>,
+    pub agreement: Option<FrameAgreement>,
     /// Rates in the order of their use; the first stage must exist.
     pub series: Series,
 }
 
-impl Frame {
+impl TxFrame {
     pub(super) fn access_index(&self) -> usize {
         self.category.map_or(BEACON_ACCESS, AccessCategory::index)
     }

@@ -1,7 +1,7 @@
 //! A radio of the medium: the queue of each access category, and the choice of the next PPDU (IEEE
 //! 802.11-2020, 10.12 and 10.25.6).
 
-use super::{Frame, RadioStats, STAGES, Stage};
+use super::{RadioStats, STAGES, Stage, TxFrame};
 use crate::air::{Expected, Rates, spacing_bytes};
 use crate::config::{EdcaParameters, StationConfig};
 use crate::mac::backoff::Backoff;
@@ -27,7 +27,7 @@ pub(super) struct Radio {
     pub rank: u16,
     seed: Seed,
     accesses: [Option<Access>; ACCESSES],
-    pub exchange: Option<Exchange>,
+    pub exchange: Option<RadioExchange>,
     /// Frames that the current Block Ack acknowledges: bit n is frame n.
     pub acknowledging: Bitmap,
     pub stats: RadioStats,
@@ -43,7 +43,7 @@ pub(super) struct Access {
 
 /// A frame exchange in progress.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Exchange {
+pub(super) struct RadioExchange {
     pub access: usize,
     pub frames: Vec<Queued>,
     pub rate: Rate,
@@ -61,7 +61,7 @@ pub(super) struct Exchange {
     pub ended: Instant,
 }
 
-impl Exchange {
+impl RadioExchange {
     pub fn peer(&self) -> Option<Address> {
         self.frames.first().and_then(|queued| queued.frame.to)
     }
@@ -79,7 +79,7 @@ impl Exchange {
 /// A frame that is not settled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Queued {
-    pub frame: Frame,
+    pub frame: TxFrame,
     pub tries: [u8; STAGES],
     /// Whether it was in a PPDU.
     pub sent: bool,
@@ -224,7 +224,7 @@ impl Radio {
 }
 
 impl Access {
-    pub fn push(&mut self, frame: Frame) {
+    pub fn push(&mut self, frame: TxFrame) {
         let tries = [0; STAGES];
         let queued = Queued { frame, tries, sent: false, taken: false, withdrawn: false };
         self.queue.push_back(queued);

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::cell::tests::{cell, mcs};
-use crate::cell::{BlockAckRequestPolicy, Cell, Output as CellOutput};
+use crate::cell::{BlockAckRequestPolicy, Cell, Output};
 use crate::phy::{ChannelWidth, GuardInterval, OfdmRate};
 use crate::station::Address;
 use alloc::collections::BTreeMap;
@@ -57,13 +57,13 @@ impl Saturated {
             while self.medium.held(from) < 64 {
                 let tag = self.sequences.entry(from).or_insert(0);
                 let sequence = SeqNo12::new((*tag % 4_096) as u16);
-                let frame = Frame {
+                let frame = TxFrame {
                     tag: *tag,
                     to: Some(Address::Station(if from == AP { StationId(1) } else { AP })),
                     bytes: self.bytes,
                     category: Some(AccessCategory::BestEffort),
                     response: Some(Response::Ack),
-                    agreement: self.agreement.then_some(Agreement { tid: 0, sequence }),
+                    agreement: self.agreement.then_some(FrameAgreement { tid: 0, sequence }),
                     series: self.series,
                 };
                 *tag += 1;
@@ -80,11 +80,11 @@ impl Saturated {
             self.medium.handle_timeout(at);
             while let Some(output) = self.medium.poll_output() {
                 match output {
-                    Output::Received { from, retry: false, .. } => {
+                    MediumOutput::Received { from, retry: false, .. } => {
                         *self.delivered.entry(from).or_insert(0) += 1;
                     }
-                    Output::Received { .. } => {}
-                    Output::Settled { tries, acknowledged, .. } => {
+                    MediumOutput::Received { .. } => {}
+                    MediumOutput::Settled { tries, acknowledged, .. } => {
                         let tries = tries.iter().map(|&n| u32::from(n)).sum();
                         *self.tried.entry((tries, acknowledged)).or_insert(0) += 1;
                     }
@@ -160,7 +160,7 @@ fn contention_is_that_of_the_cell() {
         {
             cell.handle_timeout(at);
             while let Some(output) = cell.poll_output() {
-                cell_delivered += u64::from(matches!(output, CellOutput::Delivered { .. }));
+                cell_delivered += u64::from(matches!(output, Output::Delivered { .. }));
             }
             fill(&mut cell, at);
         }
@@ -200,12 +200,12 @@ fn tries_follow_the_geometric_law() {
     }
 }
 
-fn one(tag: u64, to: Option<Address>, stages: &[(Rate, u8, bool)]) -> Frame {
+fn one(tag: u64, to: Option<Address>, stages: &[(Rate, u8, bool)]) -> TxFrame {
     let mut series = [None; STAGES];
     for (slot, &(rate, tries, rts)) in series.iter_mut().zip(stages) {
         *slot = Some(Stage { rate, tries, rts });
     }
-    Frame {
+    TxFrame {
         tag,
         to,
         bytes: 1_000,
@@ -216,12 +216,12 @@ fn one(tag: u64, to: Option<Address>, stages: &[(Rate, u8, bool)]) -> Frame {
     }
 }
 
-fn outputs(medium: &mut Medium, mut refuse: impl FnMut(StationId) -> bool) -> Vec<Output> {
+fn outputs(medium: &mut Medium, mut refuse: impl FnMut(StationId) -> bool) -> Vec<MediumOutput> {
     let mut all = Vec::new();
     while let Some((at, _)) = medium.poll_timeout() {
         medium.handle_timeout(at);
         while let Some(output) = medium.poll_output() {
-            if let Output::Received { from, tag, station, .. } = output
+            if let MediumOutput::Received { from, tag, station, .. } = output
                 && refuse(station)
             {
                 medium.handle_refusal(from, tag);
@@ -232,10 +232,10 @@ fn outputs(medium: &mut Medium, mut refuse: impl FnMut(StationId) -> bool) -> Ve
     all
 }
 
-fn settled(outputs: &[Output]) -> Vec<(u64, bool, [u8; STAGES])> {
+fn settled(outputs: &[MediumOutput]) -> Vec<(u64, bool, [u8; STAGES])> {
     let settled = outputs.iter().filter_map(|output| match *output {
-        Output::Settled { tag, acknowledged, tries, .. } => Some((tag, acknowledged, tries)),
-        Output::Received { .. } => None,
+        MediumOutput::Settled { tag, acknowledged, tries, .. } => Some((tag, acknowledged, tries)),
+        MediumOutput::Received { .. } => None,
     });
     settled.collect()
 }
@@ -270,7 +270,9 @@ fn group_frames_come_to_all() {
     let mut receivers: Vec<_> = outputs
         .iter()
         .filter_map(|output| match output {
-            Output::Received { station, addressed: true, retry: false, .. } => Some(station.0),
+            MediumOutput::Received { station, addressed: true, retry: false, .. } => {
+                Some(station.0)
+            }
             _ => None,
         })
         .collect();
@@ -294,7 +296,7 @@ fn categories_are_served_in_their_order() {
         (4, None),
     ] {
         let frame = one(tag, Some(Address::Station(AP)), &[(wide(0), 7, false)]);
-        medium.handle_frame(Instant::ZERO, StationId(1), Frame { category, ..frame });
+        medium.handle_frame(Instant::ZERO, StationId(1), TxFrame { category, ..frame });
     }
     // The air is idle: all may be sent at once, and collide within the station.
     order.extend(settled(&outputs(&mut medium, |_| false)).iter().map(|(tag, ..)| *tag));
@@ -320,8 +322,8 @@ fn what_is_withdrawn_is_forgotten() {
     let received: Vec<_> = outputs
         .iter()
         .filter_map(|output| match output {
-            Output::Received { tag, .. } => Some(*tag),
-            Output::Settled { .. } => None,
+            MediumOutput::Received { tag, .. } => Some(*tag),
+            MediumOutput::Settled { .. } => None,
         })
         .collect();
     assert_eq!(received, [0, 1, 3]);
@@ -343,13 +345,13 @@ fn an_agreement_keeps_its_window() {
     for n in 0..400u16 {
         let sequence = SeqNo12::new(start.wrapping_add(n) % 4_096);
         let frame = one(u64::from(n), Some(Address::Station(AP)), &[(rate, 200, false)]);
-        let agreement = Some(Agreement { tid: 0, sequence });
-        medium.handle_frame(Instant::ZERO, StationId(1), Frame { agreement, ..frame });
+        let agreement = Some(FrameAgreement { tid: 0, sequence });
+        medium.handle_frame(Instant::ZERO, StationId(1), TxFrame { agreement, ..frame });
     }
     let mut missing = 0;
     let mut received = vec![false; 400];
     for output in outputs(&mut medium, |_| false) {
-        if let Output::Received { tag, .. } = output {
+        if let MediumOutput::Received { tag, .. } = output {
             assert!(tag < missing + 64, "{tag} while {missing} is missing");
             received[tag as usize] = true;
             while received.get(missing as usize) == Some(&true) {
@@ -396,8 +398,8 @@ fn channels_fade_by_themselves() {
         let frame = one(1, Some(Address::Station(AP)), &[(wide(0), 7, false)]);
         medium.handle_frame(Instant::ZERO, StationId(1), frame);
         match outputs(&mut medium, |_| false)[0] {
-            Output::Received { signal, .. } => signal,
-            Output::Settled { .. } => unreachable!("it is received at 1 m"),
+            MediumOutput::Received { signal, .. } => signal,
+            MediumOutput::Settled { .. } => unreachable!("it is received at 1 m"),
         }
     };
     assert_ne!(signal(5_180), signal(5_200));

@@ -19,7 +19,8 @@
 use super::super::content::Exchange;
 use super::super::frames::Context;
 use super::super::multi_user::{
-    BLOCK_ACK_MCS_MAX, Candidate, Channel, Downlink, OfdmaAcknowledgement, User, Whom, enough_units,
+    BLOCK_ACK_MCS_MAX, Candidate, Downlink, MuChannel, OfdmaAcknowledgement, User, Whom,
+    enough_units,
 };
 use super::super::station::Station;
 use super::{
@@ -56,7 +57,7 @@ impl Station {
         let config = self.config.mu_mimo?;
         let (now, interval) = (cx.now, config.sounding_interval);
         let is_he = self.config.capabilities.is_he();
-        let mut channel = Channel {
+        let mut channel = MuChannel {
             band: cx.settings.band,
             width: self.width_of_several()?,
             guard_interval: config.guard_interval,
@@ -142,7 +143,7 @@ impl Station {
     fn fill_group(
         &mut self,
         cx: &mut Context<'_>,
-        channel: Channel,
+        channel: MuChannel,
         edcaf: usize,
         group: &[(Candidate, Rate)],
         config: MuMimoConfig,
@@ -186,7 +187,7 @@ impl Station {
     fn build_sounding(
         &mut self,
         cx: &mut Context<'_>,
-        channel: Channel,
+        channel: MuChannel,
         config: MuMimoConfig,
         edcaf: usize,
         stations: &[StationId],
@@ -391,7 +392,7 @@ fn common_guard_interval(group: &[(Candidate, Rate)]) -> GuardInterval {
 
 /// Rate at which an NDP's header is decoded and recorded: the most robust MCS, one stream for each
 /// antenna.
-fn ndp_rate(channel: Channel, antennas: u8) -> Rate {
+fn ndp_rate(channel: MuChannel, antennas: u8) -> Rate {
     let rate = match channel.vht {
         Some(guard_interval) => Rate::vht(0, antennas, channel.width, guard_interval),
         None => Rate::he(0, antennas, channel.width, channel.guard_interval, false),
@@ -400,7 +401,7 @@ fn ndp_rate(channel: Channel, antennas: u8) -> Rate {
 }
 
 /// Returns the report of a station for this many columns.
-fn feedback(channel: Channel, config: MuMimoConfig, columns: u8) -> Feedback {
+fn feedback(channel: MuChannel, config: MuMimoConfig, columns: u8) -> Feedback {
     let grouping = match (channel.vht.is_some(), config.grouping) {
         (true, 1) => Grouping::Vht1,
         (true, 2) => Grouping::Vht2,
@@ -421,7 +422,7 @@ fn feedback(channel: Channel, config: MuMimoConfig, columns: u8) -> Feedback {
 /// enough.
 fn trigger_reports(
     cx: &mut Context<'_>,
-    channel: Channel,
+    channel: MuChannel,
     slowest: Rate,
     users: &mut [Sounded],
 ) -> Option<TriggeredReports> {

@@ -12,7 +12,7 @@ use super::super::frames::{AmpduLimits, Context};
 use super::super::mu_mimo::Beam;
 use super::super::station::Station;
 use super::{
-    BLOCK_ACK_MCS_MAX, Channel, Downlink, OfdmaAcknowledgement, Phase, Triggered, User,
+    BLOCK_ACK_MCS_MAX, Downlink, MuChannel, OfdmaAcknowledgement, Phase, Triggered, User,
     equal_units, triggered_block_ack,
 };
 use crate::air::{Air, Expected};
@@ -74,7 +74,7 @@ impl Station {
         opportunity_end: Instant,
     ) -> Option<Exchange> {
         let config = self.config.ofdma?;
-        let channel = Channel {
+        let channel = MuChannel {
             band: cx.settings.band,
             width: self.config.capabilities.width().min(self.width_max),
             guard_interval: config.guard_interval,
@@ -137,7 +137,7 @@ impl Station {
     /// because some of them always have pending MPDUs.
     pub(in super::super) fn overdue(
         &mut self,
-        channel: Channel,
+        channel: MuChannel,
         edcaf: usize,
         peer: Address,
         may_be: impl Fn(Address) -> bool,
@@ -160,7 +160,7 @@ impl Station {
     /// The stations whose turn it is, as many as RUs of one size serve.
     pub(in super::super) fn multi_user_stations(
         &mut self,
-        channel: Channel,
+        channel: MuChannel,
         edcaf: usize,
         lead: StationId,
         count: impl Fn(usize) -> Option<usize>,
@@ -203,7 +203,7 @@ impl Station {
         &mut self,
         cx: &mut Context<'_>,
         air: &Air,
-        channel: Channel,
+        channel: MuChannel,
         edcaf: usize,
         station: StationId,
     ) -> Option<Candidate> {
@@ -246,7 +246,7 @@ impl Station {
     pub(in super::super) fn fill(
         &mut self,
         cx: &mut Context<'_>,
-        channel: Channel,
+        channel: MuChannel,
         acknowledgement: OfdmaAcknowledgement,
         edcaf: usize,
         Whom { candidates, units, answer_units }: Whom<'_>,
@@ -255,7 +255,7 @@ impl Station {
         let aggregation = self.config.aggregation;
         let originators = &self.edcaf(edcaf).originators;
         let needed = candidates.iter().map(|one| originators[one.originator].shared.packet_padding);
-        let channel = Channel { padding: needed.max().unwrap_or_default(), ..channel };
+        let channel = MuChannel { padding: needed.max().unwrap_or_default(), ..channel };
         let answers = answers(cx, channel, acknowledgement, candidates, answer_units);
         let mut duration_max = aggregation.ampdu_duration_max;
         if !self.config.access[edcaf].txop_limit.is_zero() {
@@ -371,7 +371,7 @@ const TRIGGER_PADDING: u32 = {
 
 /// Whether a station can be served with others: it has data and an agreement, no Block Ack Request
 /// must precede, and its rate is of the whole channel, or wider than the idle part.
-fn is_ready(access: &Edcaf, channel: Channel, originator: &Originator) -> bool {
+fn is_ready(access: &Edcaf, channel: MuChannel, originator: &Originator) -> bool {
     let peer = originator.peer;
     let queued =
         || access.queue.len_packets_for(peer.into()) + access.driver.len_packets_for(peer.into());
@@ -384,7 +384,7 @@ fn is_ready(access: &Edcaf, channel: Channel, originator: &Originator) -> bool {
 }
 
 /// Whether the rate fills the channel.
-fn is_of(rate: Rate, channel: Channel) -> bool {
+fn is_of(rate: Rate, channel: MuChannel) -> bool {
     match rate {
         Rate::He { width, .. } => channel.vht.is_none() && width == channel.width,
         Rate::Vht { width, .. } => channel.vht.is_some() && width == channel.width,
@@ -395,7 +395,7 @@ fn is_of(rate: Rate, channel: Channel) -> bool {
 /// Returns the kind and duration of the Block Acks of these stations.
 fn answers(
     cx: &mut Context<'_>,
-    channel: Channel,
+    channel: MuChannel,
     acknowledgement: OfdmaAcknowledgement,
     candidates: &[Candidate],
     units: &[Ru],

@@ -8,7 +8,7 @@ use crate::cell::edcaf::Gate;
 use crate::mac::absence::{Absences, Cause};
 use crate::mac::beacon_clock::BeaconClock;
 use crate::mac::power_save::{self, PowerSaveConfig, Sending};
-use crate::mac::scan::{NullConfig, Phase, Scan};
+use crate::mac::scan::{NullConfig, Scan, ScanPhase};
 use lasthop_units::{Instant, Probability, Seed, SeqNo12, Stream};
 
 /// Additional state of a station that scans or saves power.
@@ -78,9 +78,9 @@ impl Away {
     pub fn gate(&self) -> Gate {
         match &self.rhythm {
             Rhythm::Scan(scan) => match scan.phase() {
-                Phase::Present => Gate::Open,
-                Phase::Flushing => Gate::Draining,
-                Phase::Leaving | Phase::Away | Phase::Returning => Gate::Shut,
+                ScanPhase::Present => Gate::Open,
+                ScanPhase::Flushing => Gate::Draining,
+                ScanPhase::Leaving | ScanPhase::Away | ScanPhase::Returning => Gate::Shut,
             },
             Rhythm::Doze(doze) => doze.gate(),
             Rhythm::Service(service) => service.gate(),
@@ -143,7 +143,7 @@ impl Away {
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::cell) struct Doze {
     pub config: PowerSaveConfig,
-    pub phase: power_save::Phase,
+    pub phase: power_save::DozePhase,
     /// The next instant to check for traffic: while it is awake, and always if it sends in power
     /// save mode.
     pub looks_at: Instant,
@@ -164,13 +164,13 @@ impl Doze {
             Sending::InPowerSave(busy) => busy.interval,
         };
         let looks_at = Instant::ZERO + after;
-        let phase = power_save::Phase::Awake;
+        let phase = power_save::DozePhase::Awake;
         let clock = BeaconClock::new(config.clock, stream);
         Self { config, phase, looks_at, beacons_left: 0, clock, sent: 0, received: 0 }
     }
 
     pub fn gate(&self) -> Gate {
-        use power_save::Phase::{Awake, Listening, Polling, Sending};
+        use power_save::DozePhase::{Awake, Listening, Polling, Sending};
         let saves = self.sends_in_power_save();
         match self.phase {
             Awake => Gate::Open,
@@ -181,11 +181,11 @@ impl Doze {
 
     pub fn due(&self) -> Option<Instant> {
         let checks = self.config.sending != Sending::Awake;
-        (checks || self.phase == power_save::Phase::Awake).then_some(self.looks_at)
+        (checks || self.phase == power_save::DozePhase::Awake).then_some(self.looks_at)
     }
 
     pub fn sends_in_power_save(&self) -> bool {
-        use power_save::Phase::{Announcing, Awake};
+        use power_save::DozePhase::{Announcing, Awake};
         self.config.sending != Sending::Awake && !matches!(self.phase, Awake | Announcing)
     }
 

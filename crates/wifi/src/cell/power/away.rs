@@ -18,7 +18,7 @@ use crate::cell::frames::Context;
 use crate::cell::station::Station;
 use crate::config::AdjustError;
 use crate::event::{Event, PowerState};
-use crate::mac::scan::{self, Input, Leftover, Phase, Scan, ScanConfig};
+use crate::mac::scan::{self, Leftover, Scan, ScanConfig, ScanInput, ScanPhase};
 use crate::station::{Address, StationId};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -187,7 +187,7 @@ impl Power {
                 self.queue_about_absence(floor, station, Action::ProbeRequest);
             } else {
                 match away.rhythm {
-                    Rhythm::Scan(_) => self.scan_input(floor, station, Input::Due),
+                    Rhythm::Scan(_) => self.scan_input(floor, station, ScanInput::Due),
                     Rhythm::Doze(_) => self.look_idle(floor, station),
                     Rhythm::Service(_) => self.service_due(floor, station),
                 }
@@ -197,7 +197,7 @@ impl Power {
         for index in (0..self.flushing.len()).rev() {
             let station = self.flushing[index];
             if floor.is_drained(station) {
-                self.scan_input(floor, station, Input::Drained);
+                self.scan_input(floor, station, ScanInput::Drained);
             }
         }
     }
@@ -218,9 +218,9 @@ impl Power {
         let Some(away) = &state.away else { return };
         match (&away.rhythm, action) {
             (Rhythm::Scan(scan), Action::Null { power_management })
-                if power_management == (scan.phase() == Phase::Leaving) =>
+                if power_management == (scan.phase() == ScanPhase::Leaving) =>
             {
-                self.scan_input(floor, station, Input::Settled);
+                self.scan_input(floor, station, ScanInput::Settled);
             }
             (Rhythm::Doze(_), Action::Null { .. } | Action::PsPoll) => {
                 self.doze_settled(floor, station, answered);
@@ -284,7 +284,7 @@ impl Power {
         }
     }
 
-    fn scan_input(&mut self, floor: &mut Floor<'_>, station: StationId, input: Input) {
+    fn scan_input(&mut self, floor: &mut Floor<'_>, station: StationId, input: ScanInput) {
         let now = floor.now;
         let Rhythm::Scan(scan) = &mut floor.away(station).rhythm else {
             unreachable!("it scans, or would not have asked");
@@ -292,13 +292,13 @@ impl Power {
         let action = scan.handle(now, input);
         floor.set_gate(station);
         match action {
-            scan::Action::Nothing => {}
-            scan::Action::Stop => self.flushing.push(station),
-            scan::Action::Announce => {
+            scan::ScanAction::Nothing => {}
+            scan::ScanAction::Stop => self.flushing.push(station),
+            scan::ScanAction::Announce => {
                 self.flushing.retain(|flushing| *flushing != station);
                 if floor.roster().is_access_point(station) {
                     // It has nobody to tell.
-                    self.scan_input(floor, station, Input::Settled)
+                    self.scan_input(floor, station, ScanInput::Settled)
                 } else {
                     self.queue_about_absence(
                         floor,
@@ -307,11 +307,11 @@ impl Power {
                     );
                 }
             }
-            scan::Action::Depart => self.depart(floor, station),
-            scan::Action::Return => {
+            scan::ScanAction::Depart => self.depart(floor, station),
+            scan::ScanAction::Return => {
                 floor.come_back(station);
                 if floor.roster().is_access_point(station) {
-                    self.scan_input(floor, station, Input::Settled)
+                    self.scan_input(floor, station, ScanInput::Settled)
                 } else {
                     self.queue_about_absence(
                         floor,
@@ -320,7 +320,7 @@ impl Power {
                     );
                 }
             }
-            scan::Action::Resume => {
+            scan::ScanAction::Resume => {
                 self.drain_early(floor, station);
                 self.resume(floor, station);
             }

@@ -15,7 +15,7 @@ use crate::cell::bss::Bss;
 use crate::cell::edcaf::{BEACON_EDCAF, EDCAFS, Gate};
 use crate::cell::floor::{Floor, Roster};
 use crate::cell::single::Single;
-use crate::mac::power_save::{self, Input, Phase, Sending, partial_virtual_bitmap};
+use crate::mac::power_save::{self, DozeInput, DozePhase, Sending, partial_virtual_bitmap};
 use crate::station::{Address, BssId, StationId};
 use alloc::vec::Vec;
 use lasthop_units::Instant;
@@ -49,7 +49,7 @@ impl Power {
             (doze.sent, doze.received) = (0, 0);
             doze.looks_at = now + limit.interval;
             if !is_busy {
-                self.doze_input(floor, station, Input::Idle);
+                self.doze_input(floor, station, DozeInput::Idle);
             }
             return;
         }
@@ -57,7 +57,7 @@ impl Power {
         if since + doze.config.idle > now {
             doze.looks_at = since + doze.config.idle;
         } else {
-            self.doze_input(floor, station, Input::Idle);
+            self.doze_input(floor, station, DozeInput::Idle);
         }
     }
 
@@ -69,14 +69,14 @@ impl Power {
     ) -> bool {
         let Some(doze) = floor.doze(station) else { return self.turn_on_to_send(floor, station) };
         let before = doze.phase;
-        self.doze_input(floor, station, Input::Traffic);
+        self.doze_input(floor, station, DozeInput::Traffic);
         floor.doze(station).is_some_and(|doze| doze.phase != before)
     }
 
     /// Wakes a station in power save to send a queued notification, if it may send now.
     pub(in crate::cell) fn wake_to_notify(&mut self, floor: &mut Floor<'_>, station: StationId) {
         match floor.stations[station.index()].away.as_deref().map(|away| &away.rhythm) {
-            Some(Rhythm::Doze(_)) => self.doze_input(floor, station, Input::Traffic),
+            Some(Rhythm::Doze(_)) => self.doze_input(floor, station, DozeInput::Traffic),
             Some(Rhythm::Service(_)) => {
                 self.turn_on_to_notify(floor, station);
             }
@@ -91,7 +91,7 @@ impl Power {
         station: StationId,
         answered: bool,
     ) {
-        let input = if answered { Input::Acknowledged } else { Input::GivenUp };
+        let input = if answered { DozeInput::Acknowledged } else { DozeInput::GivenUp };
         self.doze_input(floor, station, input);
     }
 
@@ -155,7 +155,7 @@ impl Power {
                 continue;
             }
             let Some(doze) = floor.doze(station) else { continue };
-            if !matches!(doze.phase, Phase::Dozing | Phase::Sending) {
+            if !matches!(doze.phase, DozePhase::Dozing | DozePhase::Sending) {
                 continue;
             }
             doze.beacons_left = doze.beacons_left.saturating_sub(1);
@@ -164,11 +164,11 @@ impl Power {
                 continue;
             }
             // Of a station that sends the radio is on.
-            if doze.phase == Phase::Dozing && doze.clock.misses() {
+            if doze.phase == DozePhase::Dozing && doze.clock.misses() {
                 doze.beacons_left = doze.config.listen_interval;
                 floor.stations[index].stats.beacons_missed += 1;
             } else {
-                self.doze_input(floor, station, Input::BeaconDue);
+                self.doze_input(floor, station, DozeInput::BeaconDue);
             }
         }
     }
@@ -238,7 +238,9 @@ impl Power {
     /// Whether a station listens to the beacon on the air.
     fn listens(&self, floor: &mut Floor<'_>, station: StationId) -> bool {
         match floor.doze(station) {
-            Some(doze) => matches!(doze.phase, Phase::Listening | Phase::Polling | Phase::Sending),
+            Some(doze) => {
+                matches!(doze.phase, DozePhase::Listening | DozePhase::Polling | DozePhase::Sending)
+            }
             None => floor.listens_in_power_save(station),
         }
     }
@@ -267,11 +269,11 @@ impl Power {
             }
             floor.stations[station.index()].stats.beacons_missed += u64::from(!heard);
             let input = if announced {
-                Input::Indicated
+                DozeInput::Indicated
             } else if group_traffic {
-                Input::GroupIndicated
+                DozeInput::GroupIndicated
             } else {
-                Input::NotIndicated
+                DozeInput::NotIndicated
             };
             self.doze_input(floor, station, input);
         } else if heard && floor.away(station).gate() == Gate::Open {
@@ -333,7 +335,7 @@ impl Power {
         if floor.stations[station.index()].has_service_periods() {
             return self.handle_service_frame(floor, station, edcaf, ends_service, more);
         }
-        let input = if more { Input::MoreFrames } else { Input::LastFrame };
+        let input = if more { DozeInput::MoreFrames } else { DozeInput::LastFrame };
         self.doze_input(floor, station, input);
         self.leave_if_busy(floor, station);
     }
@@ -349,13 +351,13 @@ impl Power {
         let state = &floor.stations[station.index()];
         let mut frames = state.edcafs.iter().flatten().flat_map(|access| &access.management);
         if state.held_packets == 0 && state.exchange.is_none() && frames.next().is_none() {
-            self.doze_input(floor, station, Input::Sent);
+            self.doze_input(floor, station, DozeInput::Sent);
         }
     }
 
     fn leave_if_busy(&mut self, floor: &mut Floor<'_>, station: StationId) {
         if floor.doze(station).is_some_and(|doze| doze.is_busy()) {
-            self.doze_input(floor, station, Input::Busy);
+            self.doze_input(floor, station, DozeInput::Busy);
         }
     }
 
@@ -365,7 +367,7 @@ impl Power {
             for index in 0..floor.stations.len() {
                 if floor.stations[index].config.bss == bss {
                     let station = StationId(index as u16);
-                    self.doze_input(floor, station, Input::LastGroupFrame);
+                    self.doze_input(floor, station, DozeInput::LastGroupFrame);
                     self.last_group_frame_in_power_save(floor, station);
                 }
             }
@@ -392,7 +394,7 @@ impl Power {
     }
 
     /// Passes an input to the station's power save, if it has any.
-    fn doze_input(&mut self, floor: &mut Floor<'_>, station: StationId, input: Input) {
+    fn doze_input(&mut self, floor: &mut Floor<'_>, station: StationId, input: DozeInput) {
         let now = floor.now;
         let Some(doze) = floor.doze(station) else { return };
         let before = doze.phase;
@@ -401,38 +403,38 @@ impl Power {
         let config = doze.config;
         floor.set_gate(station);
         match action {
-            power_save::Action::Nothing => {}
-            power_save::Action::Announce => {
+            power_save::DozeAction::Nothing => {}
+            power_save::DozeAction::Announce => {
                 self.queue_about_absence(floor, station, Action::Null { power_management: true });
             }
-            power_save::Action::Doze => {
+            power_save::DozeAction::Doze => {
                 let doze = floor.doze(station).expect("it has one");
-                if before != Phase::Sending {
+                if before != DozePhase::Sending {
                     doze.beacons_left = config.listen_interval;
                 }
-                if before == Phase::Announcing {
+                if before == DozePhase::Announcing {
                     doze.clock.set();
                 }
                 self.depart(floor, station);
                 if floor.stations[station.index()].held_packets > 0 {
-                    self.doze_input(floor, station, Input::Traffic);
+                    self.doze_input(floor, station, DozeInput::Traffic);
                 }
             }
-            power_save::Action::Listen => floor.come_back(station),
-            power_save::Action::Poll => {
+            power_save::DozeAction::Listen => floor.come_back(station),
+            power_save::DozeAction::Poll => {
                 self.queue_about_absence(floor, station, Action::PsPoll);
             }
-            power_save::Action::Wake => {
+            power_save::DozeAction::Wake => {
                 floor.come_back(station);
                 self.queue_about_absence(floor, station, Action::Null { power_management: false });
             }
-            power_save::Action::Open => {
+            power_save::DozeAction::Open => {
                 if config.sending == Sending::Awake {
                     floor.doze(station).expect("it has one").looks_at = now + config.idle;
                 }
                 self.resume(floor, station);
             }
-            power_save::Action::Send => {
+            power_save::DozeAction::Send => {
                 floor.come_back(station);
                 self.resume(floor, station);
             }

@@ -15,14 +15,14 @@ use super::super::content::Exchange;
 use super::super::edcaf::{Gate, Work};
 use super::super::floor::Roster;
 use super::super::frames::{AmpduLimits, Context};
-use super::super::multi_user::{BLOCK_ACK_MCS_MAX, Channel, OfdmaConfig};
+use super::super::multi_user::{BLOCK_ACK_MCS_MAX, MuChannel, OfdmaConfig};
 use super::super::power::Power;
 use super::super::single::Outline;
 use super::super::station::Station;
 use super::super::timers::{Timer, Timers, UplinkWait};
 use super::super::{Cell, Settings};
-use super::reports::Report;
-use super::{Answer, Answered, Asked, Phase, Solicited, Uplink};
+use super::reports::BacklogEstimate;
+use super::{Answer, Answered, Asked, Solicitation, Solicited, Uplink};
 use crate::air::{Air, Content, Expected, Rates};
 use crate::cell::outbox::Outbox;
 use crate::mac::block_ack::Bitmap;
@@ -49,8 +49,8 @@ pub(super) struct Opportunity {
 
 /// A station that can be asked for data.
 #[derive(Clone, Copy)]
-struct Candidate {
-    report: Report,
+struct Askable {
+    report: BacklogEstimate,
     /// Rate that rate control chose, within the usable part of the channel.
     rate: Rate,
     window: u16,
@@ -186,14 +186,19 @@ impl Solicitor<'_> {
             let rate = rate.map(|rate| rate.narrowed(channel.width));
             let rate = rate.unwrap_or(channel.rate(0, channel.guard_interval));
             let mcs = rate.mcs().unwrap_or(0).min(BLOCK_ACK_MCS_MAX);
-            let user =
-                MuUser { ru, mcs, streams: 1, dcm: false, psdu_bytes: null_bytes(Phase::Reports) };
+            let user = MuUser {
+                ru,
+                mcs,
+                streams: 1,
+                dcm: false,
+                psdu_bytes: null_bytes(Solicitation::Reports),
+            };
             users.push(Asked { station, user, rate, bits: 0, is_heard: false, record: None });
         }
         let last = users.last()?.station;
         self.stations[access_point.index()].edcaf(edcaf).reports.as_mut()?.last_polled = Some(last);
         let bytes = sizes::buffer_status_report_poll(users.len() as u32);
-        let uplink = self.uplink(Phase::Reports, edcaf, channel, bytes, users, time);
+        let uplink = self.uplink(Solicitation::Reports, edcaf, channel, bytes, users, time);
         self.is_in_time(access_point, &uplink, time).then_some(uplink)
     }
 
@@ -215,7 +220,7 @@ impl Solicitor<'_> {
         let together = &candidates[..count];
         let state = &self.stations[access_point.index()].config;
         let mut duration_max = state.aggregation.ampdu_duration_max;
-        let bits = |one: &Candidate| Bitmap::bits_for(one.window);
+        let bits = |one: &Askable| Bitmap::bits_for(one.window);
         let mut users: Vec<Asked> = Vec::with_capacity(count);
         for (one, &ru) in together.iter().zip(&units) {
             let Rate::He { mcs, streams, dcm, .. } = one.rate else { return None };
@@ -227,7 +232,7 @@ impl Solicitor<'_> {
         }
         let is_limited = !state.access[edcaf].txop_limit.is_zero();
         let bytes = sizes::basic_trigger(count as u32);
-        let mut uplink = self.uplink(Phase::Data, edcaf, channel, bytes, users, time);
+        let mut uplink = self.uplink(Solicitation::Data, edcaf, channel, bytes, users, time);
         if is_limited {
             let sifs = self.settings.timing.sifs;
             let around = uplink.trigger.2 + sifs + uplink.acknowledged_in;
@@ -251,7 +256,7 @@ impl Solicitor<'_> {
             }
         }
         let shortest = uplink.users.iter().map(|asked| asked.user.psdu_bytes).min();
-        if uplink.duration > duration_max || shortest < Some(null_bytes(Phase::Data)) {
+        if uplink.duration > duration_max || shortest < Some(null_bytes(Solicitation::Data)) {
             return None;
         }
         // Each fills what all have.
@@ -272,9 +277,9 @@ impl Solicitor<'_> {
     /// Returns an exchange with these users, whose PPDUs are as long as their PSDUs require.
     fn uplink(
         &mut self,
-        phase: Phase,
+        phase: Solicitation,
         edcaf: usize,
-        channel: Channel,
+        channel: MuChannel,
         bytes: u32,
         users: Vec<Asked>,
         time: Opportunity,
@@ -287,8 +292,8 @@ impl Solicitor<'_> {
         let rate = rates.min_by_key(|rate| rate.bitrate()).unwrap_or(self.rates.lowest());
         let block_ack = block_ack_bytes(users.iter().map(|user| user.bits));
         let acknowledged_in = match phase {
-            Phase::Reports => Duration::ZERO,
-            Phase::Data => sifs + self.rates.ppdu_duration(rate, block_ack),
+            Solicitation::Reports => Duration::ZERO,
+            Solicitation::Data => sifs + self.rates.ppdu_duration(rate, block_ack),
         };
         let guard_interval = channel.triggered_guard_interval();
         let answered_at = channel.rate(0, guard_interval);
@@ -346,8 +351,8 @@ impl Solicitor<'_> {
         &mut self,
         access_point: StationId,
         edcaf: usize,
-        channel: Channel,
-    ) -> Vec<Candidate> {
+        channel: MuChannel,
+    ) -> Vec<Askable> {
         let whole = self.stations[access_point.index()].config.capabilities.width();
         let reachable = self.reachable(access_point);
         let access = self.stations[access_point.index()].edcaf(edcaf);
@@ -364,7 +369,7 @@ impl Solicitor<'_> {
             match (rate.flatten().filter(|rate| is_of(*rate, whole)), window) {
                 (Some(rate), Some(window)) => {
                     let rate = rate.narrowed(channel.width);
-                    candidates.push(Candidate { report, rate, window });
+                    candidates.push(Askable { report, rate, window });
                 }
                 _ => {
                     if let Some(reports) =
@@ -412,9 +417,9 @@ impl Station {
     }
 
     /// The part of the access point's channel that its transmission opportunity may use.
-    pub(super) fn channel(&self, band: Band, config: OfdmaConfig) -> Channel {
+    pub(super) fn channel(&self, band: Band, config: OfdmaConfig) -> MuChannel {
         let capabilities = &self.config.capabilities;
-        Channel {
+        MuChannel {
             band,
             width: capabilities.width().min(self.width_max),
             guard_interval: config.guard_interval,
@@ -444,10 +449,10 @@ impl Station {
             * self.config.aggregation.mpdu_start_spacing.as_nanos();
         let spacing_bytes = bits.div_ceil(8_000_000_000) as u32;
         let (content, data_bytes) = match ask.phase {
-            Phase::Reports => (Answered::BufferReport, null_bytes(Phase::Reports)),
-            Phase::Data => self
+            Solicitation::Reports => (Answered::BufferReport, null_bytes(Solicitation::Reports)),
+            Solicitation::Data => self
                 .data_answer(cx, ask.edcaf, to, user.psdu_bytes, spacing_bytes)
-                .unwrap_or((Answered::BufferReport, null_bytes(Phase::Data))),
+                .unwrap_or((Answered::BufferReport, null_bytes(Solicitation::Data))),
         };
         let data_time = ask.channel.without_padding().triggered_data_time(user).as_nanos();
         let filled = data_time * u64::from(data_bytes) / u64::from(user.psdu_bytes.max(1));
@@ -530,7 +535,7 @@ impl Station {
 }
 
 /// The largest equal RUs that fill a channel for at most `stations` users, and their number.
-fn equal_units(channel: Channel, stations: usize) -> Option<(RuSize, usize)> {
+fn equal_units(channel: MuChannel, stations: usize) -> Option<(RuSize, usize)> {
     let counts = RuSize::ALL.map(|size| (size, usize::from(size.count_in(channel.width))));
     let fitting = counts.into_iter().filter(|(_, count)| (1..=stations).contains(count));
     fitting.max_by_key(|(_, count)| *count)
@@ -547,7 +552,7 @@ fn is_of(rate: Rate, whole: ChannelWidth) -> bool {
 }
 
 /// Length of a PSDU of QoS Null frames.
-const fn null_bytes(phase: Phase) -> u32 {
+const fn null_bytes(phase: Solicitation) -> u32 {
     let frames = Answer::nulls(phase);
     let one = sizes::AMPDU_DELIMITER + sizes::QOS_NULL;
     (frames - 1) * sizes::ampdu_subframe(sizes::QOS_NULL, 0) + one

@@ -15,12 +15,12 @@
 
 use super::super::content::Exchange;
 use super::super::frames::Context;
-use super::super::multi_user::Channel;
+use super::super::multi_user::MuChannel;
 use super::super::single::{Outline, Single};
 use super::super::station::Station;
 use super::super::timers::{Timer, UplinkWait};
 use super::super::{Cell, Sequel, Settings};
-use super::{Answer, Answered, Phase, Solicited, StationRecord, Uplink};
+use super::{Answer, Answered, Solicitation, Solicited, StationRecord, Uplink};
 use crate::air::{Carried, Content, Flight, Interval, Overlaps, Reduction, Subframes};
 use crate::cell::floor::Floor;
 use crate::cell::power::Power;
@@ -252,7 +252,7 @@ impl Cell {
         let width = self.stations[sender.index()].uplink().rate.width();
         let access_point = &self.stations[sender.index()];
         let channel = access_point.channel(self.settings.band, config);
-        let channel = Channel { width, ..channel };
+        let channel = MuChannel { width, ..channel };
         let mut is_heard = true;
         let uplink = self.stations[sender.index()].uplink();
         let ask = Solicited::new(uplink, channel);
@@ -318,7 +318,7 @@ impl Cell {
         let Outline { edcaf, opportunity_end, .. } = outline;
         let is_heard = uplink.users.iter().any(|user| user.is_heard);
         match phase {
-            Phase::Reports if is_heard => {
+            Solicitation::Reports if is_heard => {
                 let config = self.stations[station.index()].config.ofdma.expect("it solicits");
                 let time = Opportunity { start: self.now + sifs, end: opportunity_end };
                 match self.solicitor().solicit(station, edcaf, time, config) {
@@ -330,8 +330,8 @@ impl Cell {
                     None => self.uplink_over(station, &outline, true),
                 }
             }
-            Phase::Reports => self.uplink_over(station, &outline, false),
-            Phase::Data => {
+            Solicitation::Reports => self.uplink_over(station, &outline, false),
+            Solicitation::Data => {
                 let is_acknowledged = uplink.users.iter().any(|user| user.record.is_some());
                 for user in &uplink.users {
                     let waits = self.stations[user.station.index()].has_answered(station);
@@ -406,7 +406,7 @@ impl Cell {
     /// Handles a Trigger frame of the access point without any answer.
     pub(in super::super) fn uplink_unanswered(&mut self, station: StationId) {
         let uplink = self.stations[station.index()].take_uplink();
-        if uplink.phase == Phase::Data {
+        if uplink.phase == Solicitation::Data {
             for user in &uplink.users {
                 let access_point = &mut self.stations[station.index()];
                 access_point.miss(uplink.outline.edcaf, user.station, false);
@@ -461,7 +461,7 @@ impl Receivers<'_> {
         let sender = own.transmitter;
         let Some(snr) = self.at(receiver).header(own) else { return (Bitmap::EMPTY, None) };
         let (mpdu, phase) = match answer.content {
-            Answered::BlockAckRequest { .. } => (sizes::BLOCK_ACK_REQUEST, Phase::Data),
+            Answered::BlockAckRequest { .. } => (sizes::BLOCK_ACK_REQUEST, Solicitation::Data),
             _ => (sizes::QOS_NULL, self.stations[receiver.index()].uplink().phase),
         };
         let count = match answer.content {
@@ -515,7 +515,7 @@ impl Floor<'_> {
                 let phase = self.stations[receiver.index()].uplink().phase;
                 let nulls = 0..Answer::nulls(phase) as usize;
                 for bit in nulls.filter(|bit| decoded.contains(*bit)) {
-                    let edcaf = if phase == Phase::Reports { bit } else { edcaf };
+                    let edcaf = if phase == Solicitation::Reports { bit } else { edcaf };
                     let (buffered, decoded) = (buffered[edcaf], &Bitmap::EMPTY);
                     let report = BacklogReport { edcaf, buffered, mpdus: 0, decoded };
                     if let Some(backlog) = report.backlog(self.stations, own) {

@@ -3,7 +3,7 @@
 use super::super::content::Exchange;
 use super::super::multi_user::NEXT_TO_IT;
 use super::super::record::{Recorder, control_frame};
-use super::{Answer, Answered, Asked, Phase, Uplink, queue_size_code};
+use super::{Answer, Answered, Asked, Solicitation, Uplink, queue_size_code};
 use crate::air::Flight;
 use crate::cell::edcaf::category_of;
 use crate::event::{Frame, FrameKind, Psdu, QueueSize, StationAcknowledged, TriggeredUser};
@@ -33,8 +33,10 @@ impl Recorder<'_> {
         let Uplink { duration: response, guard_interval, .. } = *uplink;
         let width = uplink.rate.width();
         let kind = match uplink.phase {
-            Phase::Reports => FrameKind::BufferStatusReportPoll { response, guard_interval, width },
-            Phase::Data => {
+            Solicitation::Reports => {
+                FrameKind::BufferStatusReportPoll { response, guard_interval, width }
+            }
+            Solicitation::Data => {
                 let access_category = category_of(uplink.outline.edcaf);
                 FrameKind::BasicTrigger { access_category, response, guard_interval, width }
             }
@@ -112,9 +114,9 @@ impl Recorder<'_> {
             Answered::BufferReport => {
                 let exchange = self.stations[answer.to.index()].exchange.as_ref();
                 let uplink = exchange.and_then(Exchange::uplink);
-                let phase = uplink.map_or(Phase::Data, |uplink| uplink.phase);
+                let phase = uplink.map_or(Solicitation::Data, |uplink| uplink.phase);
                 let null = |bit: usize| {
-                    let category = if phase == Phase::Reports { bit } else { edcaf };
+                    let category = if phase == Solicitation::Reports { bit } else { edcaf };
                     let tid = category_of(category).tid();
                     let code = queue_size_code(answer.buffered[category]);
                     let kind = FrameKind::QosNull {

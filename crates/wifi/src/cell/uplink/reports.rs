@@ -59,7 +59,7 @@ const MSDU_UNKNOWN: u32 = 1_500 + sizes::LLC_SNAP;
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(in super::super) struct Reports {
     /// Reports in the order of their stations' first one.
-    list: Vec<Report>,
+    list: Vec<BacklogEstimate>,
     /// Station asked last for data, and station asked last for a report.
     pub last_served: Option<StationId>,
     pub last_polled: Option<StationId>,
@@ -71,7 +71,7 @@ pub(in super::super) struct Reports {
 
 /// Knowledge of one station.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in super::super) struct Report {
+pub(in super::super) struct BacklogEstimate {
     pub station: StationId,
     /// Bytes that the station holds.
     pub backlog: u64,
@@ -93,11 +93,12 @@ impl Reports {
 
     /// Stations with a backlog, in turn after the one served last; with `by_airtime`, those with
     /// the least airtime first.
-    pub fn backlogged(&self, by_airtime: bool) -> Vec<Report> {
+    pub fn backlogged(&self, by_airtime: bool) -> Vec<BacklogEstimate> {
         let last = self.list.iter().position(|report| Some(report.station) == self.last_served);
         let (before, after) = self.list.split_at(last.map_or(0, |index| index + 1));
-        let ready = |report: &&Report| report.backlog > 0;
-        let mut turns: Vec<Report> = after.iter().chain(before).filter(ready).copied().collect();
+        let ready = |report: &&BacklogEstimate| report.backlog > 0;
+        let mut turns: Vec<BacklogEstimate> =
+            after.iter().chain(before).filter(ready).copied().collect();
         if by_airtime {
             turns.sort_by_key(|report| report.airtime);
         }
@@ -143,10 +144,10 @@ impl Reports {
         self.report(station).airtime += share;
     }
 
-    fn report(&mut self, station: StationId) -> &mut Report {
+    fn report(&mut self, station: StationId) -> &mut BacklogEstimate {
         let index = self.list.iter().position(|report| report.station == station);
         let index = index.unwrap_or_else(|| {
-            self.list.push(Report {
+            self.list.push(BacklogEstimate {
                 station,
                 backlog: 0,
                 seen: (0, 0),
@@ -160,7 +161,7 @@ impl Reports {
     }
 }
 
-impl Report {
+impl BacklogEstimate {
     /// Length of the PSDU that holds the whole backlog, if its MPDUs are as long as those of the
     /// last PPDU (or as [`MSDU_UNKNOWN`]), at most `bytes_max`. At least one of them fits, however
     /// long it is.

@@ -22,13 +22,13 @@ const PPDU_DURATION_MAX: Duration = Duration::from_micros(5_484);
 /// Thresholds of SNR by MPDU length.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ideal {
-    tables: [Table; LENGTHS],
+    tables: [Thresholds; LENGTHS],
     current: Rate,
 }
 
 /// Table of choices for MPDUs of up to this many bytes.
 #[derive(Clone, Debug, PartialEq)]
-struct Table {
+struct Thresholds {
     bytes: u32,
     /// Thresholds, ascending in both SNR and bit rate; at least one.
     thresholds: Vec<Threshold>,
@@ -50,8 +50,8 @@ impl Ideal {
     ) -> Self {
         let tables = core::array::from_fn(|doublings| {
             let bytes = u32::from(bytes.max(1)) << doublings;
-            let receiver = Receiver { error_model, bytes, per_max: per_max.as_f64() };
-            Table { bytes, thresholds: receiver.thresholds(rates) }
+            let receiver = Knowledge { error_model, bytes, per_max: per_max.as_f64() };
+            Thresholds { bytes, thresholds: receiver.thresholds(rates) }
         });
         let current = tables[0].thresholds[0].rate;
         Self { tables, current }
@@ -59,7 +59,7 @@ impl Ideal {
 
     /// The best rate for an MPDU of that length at that SNR.
     pub(super) fn choice(&self, snr: Db, msdu_bytes: u16) -> Rate {
-        let long_enough = |table: &&Table| u32::from(msdu_bytes) <= table.bytes;
+        let long_enough = |table: &&Thresholds| u32::from(msdu_bytes) <= table.bytes;
         let table = self.tables.iter().find(long_enough).unwrap_or(&self.tables[LENGTHS - 1]);
         let reached = table.thresholds.partition_point(|threshold| threshold.snr <= snr);
         let place = reached.saturating_sub(1);
@@ -70,7 +70,7 @@ impl Ideal {
     }
 }
 
-impl Table {
+impl Thresholds {
     /// The rate at this index, or the next one at which a PPDU with a frame of `bytes` stays within
     /// the longest PPDU: the slowest rates of extended range take too long for a packet.
     #[cold]
@@ -97,13 +97,13 @@ impl Algorithm for Ideal {
 }
 
 /// The sender's knowledge of the receiver.
-struct Receiver<'a> {
+struct Knowledge<'a> {
     error_model: &'a ErrorModel,
     bytes: u32,
     per_max: f64,
 }
 
-impl Receiver<'_> {
+impl Knowledge<'_> {
     /// Thresholds of all rates that are the best choice at some SNR.
     fn thresholds(&self, rates: &RateSet) -> Vec<Threshold> {
         let mut thresholds: Vec<Threshold> = Vec::new();
