@@ -1,13 +1,13 @@
 //! A PSDU with MPDU delimiters, damaged ones too.
 #![no_main]
 
-use lasthop_wifi_wire::ampdu::{Subframes, Writer};
+use lasthop_wifi_wire::ampdu::{AmpduSubframes, AmpduWriter};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|psdu: &[u8]| {
-    let mut writer = Writer::new();
+    let mut writer = AmpduWriter::new();
     let mut read = Vec::new();
-    for subframe in Subframes::new(psdu) {
+    for subframe in AmpduSubframes::new(psdu) {
         match subframe {
             Ok(subframe) => {
                 writer.push(subframe.mpdu).expect("its length came out of a delimiter");
@@ -17,6 +17,6 @@ fuzz_target!(|psdu: &[u8]| {
         }
     }
     let again = writer.finish();
-    let again: Result<Vec<_>, _> = Subframes::new(&again).map(|s| s.map(|s| s.mpdu)).collect();
+    let again: Result<Vec<_>, _> = AmpduSubframes::new(&again).map(|s| s.map(|s| s.mpdu)).collect();
     assert_eq!(again, Ok(read));
 });

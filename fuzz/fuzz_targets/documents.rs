@@ -34,7 +34,7 @@ fuzz_target!(|bytes: &[u8]| {
         pages(set);
     }
     if let Some(document) = again::<ApqDocument>(bytes) {
-        measured::html(&measured::Content { document: &document, samples: None });
+        measured::html(&measured::MeasuredContent { document: &document, samples: None });
     }
     if let Some(document) = again::<FrancDocument>(bytes) {
         document.to_prometheus();
@@ -79,7 +79,7 @@ fn is_same(a: &Value, b: &Value) -> bool {
 }
 
 fn pages(set: RunSet) {
-    set::html(&set::Content { set: &set, series: &[], scenario: None });
+    set::html(&set::SetContent { set: &set, series: &[], scenario: None });
     let variant = |name: &str| variants::Variant {
         name: name.into(),
         set: set.clone(),

@@ -31,7 +31,8 @@ fuzz_target!(|datagram: &[u8]| {
             assert!(change.is_none() || answer.is_none());
             if let Some(answer) = answer {
                 assert!(
-                    FrameFacts::read(&answer).is_some_and(|a| a.transmitter == Some(facts.receiver))
+                    FrameFacts::read(&answer)
+                        .is_some_and(|a| a.transmitter == Some(facts.receiver))
                 );
             }
         }

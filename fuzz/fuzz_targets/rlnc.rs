@@ -29,7 +29,8 @@ fuzz_target!(|input: &[u8]| {
         encoder.push(&symbol(index, bytes)).expect("there is room");
     }
     let (mut recoder, mut decoder) = (Recoder::new(code), Decoder::new(code));
-    let (mut source, mut sink) = (window::WindowEncoder::new(code), window::WindowDecoder::new(code));
+    let (mut source, mut sink) =
+        (window::WindowEncoder::new(code), window::WindowDecoder::new(code));
     // These get strange packets among others.
     let (mut victim, mut victim_window) = (Decoder::new(code), window::WindowDecoder::new(code));
     for action in actions.chunks_exact(ACTION_BYTES) {
