@@ -42,6 +42,8 @@ pub fn sites(texts: &[Text], exceptions: &[&str]) -> Vec<Site> {
         };
         for function in functions(&code) {
             let tuples = function.parameters.iter().filter(|parameter| is_tuple(parameter));
+            // The trait `From` gives its function's parameter.
+            let tuples = tuples.filter(|_| function.name != "from");
             sites.extend(tuples.map(|_| site(Idiom::TupleParameter, function.at, function.name)));
             if function.name == "of" {
                 sites.push(site(Idiom::FnOf, function.at, "of"));

@@ -40,13 +40,36 @@
 //! is sent whole and does not depend on earlier ones, so that an end that misses
 //! one recovers there.
 
-use crate::order::BUCKETS;
-use crate::symbol;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_packet::ip::protocol::TCP;
 use lasthop_packet::ip::{IPV4_BYTES, IPV6_BYTES};
 use lasthop_packet::transport::tcp::{HEADER_BYTES as TCP_BYTES, View, field};
+
+/// Number of buckets of flows.
+pub(crate) const BUCKETS: usize = 256;
+
+/// The length that the IP header at the start of `bytes` states; `None` if there is
+/// no IP header.
+pub(crate) fn ip_length(bytes: &[u8]) -> Option<usize> {
+    let word =
+        |at: usize| Some(usize::from(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?])));
+    match bytes.first()? >> 4 {
+        4 => word(2).filter(|&length| length >= 20),
+        6 => Some(40 + word(4)?),
+        _ => None,
+    }
+}
+
+/// Whether `packet` is exactly one IP packet.
+pub(crate) fn is_ip(packet: &[u8]) -> bool {
+    let header = match packet.first().map(|first| first >> 4) {
+        Some(4) => 20,
+        Some(6) => 40,
+        _ => return false,
+    };
+    packet.len() >= header && ip_length(packet) == Some(packet.len())
+}
 
 /// Packets of a bucket from one independent packet to the next.
 const WHOLE_EVERY: u16 = 32;
@@ -143,7 +166,7 @@ impl Headers {
         } else {
             record.to_vec()
         };
-        if !symbol::is_ip(&packet) {
+        if !is_ip(&packet) {
             return None;
         }
         // In other cases the packet is known, but not the step.
@@ -372,7 +395,7 @@ impl Layout {
     /// Returns the layout of a whole packet if it is a TCP segment whose headers can be shortened,
     /// or can serve to shorten those of the next segment.
     fn from_packet(packet: &[u8]) -> Option<Self> {
-        if !symbol::is_ip(packet) {
+        if !is_ip(packet) {
             return None;
         }
         let is_ipv4 = packet[0] == 0x45;

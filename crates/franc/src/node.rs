@@ -31,7 +31,7 @@ use answers::Answers;
 pub use answers::Unanswered;
 use end::End;
 use forwarder::Forwarder;
-use helper::Helper;
+use helper::HelperPart;
 use lasthop_units::{Duration, Instant, Machine, Stream};
 use recoder::Recoder;
 
@@ -216,7 +216,7 @@ struct Shared {
 #[derive(Clone, Debug, PartialEq)]
 enum Part {
     End(Box<End>),
-    Helper(Box<Helper>),
+    Helper(Box<HelperPart>),
     Recoder(Box<Recoder>),
     Forwarder(Box<Forwarder>),
 }
@@ -321,7 +321,7 @@ impl Node {
                 Part::End(Box::new(End::new(&mut shared, code, peer, via, helpers, now)))
             }
             Role::Helper { between, helpers } => {
-                Part::Helper(Box::new(Helper::new(code, between, helpers, now)))
+                Part::Helper(Box::new(HelperPart::new(code, between, helpers, now)))
             }
             Role::Recoder { between } => Part::Recoder(Box::new(Recoder::new(code, between, now))),
             Role::Forwarder { between } => Part::Forwarder(Box::new(Forwarder::new(between, now))),

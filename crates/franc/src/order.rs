@@ -10,14 +10,11 @@
 //! missing packets. Packets that are ready are not limited: the driver takes them after each
 //! datagram, and they never exceed the packets held, with headers. Leaves out retransmission.
 
-use crate::headers::Headers;
-use crate::symbol::{self, Piece};
+use crate::headers::{BUCKETS, Headers, is_ip};
+use crate::symbol::Piece;
 use alloc::collections::VecDeque;
 use alloc::collections::btree_map::{BTreeMap, Entry};
 use alloc::vec::Vec;
-
-/// Number of buckets of flows.
-pub(crate) const BUCKETS: usize = 256;
 
 /// Approximate memory of a held packet in addition to its bytes.
 const HELD_BYTES: usize = 64;
@@ -160,7 +157,7 @@ impl Order {
         packet.extend(piece.bytes);
         if !piece.is_last && packet.len() <= usize::from(u16::MAX) {
             self.begun.insert(bucket, (number.wrapping_add(1), packet));
-        } else if symbol::is_ip(&packet) {
+        } else if is_ip(&packet) {
             self.headers.begin_anew(bucket, number, &packet);
             self.ready.push_back(packet);
         } else {

@@ -49,28 +49,6 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// The length that the IP header at the start of `bytes` states; `None` if there is
-/// no IP header.
-pub(crate) fn ip_length(bytes: &[u8]) -> Option<usize> {
-    let word =
-        |at: usize| Some(usize::from(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?])));
-    match bytes.first()? >> 4 {
-        4 => word(2).filter(|&length| length >= 20),
-        6 => Some(40 + word(4)?),
-        _ => None,
-    }
-}
-
-/// Whether `packet` is exactly one IP packet.
-pub(crate) fn is_ip(packet: &[u8]) -> bool {
-    let header = match packet.first().map(|first| first >> 4) {
-        Some(4) => 20,
-        Some(6) => 40,
-        _ => return false,
-    };
-    packet.len() >= header && ip_length(packet) == Some(packet.len())
-}
-
 /// Starts a record; its packet follows.
 pub(crate) fn begin(symbol: &mut Vec<u8>, bucket: u8, number: u16) {
     symbol.push(bucket);
@@ -97,7 +75,7 @@ fn record(bytes: &[u8]) -> Option<(u8, u16, &[u8])> {
     } else if Piece::parse(rest).is_some() {
         PIECE_BYTES + usize::from(u16::from_be_bytes([rest[1], rest[2]]))
     } else {
-        ip_length(rest)?
+        headers::ip_length(rest)?
     };
     Some((head[0], u16::from_be_bytes([head[1], head[2]]), rest.get(..length)?))
 }

@@ -504,7 +504,7 @@ proptest! {
         let (mut here, mut there) = (Headers::new(), Headers::new());
         there.restore(7, 0, &written(&mut here, 0, &first));
         if let Some(packet) = there.restore(7, 1, &rubbish) {
-            prop_assert!(symbol::is_ip(&packet));
+            prop_assert!(is_ip(&packet));
         }
         written(&mut here, WHOLE_EVERY - 1, &first);
         for (number, packet) in (WHOLE_EVERY..).zip([second, third]) {

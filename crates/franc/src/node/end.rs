@@ -13,12 +13,12 @@ use super::{
 };
 use crate::backlog::Backlog;
 use crate::config::Mode;
+use crate::headers;
 use crate::keys::Pair;
 use crate::path_mtu::PathMtu;
 use crate::path_state::Hearing;
 use crate::secret::PublicKey;
 use crate::stats::{NeighbourStats, Stats};
-use crate::symbol;
 use crate::wire::{Body, Header, Hello, NodeId};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -94,7 +94,7 @@ impl End {
     }
 
     pub fn handle_packet(&mut self, shared: &mut Shared, now: Instant, packet: &[u8]) {
-        if !symbol::is_ip(packet) || packet.len() > shared.config.inner_mtu() {
+        if !headers::is_ip(packet) || packet.len() > shared.config.inner_mtu() {
             shared.stats.refused += 1;
             return;
         }

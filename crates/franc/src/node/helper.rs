@@ -3,7 +3,7 @@
 //! Reports of its reception are sent every [`ACK_INTERVAL`]. Losses are 0 to 1. Leaves out
 //! decoding: a helper has only the hop key.
 
-use super::sessions::{Heard as Followed, Sessions};
+use super::sessions::{Followed, Sessions};
 use super::{Came, Heard, Question, Reason, Shared, Transmit, earliest};
 use crate::budget;
 use crate::config::{Losses, Mode};
@@ -38,7 +38,7 @@ pub(super) fn is_worth(code: Code, losses: Losses, helpers: u8) -> bool {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Helper {
+pub(super) struct HelperPart {
     code: Code,
     between: [NodeId; 2],
     helpers: u8,
@@ -122,7 +122,7 @@ impl Direction {
     }
 }
 
-impl Helper {
+impl HelperPart {
     pub fn new(code: Code, between: [NodeId; 2], helpers: u8, now: Instant) -> Self {
         let directions = [Direction::new(), Direction::new()];
         Self { code, between, helpers, sessions: Sessions::new(between, now), directions }
@@ -169,7 +169,7 @@ impl Helper {
             // From another helper, or a report to one.
             return None;
         }
-        let session = self.sessions.of(shared, header)?;
+        let session = self.sessions.followed(shared, header)?;
         let body = shared.open(now, header, datagram, &session.tagger)?;
         if !self.directions[direction].ear.take(now, header.number) {
             shared.stats.replayed += 1;

@@ -6,7 +6,7 @@
 //! cannot read packets.
 
 use super::addresses::{HopNumbers, Proof, Reply};
-use super::sessions::{Heard as Followed, News, Sessions};
+use super::sessions::{Followed, News, Sessions};
 use super::{Came, Event, Heard, Question, Reason, Shared, Transmit, earliest};
 use crate::config::Mode;
 use crate::path_state::{Hearing, PathState};
@@ -150,7 +150,7 @@ impl Recoder {
         let Came { from: address, header, datagram } = came;
         let from = self.sessions.side(header.sender).filter(|_| header.to == shared.config.id)?;
         shared.ask_if_moved(now, shared.config.id, header, address, datagram);
-        let session = self.sessions.of(shared, header)?;
+        let session = self.sessions.followed(shared, header)?;
         let body = shared.open(now, header, datagram, &session.tagger)?;
         let [a, b] = self.sides.as_mut()?;
         let (side, other) = if from == 0 { (a, b) } else { (b, a) };

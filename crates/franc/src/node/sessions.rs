@@ -23,13 +23,13 @@ const PASSES_PER_S: u64 = 50;
 
 /// A session as known to holders of the hop key.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Heard {
+pub(super) struct Followed {
     pub id: u16,
     pub tagger: Tagger,
     pair: Pair,
 }
 
-impl Heard {
+impl Followed {
     /// The ends, the lower number first.
     pub fn ends(&self) -> [NodeId; 2] {
         self.pair.ends()
@@ -55,7 +55,7 @@ struct Announced {
 pub(super) struct Sessions {
     between: [NodeId; 2],
     announced: [Option<Announced>; 2],
-    current: Option<Heard>,
+    current: Option<Followed>,
     call_at: Instant,
     passes: TokenBucket,
 }
@@ -66,7 +66,7 @@ pub(super) struct News {
     /// Index of the neighbour that sent it.
     pub side: usize,
     /// Both neighbours announced a session that was not followed before: it is now.
-    pub begins: Option<Heard>,
+    pub begins: Option<Followed>,
     /// Whether this HELLO is to be forwarded: the other neighbour did not get it
     /// recently.
     pub is_passed: bool,
@@ -84,7 +84,7 @@ impl Sessions {
     }
 
     /// The followed session.
-    pub fn current(&self) -> Option<&Heard> {
+    pub fn current(&self) -> Option<&Followed> {
         self.current.as_ref()
     }
 
@@ -110,7 +110,7 @@ impl Sessions {
     }
 
     /// The session of a datagram, if it is the followed one.
-    pub fn of(&self, shared: &mut Shared, header: &Header) -> Option<Heard> {
+    pub fn followed(&self, shared: &mut Shared, header: &Header) -> Option<Followed> {
         let followed = self.current.as_ref().filter(|session| session.id == header.session);
         if followed.is_none() {
             shared.stats.unauthentic += 1;
@@ -157,7 +157,7 @@ impl Sessions {
         let is_new = |pair: &Pair| followed != Some(*pair);
         let begins = agreed.filter(is_new).map(|pair| {
             let (id, tagger) = shared.secrets.session(&pair);
-            Heard { id, tagger, pair }
+            Followed { id, tagger, pair }
         });
         if begins.is_some() {
             // Announcements of the previous session must not bring it back.
