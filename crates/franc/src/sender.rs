@@ -562,7 +562,8 @@ impl Sender {
             return Instant::MAX;
         }
         let ends = self.blocks.iter().flat_map(|block| {
-            let lost = block.symbols.iter().filter(|symbol| symbol.is_gone());
+            let is_helped = block.unhelped(outlook) < 1.0;
+            let lost = block.symbols.iter().filter(move |symbol| is_helped && symbol.is_gone());
             lost.map(|symbol| block.helped_until(symbol, outlook, false))
         });
         ends.filter(|&end| end > now).min().unwrap_or(Instant::MAX)
@@ -714,7 +715,12 @@ impl SentBlock {
     /// Whether a symbol is certainly lost, and helpers have had time to repair it.
     fn is_lost(&self, symbol: &Symbol, now: Instant, outlook: &Outlook) -> bool {
         symbol.is_gone()
-            && (outlook.unhelped >= 1.0 || now >= self.helped_until(symbol, outlook, true))
+            && (self.unhelped(outlook) >= 1.0 || now >= self.helped_until(symbol, outlook, true))
+    }
+
+    /// [`Outlook::unhelped`] for this block: helpers forget one that began anew.
+    fn unhelped(&self, outlook: &Outlook) -> f64 {
+        if self.restarts == 0 { outlook.unhelped } else { 1.0 }
     }
 
     /// The lost symbol to send, if combinations received or in flight do not repair all lost ones.
@@ -742,7 +748,8 @@ impl SentBlock {
         // Combinations received for symbols that are not known; those of helpers may
         // cover any symbol.
         let mended = self.rank.saturating_sub(self.known);
-        let is_helped = outlook.unhelped < 1.0;
+        let unhelped = self.unhelped(outlook);
+        let is_helped = unhelped < 1.0;
         let loss = outlook.loss;
         let (mut mean, mut variance) = (0.0, 0.0);
         let (mut under_way, mut landed, mut unknown) = (0u16, 0u16, 0u16);
@@ -776,11 +783,11 @@ impl SentBlock {
             oldest = Some(symbol.sent_at);
             if symbol.under_way > 0 {
                 let copies = symbol.under_way + symbol.planned;
-                let lost = libm::pow(loss, f64::from(copies)) * outlook.unhelped;
+                let lost = libm::pow(loss, f64::from(copies)) * unhelped;
                 mean += lost;
                 variance += lost * (1.0 - lost);
             } else if is_helped && now < self.helped_until(symbol, outlook, goes_on) {
-                mean += outlook.unhelped;
+                mean += unhelped;
             } else {
                 mean += 1.0;
             }

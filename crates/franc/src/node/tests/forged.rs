@@ -432,6 +432,26 @@ fn acknowledgements_to_both_ends_are_over_two_seconds_after_them() {
     assert!(is_over(&after, before), "{after:?} of {before}");
 }
 
+/// The same with a helper, to and from every node, for blocks that come seconds later.
+#[test]
+fn combinations_of_later_blocks_cost_little_with_a_helper() {
+    let packed: Vec<u8> =
+        (0..64u32).map(|index| (index * index * 7 + index * 3 + 1) as u8).collect();
+    let forged = |time: i64| Forged {
+        what: What::Enc {
+            vector: CodedVector::Full { first: 0, count: 64, packed: packed.clone() },
+            oldest: 255,
+        },
+        way: 6 + time as usize,
+        block: 67 + time as i32 / 2,
+        number: 741 + time,
+        after_ms: 0,
+    };
+    let attack: Vec<Forged> = (0..10).map(forged).collect();
+    let (after, before) = after_on("helper", &attack);
+    assert!(is_over(&after, before), "{after:?} of {before}");
+}
+
 /// Forged acknowledgements that report numbers above those of a helper: it goes on from them, and
 /// true reports from before that are not losses of it.
 #[test]
