@@ -6,7 +6,6 @@ use lasthop_arch_tests::files::{self, Text};
 use lasthop_arch_tests::{architecture, cargo};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::env;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
@@ -177,15 +176,17 @@ fn readmes_say_which_rust_and_which_features() {
     }
 }
 
-/// Builds the examples of all packages. After a build of the workspace's tests they are there:
-/// alone, a package would be built with other features.
-fn built_examples() -> PathBuf {
+/// Builds the examples of all packages, and returns their programs by name. After a build of the
+/// workspace's tests they are there: alone, a package would be built with other features.
+fn built_examples() -> BTreeMap<String, PathBuf> {
     let mut command = cargo::cargo();
-    command.args(["build", "--quiet", "--workspace", "--examples"]);
-    cargo::output(command);
-    let test = env::current_exe().expect("this test is a program");
-    let folder = test.parent().and_then(Path::parent).expect("cargo has a folder for examples");
-    folder.join("examples")
+    command.args(["build", "--quiet", "--workspace", "--examples", "--message-format=json"]);
+    let program = |line: &str| {
+        let message: Value = serde_json::from_str(line).expect("cargo prints JSON");
+        let name = message["target"]["name"].as_str()?.to_owned();
+        Some((name, PathBuf::from(message["executable"].as_str()?)))
+    };
+    cargo::output(command).lines().filter_map(program).collect()
 }
 
 #[test]
@@ -197,7 +198,7 @@ fn readmes_show_what_examples_print() {
         let own: Vec<_> = own.filter_map(|target| target["name"].as_str()).collect();
         assert!(!own.is_empty(), "{name} has a README and no example");
         for example in own {
-            let printed = cargo::output(Command::new(built.join(example)));
+            let printed = cargo::output(Command::new(&built[example]));
             let shown = format!("$ cargo run --example {example}\n{printed}");
             let is_shown = readme.contains(&format!("```text\n{}\n```", shown.trim_end()));
             assert!(is_shown, "crates/{name}/README.md does not show this:\n{shown}");
