@@ -1,4 +1,4 @@
-//! Forbids idioms that the project avoids: parameters that are tuples, `match` on a bool, constructors
+//! Forbids idioms that the project avoids: parameters that are tuples, `match` on a bool, functions
 //! called `of`, and types of one crate that share a name.
 
 use lasthop_arch_tests::files;

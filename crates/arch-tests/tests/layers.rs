@@ -1,4 +1,5 @@
-//! Layers inside `wifi`, against ARCHITECTURE.md, and circles of files in all crates, by the paths in their sources.
+//! Layers inside `wifi`, against ARCHITECTURE.md, and circles of files in all crates, by the paths in
+//! their sources.
 //!
 //! A file imports another one if a path of its code that begins with `crate::`, `super::` or
 //! `self::` leads there, in a `use` or elsewhere; code for tests is left out. A circle is a strongly

@@ -3,8 +3,8 @@
 //!
 //! One pass in the order of the file: frames before their handshake are not opened, as in
 //! Wireshark. Every protected frame is counted as opened, or by the reason why it was not
-//! ([`DecryptCounts`]). Memory is bounded. Not supported: SAE, OWE, IEEE 802.1X, fast transitions, TKIP,
-//! WEP, CCMP-256, GCMP, links between stations (TDLS, IBSS), stations with several links (MLD),
+//! ([`DecryptCounts`]). Memory is bounded. Not supported: SAE, OWE, IEEE 802.1X, fast transitions,
+//! TKIP, WEP, CCMP-256, GCMP, links between stations (TDLS, IBSS), stations with several links (MLD),
 //! protected management frames.
 
 mod ccmp;

@@ -3,8 +3,9 @@
 //! buckets, packets numbered within their bucket (16 bits, modulo 2^16). Headers
 //! are restored in that order ([`crate::headers`]).
 //!
-//! Once blocks were given up, a missing packet may never come. It is given up when all symbols before
-//! that of a packet behind it are known or given up: packets are numbered in the order of symbols.
+//! After a block was given up, a missing packet may never come. Packets are numbered in the order of
+//! symbols: once all symbols before that of a held packet are known or given up, the packets missing
+//! before the held one are given up.
 //!
 //! The packets held are limited in bytes: above the limit, the bucket that holds most gives up its
 //! missing packets. Packets that are ready are not limited: the driver takes them after each

@@ -20,8 +20,8 @@ const SILENT: Losses = Losses { e1: Probability::ONE, e2: Probability::ONE, e3: 
 /// Interval of a helper's reports.
 const ACK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Time without a combination of its own after which a helper forgets losses to the destination: it
-/// measures them only while it sends.
+/// A helper forgets its losses to the destination after this time without a combination of its own:
+/// only combinations measure them.
 const FORGET: Duration = Duration::from_secs(5);
 
 /// Number of useless combinations in a row after which the source is not at the block that a holder

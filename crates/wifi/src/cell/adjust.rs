@@ -159,7 +159,7 @@ impl Cell {
 }
 
 impl Roster<'_> {
-    /// Whether a station may send at `rate` to whom it talks to.
+    /// Refuses a rate that a station or one of its peers does not support.
     fn check_rate(&self, id: StationId, rate: Rate) -> Result<(), AdjustError> {
         let peers = &self.settings.peers;
         let access_point = self.access_point_of(id);

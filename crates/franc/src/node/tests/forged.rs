@@ -366,8 +366,8 @@ fn numbers_of_a_helper_are_over_two_seconds_after_them() {
     assert!(is_over(&after, before), "{after:?} of {before}");
 }
 
-/// The same with acknowledgements, numbers far above and several times: the helper goes on from each,
-/// also from those of which a question of the end tells.
+/// Forged acknowledgements with numbers far above a helper's, several times: the helper goes on from
+/// each, also if an end's question reports the number.
 #[test]
 fn far_numbers_of_a_helper_are_over_two_seconds_after_them() {
     let forged = |time: i64| Forged {
