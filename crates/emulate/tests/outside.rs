@@ -101,6 +101,46 @@ impl Written {
     }
 }
 
+/// A client outside, and the command of the emulation that lasts as long as the client: how soon a
+/// server answers on a busy machine, nobody knows. Both give up after a minute.
+struct Outside<T> {
+    thread: std::thread::JoinHandle<Option<T>>,
+    done: Written,
+}
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl<T: Send + 'static> Outside<T> {
+    /// Calls `ask` every 50 ms until it has an answer.
+    fn asks(name: &str, mut ask: impl FnMut() -> Option<T> + Send + 'static) -> Self {
+        let done = Written::new(name);
+        let file = done.0.clone();
+        let thread = std::thread::spawn(move || {
+            let start = std::time::Instant::now();
+            let mut answer = None;
+            while answer.is_none() && start.elapsed() < PATIENCE {
+                std::thread::sleep(Duration::from_millis(50));
+                answer = ask();
+            }
+            std::fs::write(file, "").unwrap();
+            answer
+        });
+        Self { thread, done }
+    }
+
+    fn command(&self) -> String {
+        let turns = PATIENCE.as_millis() / 100;
+        format!(
+            "for turn in $(seq {turns}); do [ -e {} ] && exit 0; sleep 0.1; done; exit 1",
+            self.done.0.display()
+        )
+    }
+
+    fn answer(self) -> T {
+        self.thread.join().unwrap().expect("an answer within a minute")
+    }
+}
+
 impl Drop for Written {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
@@ -198,19 +238,11 @@ fn a_port_of_the_machine_leads_to_a_node() {
         stream.read_to_string(&mut answer).ok()?;
         (!answer.is_empty()).then(|| (start.elapsed().as_secs_f64(), answer))
     };
-    let client = std::thread::spawn(move || {
-        // It listens from the first on, but before the server does nobody is there.
-        for _ in 0..100 {
-            std::thread::sleep(Duration::from_millis(50));
-            if let Some(first) = ask() {
-                // The others are for the time: a busy machine delays one of them.
-                return Some([Some(first), ask(), ask()]);
-            }
-        }
-        None
-    });
-    let Some((outcome, _)) = run("0.0", server, outside, "sleep 5") else { return };
-    let answers = client.join().unwrap().expect("an answer").map(|answer| answer.expect("another"));
+    // It listens from the first on, but before the server does nobody is there. The second and
+    // third are for the time: a busy machine delays one of them.
+    let client = Outside::asks("port", move || ask().map(|first| [Some(first), ask(), ask()]));
+    let Some((outcome, _)) = run("0.0", server, outside, &client.command()) else { return };
+    let answers = client.answer().map(|answer| answer.expect("another"));
     for (time_s, answer) in &answers {
         assert!(answer.starts_with("HTTP/1.0 200 OK"), "{answer}");
         // The connection in the network, then the request.
@@ -338,29 +370,21 @@ fn what_is_published_enters_on_the_other_side_of_the_air() {
             "[[run]]\nnode = \"{node}\"\ncommand = [\"python3\", \"-c\", {SERVER:?}, \"8000\"]\n\
              ready = \"tcp:8000\"\n"
         );
-        let client = std::thread::spawn(move || {
-            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-            socket.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
-            let mut hello = [0; 5];
-            for _ in 0..100 {
-                std::thread::sleep(Duration::from_millis(50));
-                let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port));
-                if stream.is_ok_and(|mut it| it.read_exact(&mut hello).is_ok()) {
-                    socket.send_to(&[7; 1_200], (Ipv4Addr::LOCALHOST, port)).unwrap();
-                    let mut answer = [0; 2_000];
-                    if let Ok(bytes) = socket.recv(&mut answer) {
-                        return bytes;
-                    }
-                }
-            }
-            0
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+        let client = Outside::asks(&format!("{node}-{}", in_node.is_some()), move || {
+            let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
+            stream.read_exact(&mut [0; 5]).ok()?;
+            socket.send_to(&[7; 1_200], (Ipv4Addr::LOCALHOST, port)).unwrap();
+            socket.recv(&mut [0; 2_000]).ok()
         });
         let in_node = in_node.map(str::to_owned);
         let options = EmulateOptions { in_node, outside, ..EmulateOptions::default() };
-        let Some((outcome, seen)) = emulated(&(with_air() + &server), "sleep 3", options) else {
+        let command = client.command();
+        let Some((outcome, seen)) = emulated(&(with_air() + &server), &command, options) else {
             return;
         };
-        assert_eq!(client.join().unwrap(), 1_200, "{node}");
+        assert_eq!(client.answer(), 1_200, "{node}");
         for protocol in [TCP, UDP] {
             let ends = ends(&seen.1, protocol);
             assert!(!ends.is_empty() && ends.iter().all(|it| *it == expected), "{node}: {ends:?}");
