@@ -42,7 +42,10 @@ fn in_bash(words: &[&str]) -> Vec<String> {
 fn bash_is_given_verbs_scenarios_and_places() {
     assert_eq!(in_bash(&["lasthop", "sim"]), ["simulate"]);
     assert_eq!(in_bash(&["lasthop", "simulate", "retryout/"]), ["retryout/upload"]);
-    assert_eq!(in_bash(&["lasthop", "emulate", "--place", "ca"]), ["cafe"]);
+    assert_eq!(
+        in_bash(&["lasthop", "emulate", "--place", "ca"]),
+        ["cafe", "cafe-chain", "cafe-dsl"]
+    );
     assert_eq!(in_bash(&["lasthop", "emulate", "upload", "--in", "s"]), ["server"]);
     assert_eq!(in_bash(&["lasthop", "reproduce", "scan/fig1"]), ["scan/fig10"]);
 }

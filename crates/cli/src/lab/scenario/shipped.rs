@@ -24,7 +24,7 @@ macro_rules! shipped {
 
 /// All built-in scenarios in the order of their names; static, so that their text is in the program
 /// once.
-pub static ALL: [Shipped; 62] = [
+pub static ALL: [Shipped; 64] = [
     shipped!("apartment"),
     shipped!("apq"),
     shipped!("apq/adapting"),
@@ -67,6 +67,8 @@ pub static ALL: [Shipped; 62] = [
     shipped!("phone-call"),
     shipped!("places/apartment-block"),
     shipped!("places/cafe"),
+    shipped!("places/cafe-chain"),
+    shipped!("places/cafe-dsl"),
     shipped!("places/conference"),
     shipped!("places/edge-of-cell"),
     shipped!("places/home"),
