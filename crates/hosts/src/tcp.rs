@@ -246,6 +246,7 @@ impl Tcp {
                 destination: self.nodes[1 - end],
                 access_category: self.access_category,
                 transport: Transport::Tcp,
+                ecn_capable: segment.ecn_capable,
                 notify: self.notify[end] && segment.payload_bytes > 0,
                 ..Packet::new(self.segments.put(segment), bytes, now)
             };

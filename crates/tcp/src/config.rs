@@ -54,7 +54,8 @@ pub struct Config {
     /// Queueing disciplines in front of a driver that stops its queue do so; today's mac80211
     /// queues drop without notice.
     pub local_congestion: bool,
-    /// Whether explicit congestion notification (RFC 3168) is used.
+    /// Whether the endpoint requests and accepts explicit congestion notification (RFC 3168). A
+    /// connection uses it if both ends do.
     pub ecn: bool,
 }
 

@@ -5,8 +5,10 @@
 //!
 //! The handshake is SYN, SYN-ACK, ACK (RFC 9293, 3.5). An unanswered SYN is repeated after 1 s five
 //! times, as Linux does since 6.5, then, like a SYN-ACK, after timeouts that double (RFC 6298). An
-//! endpoint listens until [`Endpoint::connect`]. SYN takes byte 0 of the stream. Left out: resets,
-//! TIME-WAIT, and giving up.
+//! endpoint listens until [`Endpoint::connect`]. SYN takes byte 0 of the stream. Both ends of a
+//! connection with ECN announce it: ECE and CWR in the SYN, ECE in the SYN-ACK (RFC 3168, 6.1.1); a
+//! SYN that is repeated does without (6.1.1.1, tcp_ecn_fallback). Left out: resets, TIME-WAIT, and
+//! giving up.
 //!
 //! [RFC 9293]: https://www.rfc-editor.org/rfc/rfc9293
 
@@ -88,6 +90,8 @@ pub struct Endpoint {
     must_probe_window: bool,
     /// Timeouts of a SYN that do not double the next one.
     syn_timeouts_linear: u32,
+    /// Whether this end supports ECN.
+    supports_ecn: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,6 +140,7 @@ impl Endpoint {
             handshake: Handshake::Listening,
             must_probe_window: false,
             syn_timeouts_linear: if config.recovery.counts() { 0 } else { SYN_LINEAR_TIMEOUTS },
+            supports_ecn: config.ecn,
         }
     }
 
@@ -197,7 +202,11 @@ impl Endpoint {
                 _ => self.receiver.acknowledge_at_once(),
             }
         } else {
-            self.receiver.open(segment);
+            let is_answer = segment.acknowledgement.is_some();
+            let is_announced = segment.ecn_echo && segment.window_reduced != is_answer;
+            let has_ecn = self.supports_ecn && is_announced;
+            self.receiver.open(segment, has_ecn);
+            self.sender.set_ecn(has_ecn);
             match &mut self.handshake {
                 Handshake::Listening => self.handshake = Handshake::Opening(Opening::new()),
                 Handshake::Opening(_) if segment.acknowledgement.is_some() => {
@@ -273,8 +282,14 @@ impl Endpoint {
                 opening.is_repeated = opening.first_sent.is_some();
                 opening.first_sent.get_or_insert(now);
                 opening.timer = Some(now + opening.timeout);
+                let requests_ecn = self.supports_ecn && !opening.is_repeated;
                 let mut segment = Segment { syn: true, sent: now, ..Segment::default() };
                 self.fill_in(&mut segment);
+                if self.receiver.is_open() {
+                    segment.ecn_echo = self.sender.has_ecn();
+                } else {
+                    (segment.ecn_echo, segment.window_reduced) = (requests_ecn, requests_ecn);
+                }
                 return Some(segment);
             }
         }
@@ -299,6 +314,7 @@ impl Endpoint {
             fin: outgoing.has_fin,
             sent: now,
             window_reduced: outgoing.window_reduced,
+            ecn_capable: outgoing.ecn_capable,
             ..Segment::default()
         };
         self.receiver.fill_in(&mut segment);

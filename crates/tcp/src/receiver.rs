@@ -86,8 +86,11 @@ pub(crate) struct Receiver {
     /// echoes.
     echoed: Option<Instant>,
     round_trip: Option<Duration>,
+    /// Whether the connection uses ECN.
     has_ecn: bool,
     must_echo: bool,
+    /// Whether a segment with an ECN codepoint has arrived.
+    has_seen_ecn: bool,
 }
 
 impl Receiver {
@@ -118,13 +121,15 @@ impl Receiver {
             timestamp: None,
             echoed: None,
             round_trip: None,
-            has_ecn: config.ecn,
+            has_ecn: false,
             must_echo: false,
+            has_seen_ecn: false,
         }
     }
 
-    /// Handles the peer's first SYN.
-    pub(crate) fn open(&mut self, segment: &Segment) {
+    /// Handles the peer's first SYN. `has_ecn` is whether the connection uses ECN.
+    pub(crate) fn open(&mut self, segment: &Segment, has_ecn: bool) {
+        self.has_ecn = has_ecn;
         self.next = 1;
         self.acknowledged = 1;
         self.window_end = 1 + u64::from(self.window_bytes);
@@ -175,12 +180,8 @@ impl Receiver {
         }
         // Segments may grow with the MTU of the path (Linux: tcp_measure_rcv_mss).
         self.segment_bytes = self.segment_bytes.max(segment.payload_bytes);
-        if segment.window_reduced {
-            self.must_echo = false;
-        }
-        if is_marked && self.has_ecn {
-            self.must_echo = true;
-            self.quick = self.quick.max(QUICK_AFTER_CONGESTION);
+        if self.has_ecn {
+            self.take_ecn(segment, is_marked);
         }
         // A FIN below data that has already arrived is ignored.
         if segment.fin && end > self.next {
@@ -196,6 +197,24 @@ impl Receiver {
             let is_news = self.take_out_of_order(segment.sequence, end);
             self.acknowledge_gap(now, is_news, sender);
         }
+    }
+
+    /// Notes the ECN codepoint and CWR (RFC 3168, 6.1.3), as Linux' tcp_ecn_accept_cwr and
+    /// tcp_ecn_check_ce do: a sender that has reduced its window may have a very small one, so
+    /// that its segment is acknowledged at once, as are two segments after the first mark, and
+    /// after a segment that is probably a retransmission, because it cannot be marked.
+    fn take_ecn(&mut self, segment: &Segment, is_marked: bool) {
+        if segment.window_reduced {
+            self.must_echo = false;
+            self.is_due = true;
+        }
+        let is_capable = segment.ecn_capable || is_marked;
+        let is_first_mark = is_marked && !self.must_echo;
+        if is_first_mark || (!is_capable && self.has_seen_ecn) {
+            self.quick = self.quick.max(QUICK_AFTER_CONGESTION);
+        }
+        self.must_echo |= is_marked;
+        self.has_seen_ecn |= is_capable;
     }
 
     fn take_in_order(&mut self, now: Instant, segment: &Segment, end: u64, sender: &RoundTripTime) {

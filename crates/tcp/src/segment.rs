@@ -1,7 +1,8 @@
 //! A TCP segment: the fields of its header as values, and the length of its payload in bytes. The
 //! layout on the wire is from RFC 9293, 3.1, timestamps from RFC 7323, selective acknowledgements
-//! from RFC 2018 and RFC 2883, ECN from RFC 3168. Left out: ports, checksum, the urgent pointer,
-//! RST and PSH, and the options of the SYN, which [`crate::wire`] writes.
+//! from RFC 2018 and RFC 2883, ECN from RFC 3168, whose codepoint is in the IP header. Left out:
+//! ports, checksum, the urgent pointer, RST and PSH, and the options of the SYN, which
+//! [`crate::wire`] writes.
 
 use lasthop_units::Instant;
 
@@ -54,10 +55,13 @@ pub struct Segment {
     pub sack: [SackBlock; 3],
     /// Number of blocks of `sack` in use: 0 to 3.
     pub sack_blocks: u8,
-    /// ECE flag: echoes congestion (RFC 3168).
+    /// ECE flag: echoes congestion (RFC 3168); in a SYN, support of ECN.
     pub ecn_echo: bool,
-    /// CWR flag: the segment's sender has reduced its window (RFC 3168).
+    /// CWR flag: the segment's sender has reduced its window (RFC 3168); in a SYN, support of ECN.
     pub window_reduced: bool,
+    /// Whether its packet has the codepoint ECT(0), so that queues may mark it: data that is sent
+    /// for the first time over a connection with ECN (RFC 3168, 6.1.1 to 6.1.5).
+    pub ecn_capable: bool,
 }
 
 impl Segment {

@@ -142,7 +142,7 @@ impl Sender {
             send_window: config.send_window.as_u64(),
             rules: config.recovery,
             has_sack: config.sack,
-            has_ecn: config.ecn,
+            has_ecn: false,
             needs_rate: is_paced || matches!(config.small_queues, SmallQueues::Pacing { .. }),
             control: CongestionControl::new(config.congestion_control, config.recovery, is_paced),
             window,
@@ -188,6 +188,11 @@ impl Sender {
             self.round_trip.update_latest(now, round_trip);
         }
         self.update_pacing_rate();
+    }
+
+    /// Records whether the connection uses ECN.
+    pub(crate) fn set_ecn(&mut self, has_ecn: bool) {
+        self.has_ecn = has_ecn;
     }
 
     /// Writes `bytes` more of the application's data; `u64::MAX` makes the stream endless.
@@ -272,6 +277,10 @@ impl Sender {
     pub(crate) fn pacing_rate(&self) -> Bitrate {
         let smoothed = self.round_trip.smoothed();
         pacing::rate(&self.window, self.board.len(), self.segment_bytes, smoothed)
+    }
+
+    pub(crate) fn has_ecn(&self) -> bool {
+        self.has_ecn
     }
 
     pub(crate) fn queued_bytes(&self) -> u64 {

@@ -5,6 +5,7 @@
 
 extern crate std;
 
+mod ecn;
 mod kernels;
 mod path;
 mod properties;

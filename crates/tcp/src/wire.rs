@@ -2,8 +2,7 @@
 //! writes them (maximum segment size, window scale: RFC 9293, RFC 7323; selective acknowledgements:
 //! RFC 2018, RFC 2883). Positions in the stream become numbers modulo 2^32 that begin at an initial
 //! one; timestamps are milliseconds. Left out: the checksum, which is 0 here because it covers
-//! addresses and payload, the urgent pointer, and ECN in the SYN (RFC 3168, 6.1.1), which is never
-//! negotiated.
+//! addresses and payload, and the urgent pointer.
 
 use alloc::vec::Vec;
 use lasthop_units::Instant;
@@ -194,6 +193,7 @@ mod tests {
                     sack_blocks: if syn { 0 } else { sack_blocks },
                     ecn_echo,
                     window_reduced,
+                    ecn_capable: false,
                 }
             },
         )

@@ -18,7 +18,7 @@ const MS: fn(u64) -> Duration = Duration::from_millis;
 /// A receiver whose next byte in order is `next`.
 fn receiver(next: u64) -> Receiver {
     let mut receiver = Receiver::new(&Config { segment_bytes: 500, ..Config::default() });
-    receiver.open(&Segment::default());
+    receiver.open(&Segment::default(), false);
     (receiver.next, receiver.acknowledged) = (next, next);
     receiver
 }
@@ -231,8 +231,8 @@ fn no_block_goes_unreported() {
 /// window.
 #[test]
 fn congestion_is_echoed_until_the_sender_answers() {
-    let mut receiver = Receiver::new(&Config { ecn: true, ..Config::default() });
-    receiver.open(&Segment::default());
+    let mut receiver = Receiver::new(&Config::default());
+    receiver.open(&Segment::default(), true);
     let mut echo = |sequence, window_reduced, is_marked| {
         let segment =
             Segment { sequence, payload_bytes: 100, window_reduced, ..Segment::default() };
@@ -427,13 +427,19 @@ fn the_timestamp_of_the_oldest_unacknowledged_segment_is_echoed() {
 #[test]
 fn a_mark_is_echoed_at_once() {
     for (ecn, is_quick) in [(true, [true, true, false]), (false, [false, true, false])] {
-        let mut receiver = Receiver::new(&Config { ecn, ..Config::default() });
-        receiver.open(&Segment::default());
+        let mut receiver = Receiver::new(&Config::default());
+        receiver.open(&Segment::default(), ecn);
         receiver.quick = 0;
         let mut sequence = 1;
         let mut take = |is_marked, window_reduced, must_answer| {
             let payload_bytes = 1448;
-            let segment = Segment { sequence, payload_bytes, window_reduced, ..Segment::default() };
+            let segment = Segment {
+                sequence,
+                payload_bytes,
+                window_reduced,
+                ecn_capable: true,
+                ..Segment::default()
+            };
             sequence += 1448;
             receiver.handle_segment(Instant::ZERO, &segment, is_marked, &unknown());
             let is_due = receiver.is_due();
@@ -449,6 +455,38 @@ fn a_mark_is_echoed_at_once() {
         assert_eq!(take(true, true, true).1, ecn);
         assert!(!take(false, true, true).1);
     }
+}
+
+/// Linux' tcp_ecn_check_ce: the first mark starts two quick acknowledgements, further marks do not
+/// while the echo lasts. A segment without ECN codepoint, after others with one, is probably a
+/// retransmission, and starts them, too. CWR is acknowledged at once (tcp_ecn_accept_cwr).
+#[test]
+fn a_segment_that_cannot_be_marked_is_acknowledged_at_once() {
+    let mut receiver = Receiver::new(&Config::default());
+    receiver.open(&Segment::default(), true);
+    receiver.quick = 0;
+    let mut sequence = 1;
+    let mut receive = |ecn_capable, is_marked, window_reduced| {
+        let payload_bytes = 1448;
+        let segment =
+            Segment { sequence, payload_bytes, ecn_capable, window_reduced, ..Segment::default() };
+        sequence += 1448;
+        receiver.handle_segment(Instant::ZERO, &segment, is_marked, &unknown());
+        let is_due = receiver.is_due();
+        if is_due {
+            receiver.fill_in(&mut Segment::default());
+        }
+        is_due
+    };
+    let mut take = |ecn_capable, is_marked| receive(ecn_capable, is_marked, false);
+    // Before any codepoint, and with each, every second segment is acknowledged.
+    assert_eq!([take(false, false), take(false, false)], [false, true]);
+    assert_eq!([take(true, false), take(true, false)], [false, true]);
+    assert_eq!([take(false, false), take(true, false), take(true, false)], [true, true, false]);
+    assert!(take(true, false), "the second of a pair");
+    assert_eq!([take(true, true), take(true, true), take(true, true)], [true, true, false]);
+    assert!(take(true, true), "the second of a pair");
+    assert_eq!([receive(true, false, true), receive(true, false, false)], [true, false]);
 }
 
 proptest! {

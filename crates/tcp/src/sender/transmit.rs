@@ -19,6 +19,8 @@ pub(crate) struct Outgoing {
     pub has_fin: bool,
     /// Whether it reports the reduced window to the peer (CWR).
     pub window_reduced: bool,
+    /// Whether queues may mark its packet instead of dropping it.
+    pub ecn_capable: bool,
 }
 
 /// Segment to send first.
@@ -147,7 +149,7 @@ impl Sender {
             self.is_throttled = true;
             return None;
         }
-        let outgoing = self.describe(segment.start, segment.end(), false);
+        let outgoing = self.describe(segment.start, segment.end());
         let number = self.hand_over(now, outgoing.payload_bytes);
         let segment = self.board.retransmit(index, now, number);
         self.undo.handle_retransmission(segment.at);
@@ -178,8 +180,12 @@ impl Sender {
         {
             self.control.handle_restart(now, now.saturating_since(last));
         }
-        let outgoing = self.describe(self.next, end, self.must_tell_reduction);
-        self.must_tell_reduction = false;
+        let mut outgoing = self.describe(self.next, end);
+        if outgoing.payload_bytes > 0 {
+            // RFC 3168, 6.1.2 and 6.1.5: both are for data that was not sent before.
+            outgoing.ecn_capable = self.has_ecn;
+            outgoing.window_reduced = core::mem::take(&mut self.must_tell_reduction);
+        }
         let number = self.hand_over(now, outgoing.payload_bytes);
         let was_empty = self.board.is_empty();
         self.board.push(self.next, bytes, now, number);
@@ -248,7 +254,7 @@ impl Sender {
             return self.retransmit(now, last);
         }
         let segment = *self.board.get(last)?;
-        let outgoing = self.describe(segment.start, segment.end(), false);
+        let outgoing = self.describe(segment.start, segment.end());
         let number = self.hand_over(now, outgoing.payload_bytes);
         self.board.resend(last, now, number);
         self.retransmissions += 1;
@@ -289,10 +295,10 @@ impl Sender {
         self.queue.hand_over(payload_bytes > 0)
     }
 
-    fn describe(&self, start: u64, end: u64, window_reduced: bool) -> Outgoing {
+    fn describe(&self, start: u64, end: u64) -> Outgoing {
         let has_fin = self.is_finished && end > self.written;
         let payload_bytes = (end - start) as u32 - u32::from(has_fin);
-        Outgoing { start, payload_bytes, has_fin, window_reduced }
+        Outgoing { start, payload_bytes, has_fin, window_reduced: false, ecn_capable: false }
     }
 
     /// Takes back a segment that was just sent and that the full queue of the sending node refused;

@@ -48,7 +48,10 @@ impl Script {
             now: Instant::ZERO,
             sent: Vec::new(),
         };
-        let syn = Segment { syn: true, window_bytes: 32_792, ..Segment::default() };
+        let (ecn_echo, window_reduced) = (config.ecn, config.ecn);
+        let window_bytes = 32_792;
+        let syn =
+            Segment { syn: true, window_bytes, ecn_echo, window_reduced, ..Segment::default() };
         script.advance(100);
         script.end.handle_segment(script.now, &syn, false);
         script.drain();
