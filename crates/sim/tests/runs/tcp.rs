@@ -240,3 +240,67 @@ fn a_flow_that_has_ended_sends_no_more() {
     let finite = upload(&["flow.up.bytes=1MB"]);
     assert_eq!(finite.payload, 1_000_000);
 }
+
+/// Counts of marks and drops, and the congestion window before and after the first reduction.
+#[derive(Default)]
+struct Marks {
+    marked: u64,
+    dropped: u64,
+    capable_bare: u64,
+    windows: Vec<u32>,
+    payload: u64,
+}
+
+impl Sink for Marks {
+    fn arrived(&mut self, _now: Instant, node: NodeId, packet: &Packet) {
+        self.marked += u64::from(packet.ecn_marked);
+        self.capable_bare += u64::from(packet.ecn_capable && packet.bytes <= 88);
+        if node == NodeId(2) {
+            self.payload += u64::from(packet.bytes.saturating_sub(52));
+        }
+    }
+
+    fn dropped(&mut self, _now: Instant, _node: NodeId, _packet: &Packet, _reason: DropReason) {
+        self.dropped += 1;
+    }
+
+    fn tcp(&mut self, _now: Instant, _flow: FlowId, sample: &TcpSample) {
+        self.windows.push(sample.cwnd_packets);
+    }
+}
+
+/// RFC 3168: FQ-CoDel marks the data of a connection with ECN instead of dropping it, and each mark
+/// halves Reno's window (RFC 5681, equation 4), as a drop does. The window of the reduction is that
+/// of the round trip in which the mark arrives, so that a sample every 10 ms sees half of the
+/// largest window, less the growth of a round trip.
+#[test]
+fn a_queue_marks_instead_of_dropping() {
+    let go = |ecn: &str| {
+        let sets = [
+            "duration=20s",
+            "series_interval=10ms",
+            "flow.up.congestion_control=reno",
+            "flow.up.tcp.small_queues=off",
+            "flow.up.tcp.hystart=off",
+            "node.laptop.queue={ kind = \"fq-codel\" }",
+            ecn,
+        ];
+        let mut marks = Marks::default();
+        simulate(&scenario(&sets), Seed::new(1, 0), &mut marks, &mut go_on)
+            .unwrap_or_else(|why| panic!("{why}"));
+        marks
+    };
+    let [with, without] = ["flow.up.tcp.ecn=true", "flow.up.tcp.ecn=false"].map(go);
+    assert!(with.marked > 5, "{}", with.marked);
+    assert_eq!((with.dropped, with.capable_bare), (0, 0));
+    assert_eq!(without.marked, 0);
+    assert!(without.dropped > 5, "{}", without.dropped);
+    // From one sawtooth's top to its bottom, after slow start.
+    let late = &with.windows[with.windows.len() / 2..];
+    let top = *late.iter().max().expect("there are samples");
+    let bottom = *late.iter().min().expect("there are samples");
+    let ratio = f64::from(bottom) / f64::from(top);
+    assert!((0.4..0.6).contains(&ratio), "{bottom} of {top}");
+    let share = with.payload as f64 / without.payload as f64;
+    assert!((0.98..1.05).contains(&share), "{share}");
+}
