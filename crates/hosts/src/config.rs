@@ -141,6 +141,9 @@ pub struct TcpFlow {
     pub bytes: Option<Bytes>,
     /// Behaviour of the application.
     pub application: TcpApplication,
+    /// Whether a connection starts with the slow start threshold that connections between the same
+    /// nodes left when they ended, and leaves its own (Linux' tcp_metrics).
+    pub metrics_save: bool,
     /// The endpoints in virtual time, at the start and the end of the flow; `None` with
     /// a congestion control that only a kernel has.
     pub endpoints: Option<[lasthop_tcp::Config; 2]>,

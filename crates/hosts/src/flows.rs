@@ -7,7 +7,7 @@ use crate::HostsError;
 use crate::apq::Apq;
 use crate::config;
 use crate::datagrams::Datagrams;
-use crate::port::{Port, Wake};
+use crate::port::{Port, Thresholds, Wake};
 use crate::saturation::{Backlog, KernelFlow, Saturation};
 use crate::tcp::Tcp;
 use crate::{Endpoints, FlowKind, Sink, Source, SourceConfig};
@@ -30,6 +30,8 @@ pub(crate) struct Flows {
     backlogs: Backlogs,
     /// Wake-ups that flows with endpoints asked for.
     wakes: Vec<Wake>,
+    /// Thresholds of connections that ended.
+    thresholds: Thresholds,
     /// Number of flows that keep the run going: all but completed measurements.
     lasting: usize,
     /// Flows that each flow to the group sends for, with the node at which each ends, by the index
@@ -165,7 +167,8 @@ impl Flows {
                 requests: None,
             })));
         }
-        Ok(Self { flows, saturated, backlogs, wakes: Vec::new(), lasting, groups })
+        let (wakes, thresholds) = (Vec::new(), Thresholds::new());
+        Ok(Self { flows, saturated, backlogs, wakes, thresholds, lasting, groups })
     }
 
     /// Sends the packets of the flow at `now`; returns when it sends again, if it has a schedule.
@@ -179,11 +182,11 @@ impl Flows {
         let flow = match &mut self.flows[index] {
             FlowMachine::Datagrams(flow) => flow,
             FlowMachine::Tcp(tcp) => {
-                tcp.start(now, &mut Port { network, sink, wakes: &mut self.wakes });
+                tcp.start(now, &mut Port { network, sink, wakes: &mut self.wakes, thresholds: &mut self.thresholds });
                 return None;
             }
             FlowMachine::Apq(apq) => {
-                apq.start(now, &mut Port { network, sink, wakes: &mut self.wakes });
+                apq.start(now, &mut Port { network, sink, wakes: &mut self.wakes, thresholds: &mut self.thresholds });
                 return None;
             }
             // Its sockets send by themselves.
@@ -210,7 +213,7 @@ impl Flows {
 
     /// Handles a wake-up that a flow asked for.
     pub fn wake<S: Sink>(&mut self, wake: Wake, network: &mut Network, sink: &mut S) {
-        let mut port = Port { network, sink, wakes: &mut self.wakes };
+        let mut port = Port { network, sink, wakes: &mut self.wakes, thresholds: &mut self.thresholds };
         match &mut self.flows[usize::from(wake.flow.0)] {
             FlowMachine::Tcp(tcp) => tcp.wake(wake, &mut port),
             FlowMachine::Apq(apq) => {
@@ -310,11 +313,11 @@ impl Flows {
         let flow = match &mut self.flows[usize::from(packet.flow.0)] {
             FlowMachine::Datagrams(flow) => flow,
             FlowMachine::Tcp(tcp) => {
-                let mut port = Port { network, sink, wakes: &mut self.wakes };
+                let mut port = Port { network, sink, wakes: &mut self.wakes, thresholds: &mut self.thresholds };
                 return tcp.arrived(at, packet, &mut port);
             }
             FlowMachine::Apq(apq) => {
-                let mut port = Port { network, sink, wakes: &mut self.wakes };
+                let mut port = Port { network, sink, wakes: &mut self.wakes, thresholds: &mut self.thresholds };
                 let was_done = apq.is_done();
                 apq.arrived(at, packet, &mut port);
                 self.lasting -= usize::from(apq.is_done() && !was_done);
@@ -385,7 +388,7 @@ impl Flows {
         let Some(flow) = self.flows.get_mut(usize::from(released.flow.0)) else { return };
         match flow {
             FlowMachine::Tcp(tcp) => {
-                tcp.released(released, &mut Port { network, sink, wakes: &mut self.wakes });
+                tcp.released(released, &mut Port { network, sink, wakes: &mut self.wakes, thresholds: &mut self.thresholds });
             }
             // It sends more when its node reports room.
             FlowMachine::Datagrams(flow) => {

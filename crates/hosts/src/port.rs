@@ -2,16 +2,22 @@
 //! that the ends request. An end requests only a wake-up that is earlier than the one it has
 //! requested: a timer that moves back, as most do, costs nothing.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use lasthop_net::network::Network;
-use lasthop_packet::FlowId;
+use lasthop_packet::{FlowId, NodeId};
 use lasthop_units::Instant;
+
+/// Slow start thresholds in segments that connections left, by the nodes at which they start and
+/// end.
+pub(crate) type Thresholds = BTreeMap<[NodeId; 2], u32>;
 
 /// The network and the sink on which a flow acts, and its list of wake-ups.
 pub(crate) struct Port<'a, S> {
     pub network: &'a mut Network,
     pub sink: &'a mut S,
     pub wakes: &'a mut Vec<Wake>,
+    pub thresholds: &'a mut Thresholds,
 }
 
 /// A wake-up that an end of a flow requests.

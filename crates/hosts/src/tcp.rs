@@ -59,6 +59,9 @@ pub(crate) struct Tcp {
     adapts: bool,
     /// Instant at which the application stops.
     stop: Instant,
+    /// Whether the threshold of earlier connections counts, and whether this one's is to be kept.
+    inherits: bool,
+    bequeaths: bool,
 }
 
 impl Tcp {
@@ -113,12 +116,19 @@ impl Tcp {
             refuses: endpoints[SENDER].local_congestion,
             notify: endpoints.map(|end| end.small_queues != SmallQueues::Off),
             stop,
+            inherits: tcp.metrics_save,
+            bequeaths: tcp.metrics_save,
         })
     }
 
     /// Opens the connection.
     pub fn start<S: Sink>(&mut self, now: Instant, net: &mut Port<'_, S>) {
         self.tells = net.sink.wants_segments();
+        if self.inherits
+            && let Some(&threshold) = net.thresholds.get(&self.nodes)
+        {
+            self.endpoints[SENDER].set_ssthresh(threshold);
+        }
         self.endpoints[SENDER].connect(now);
         if self.stop < Instant::MAX {
             net.wakes.push(Wake { at: self.stop, flow: self.id, end: SENDER });
@@ -228,6 +238,24 @@ impl Tcp {
             }
         }
         self.transmit(end, now, net);
+        if self.bequeaths && end == SENDER {
+            self.bequeath(now, net);
+        }
+    }
+
+    /// Keeps the slow start threshold of a connection that has ended: its application has finished
+    /// or stopped, and everything is acknowledged.
+    fn bequeath<S: Sink>(&mut self, now: Instant, net: &mut Port<'_, S>) {
+        let sender = &self.endpoints[SENDER];
+        let is_over = sender.is_sent() || (now >= self.stop && sender.bytes_in_flight() == 0);
+        if !is_over {
+            return;
+        }
+        self.bequeaths = false;
+        let kept = net.thresholds.get(&self.nodes).copied();
+        if let Some(threshold) = sender.ssthresh_to_keep(kept) {
+            net.thresholds.insert(self.nodes, threshold);
+        }
     }
 
     /// Sends the segments of an end, and asks for its next wake-up.

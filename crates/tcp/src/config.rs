@@ -58,6 +58,9 @@ pub struct Config {
     /// connection uses it if both ends do.
     pub ecn: bool,
 }
+    /// Slow start threshold of the connection in segments, as left by earlier ones to the same peer;
+    /// `None` for none.
+    pub threshold_initial: Option<u32>,
 
 impl Default for Config {
     fn default() -> Self {
@@ -80,6 +83,7 @@ impl Default for Config {
     }
 }
 
+            threshold_initial: None,
 /// A congestion control algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionControlKind {

@@ -402,6 +402,18 @@ impl Endpoint {
         self.sender.window().threshold
     }
 
+    /// Sets the slow start threshold in segments, as left by an earlier connection to the same peer
+    /// ([`Config::threshold_initial`]). The call is for a connection that is not open.
+    pub fn set_ssthresh(&mut self, segments: u32) {
+        self.sender.set_threshold(segments);
+    }
+
+    /// The slow start threshold that Linux keeps for later connections to the same peer when this
+    /// one ends, after `kept` of earlier ones (tcp_update_metrics); `None` if nothing is known.
+    pub fn ssthresh_to_keep(&self, kept: Option<u32>) -> Option<u32> {
+        self.sender.threshold_to_keep(kept)
+    }
+
     /// Smoothed round-trip time.
     pub fn smoothed_rtt(&self) -> Option<Duration> {
         self.sender.round_trip().smoothed()

@@ -14,6 +14,7 @@ pub mod application;
 mod config;
 pub mod congestion;
 mod endpoint;
+mod metrics;
 mod pacing;
 pub mod prr;
 mod rack;

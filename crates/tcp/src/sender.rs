@@ -25,6 +25,7 @@ use alloc::vec::Vec;
 use lasthop_units::{Bitrate, Duration, Instant};
 
 use crate::congestion::{CongestionControl, Window};
+use crate::metrics::Ending;
 use crate::pacing::{self, Pacer};
 use crate::prr::ProportionalRateReduction;
 use crate::rack::Rack;
@@ -127,8 +128,8 @@ pub(crate) struct Sender {
 
 impl Sender {
     pub(crate) fn new(config: &Config) -> Self {
-        let window =
-            Window { size: config.initial_window.max(1), fraction: 0, threshold: u32::MAX };
+        let threshold = config.threshold_initial.map_or(u32::MAX, |segments| segments.max(2));
+        let window = Window { size: config.initial_window.max(1), fraction: 0, threshold };
         let is_paced = config.pacing != Pacing::Off;
         Self {
             una: 0,
@@ -264,6 +265,20 @@ impl Sender {
 
     pub(crate) fn window(&self) -> &Window {
         &self.window
+    }
+
+    /// Sets the slow start threshold, before the connection is open.
+    pub(crate) fn set_threshold(&mut self, segments: u32) {
+        self.window.threshold = segments.max(2);
+    }
+
+    /// The slow start threshold to keep for later connections, after `kept` of earlier ones.
+    pub(crate) fn threshold_to_keep(&self, kept: Option<u32>) -> Option<u32> {
+        if self.timeouts_in_a_row > 0 || self.round_trip.smoothed().is_none() {
+            return kept;
+        }
+        let Window { size: window, threshold, .. } = self.window;
+        Ending { window, threshold, is_open: self.state == State::Open }.keep(kept)
     }
 
     pub(crate) fn round_trip(&self) -> &RoundTripTime {

@@ -8,12 +8,13 @@ use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 use lasthop_net::network::NetworkConfig;
-use lasthop_packet::{AccessCategory, DropReason, NodeId, Transport};
-use lasthop_tcp::{Config, HEADER_BYTES, SmallQueues};
+use lasthop_packet::{AccessCategory, DropReason, FlowId, NodeId, Transport};
+use lasthop_tcp::{Config, CongestionControlKind, HEADER_BYTES, SmallQueues};
 use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 
 fn tcp(name: &str, application: TcpApplication, bytes: Option<u64>, config: Config) -> Flow {
     let tcp = TcpFlow {
+        metrics_save: false,
         congestion_control: "cubic".to_string(),
         bytes: bytes.map(Bytes::new),
         application,
@@ -270,6 +271,37 @@ fn a_full_queue_refuses_or_drops() {
         // A refused segment was reported, but not sent.
         assert_eq!(log.segments.len() > log.sent.len(), local_congestion);
     }
+}
+
+/// tcp_update_metrics and tcp_init_metrics: a connection between the same nodes begins with the
+/// threshold of the one before, so that slow start does not overflow the queue again. One in the
+/// other direction, or that starts before the first has ended, knows nothing.
+#[test]
+fn a_later_connection_inherits_the_threshold() {
+    // Slow start until loss: 20 packets of 1 500 bytes wait in front of 8 Mb/s.
+    let network = chain([both(&limited(PACKET_A_MS, 20, 20))]);
+    let lost = |metrics_save, from, start| {
+        let congestion_control = CongestionControlKind::NewReno;
+        let config = Config { congestion_control, ..Config::default() };
+        let flows = [("first", 0, ms(0)), ("second", from, start)].map(|(name, from, start)| {
+            let mut flow = tcp(name, TcpApplication::Bulk, Some(3_000_000), config);
+            let FlowKind::Tcp(tcp) = &mut flow.kind else { panic!("it is") };
+            tcp.metrics_save = metrics_save;
+            Flow { from: NodeId(from), to: NodeId(1 - from), start, ..flow }
+        });
+        let (log, _) = Bed::new(&hosts(2, flows.into(), ms(20_000)), &network).run();
+        // Of slow start, in the first half second.
+        [(0, ms(0)), (1, start)].map(|(id, start)| {
+            let is_early = |at: Instant| (start..start + MS * 500).contains(&at);
+            let of_flow = log.dropped.iter().filter(|(_, _, p, _)| p.flow == FlowId(id));
+            of_flow.filter(|(at, ..)| is_early(*at)).count()
+        })
+    };
+    let [first, second] = lost(false, 0, ms(10_000));
+    assert_eq!(first, second, "nothing is kept");
+    assert!(first > 10, "{first}");
+    assert_eq!(lost(true, 0, ms(10_000)), [first, 0]);
+    assert_eq!(lost(true, 1, ms(10_000)), [first, second]);
 }
 
 #[test]

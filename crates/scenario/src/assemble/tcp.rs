@@ -30,6 +30,7 @@ pub(super) fn flow(flow: &RawFlow, problems: &mut Problems) -> Box<TcpFlow> {
     }
     Box::new(TcpFlow {
         endpoints: endpoint(&flow.tcp, &control, problems).map(|endpoint| [endpoint; 2]),
+        metrics_save: flow.tcp.metrics_save.value,
         congestion_control: control,
         bytes: flow.bytes.as_ref().map(|bytes| bytes.value),
         application: application(flow, problems),
@@ -153,3 +154,4 @@ fn endpoint(raw: &RawTcp, control: &str, problems: &mut Problems) -> Option<Conf
         ..Config::default()
     })
 }
+        threshold_initial: raw.ssthresh_initial.as_ref().map(|at| at.value.get()),

@@ -98,6 +98,14 @@ tables! {
         value recovery: Word<Recovery> = "today";
         /// Initial window in segments (RFC 6928).
         value initial_window: Whole<1, 1_000> = 10;
+        /// Slow start threshold in segments that earlier connections to the same peer left
+        /// (`ip tcp_metrics show`). Linux keeps it since 5.6 only with
+        /// net.ipv4.tcp_no_ssthresh_metrics_save = 0.
+        option ssthresh_initial: Whole<2, 1_000_000> = "none: slow start lasts until a loss or `hystart` ends it";
+        /// Keep the slow start threshold when the flow ends (its bytes are sent, or it stops) for
+        /// those flows between the same nodes that start later and set this key (tcp_metrics of
+        /// Linux).
+        value metrics_save: bool = false;
         /// End of CUBIC's slow start before loss: as in Linux (ack trains and delay), by RFC 9406,
         /// or not at all.
         value hystart: Word<HyStart> = "linux";
