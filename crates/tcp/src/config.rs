@@ -34,6 +34,10 @@ pub struct Config {
     pub window_validation: WindowValidation,
     /// Limit of a connection's data in the sending node's queues.
     pub small_queues: SmallQueues,
+    /// Whether segments leave in buffers of several (GSO): as many as the pacing rate sends in
+    /// `2^-shift` seconds, at least two, at most 64 KiB (tcp_tso_autosize). [`SmallQueues::Pacing`]
+    /// has the shift, and counts whole buffers.
+    pub send_offload: bool,
     /// Spacing of segments in time.
     pub pacing: Pacing,
     /// Timing of the receiver's acknowledgements.
@@ -54,13 +58,13 @@ pub struct Config {
     /// Queueing disciplines in front of a driver that stops its queue do so; today's mac80211
     /// queues drop without notice.
     pub local_congestion: bool,
+    /// Slow start threshold of the connection in segments, as left by earlier ones to the same peer;
+    /// `None` for none.
+    pub threshold_initial: Option<u32>,
     /// Whether the endpoint requests and accepts explicit congestion notification (RFC 3168). A
     /// connection uses it if both ends do.
     pub ecn: bool,
 }
-    /// Slow start threshold of the connection in segments, as left by earlier ones to the same peer;
-    /// `None` for none.
-    pub threshold_initial: Option<u32>,
 
 impl Default for Config {
     fn default() -> Self {
@@ -71,6 +75,7 @@ impl Default for Config {
             initial_window: 10,
             window_validation: WindowValidation::Linux,
             small_queues: SmallQueues::Pacing { limit: Bytes::new(4 << 20), shift: 10 },
+            send_offload: false,
             pacing: Pacing::Off,
             delayed_ack: DelayedAck::default(),
             receive_window: Bytes::new(3 << 20),
@@ -78,12 +83,12 @@ impl Default for Config {
             sack: true,
             timeout_min: Duration::from_millis(200),
             local_congestion: false,
+            threshold_initial: None,
             ecn: false,
         }
     }
 }
 
-            threshold_initial: None,
 /// A congestion control algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionControlKind {
@@ -140,8 +145,9 @@ pub enum SmallQueues {
         /// truesize).
         overhead: Bytes,
     },
-    /// The bytes sent at the pacing rate in `2^-shift` seconds; at least two segments, at most
-    /// `limit` (Linux since 3.14; mac80211 sets the shift to 7 or 6).
+    /// The bytes sent at the pacing rate in `2^-shift` seconds; at least two segments (two buffers
+    /// with [`Config::send_offload`]), at most `limit` (Linux since 3.14; mac80211 sets the shift
+    /// to 7 or 6).
     Pacing {
         /// Upper bound in bytes (tcp_limit_output_bytes).
         limit: Bytes,

@@ -148,7 +148,7 @@ impl Sender {
             control: CongestionControl::new(config.congestion_control, config.recovery, is_paced),
             window,
             validation: Validation::new(config.window_validation, config.initial_window),
-            queue: OwnQueue::new(config.small_queues),
+            queue: OwnQueue::new(config.small_queues, config.send_offload),
             pacer: Pacer::new(config.pacing),
             pacing_rate: Bitrate::from_bps(u64::MAX),
             board: Scoreboard::new(),

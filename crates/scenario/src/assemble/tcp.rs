@@ -40,12 +40,14 @@ pub(super) fn flow(flow: &RawFlow, problems: &mut Problems) -> Box<TcpFlow> {
 /// Returns the flow between two nodes: settings that depend on the places of the endpoints.
 pub(super) fn between(
     mut flow: Box<TcpFlow>,
+    raw: &RawTcp,
     from: &Expanded<'_>,
     to: &Expanded<'_>,
 ) -> Box<TcpFlow> {
     let Some(endpoints) = &mut flow.endpoints else { return flow };
     for (endpoint, node) in endpoints.iter_mut().zip([from, to]) {
         if let SmallQueues::Pacing { shift, .. } = &mut endpoint.small_queues
+            && raw.pacing_shift.is_none()
             && node.is_wifi()
         {
             *shift = PACING_SHIFT_WIFI;
@@ -114,6 +116,11 @@ fn endpoint(raw: &RawTcp, control: &str, problems: &mut Problems) -> Option<Conf
         },
         |at| at.value,
     );
+    if let Some(shift) = &raw.pacing_shift
+        && small_queues != SmallQueuesKind::Pacing
+    {
+        problems.push(&shift.place, "this key is for small_queues = \"pacing\" only");
+    }
     let window_validation = raw.window_validation.as_ref().map_or_else(
         || match recovery {
             Recovery::Today => WindowValidation::Linux,
@@ -129,12 +136,14 @@ fn endpoint(raw: &RawTcp, control: &str, problems: &mut Problems) -> Option<Conf
         small_queues: match small_queues {
             SmallQueuesKind::Off => SmallQueues::Off,
             SmallQueuesKind::Pacing => {
-                SmallQueues::Pacing { limit: LIMIT_OUTPUT, shift: PACING_SHIFT }
+                let shift = raw.pacing_shift.as_ref().map_or(PACING_SHIFT, |at| at.value.get());
+                SmallQueues::Pacing { limit: LIMIT_OUTPUT, shift }
             }
             SmallQueuesKind::Fixed(limit) => {
                 SmallQueues::Fixed { limit, overhead: raw.small_queues_overhead.value }
             }
         },
+        send_offload: raw.send_offload.value,
         pacing: match raw.pacing.value {
             PacingKind::Off => Pacing::Off,
             PacingKind::Window => Pacing::Linux,
@@ -150,8 +159,8 @@ fn endpoint(raw: &RawTcp, control: &str, problems: &mut Problems) -> Option<Conf
         sack: raw.sack.value,
         timeout_min: raw.timeout_min.value,
         local_congestion: raw.local_drop.value == LocalDrop::Refused,
+        threshold_initial: raw.ssthresh_initial.as_ref().map(|at| at.value.get()),
         ecn: raw.ecn.value,
         ..Config::default()
     })
 }
-        threshold_initial: raw.ssthresh_initial.as_ref().map(|at| at.value.get()),

@@ -85,7 +85,7 @@ pub(crate) fn flows(
                     to: node_id(to),
                     kind: match kind.clone() {
                         FlowKind::Tcp(tcp) => {
-                            FlowKind::Tcp(tcp::between(tcp, &nodes[from], &nodes[to]))
+                            FlowKind::Tcp(tcp::between(tcp, &flow.tcp, &nodes[from], &nodes[to]))
                         }
                         FlowKind::Udp(SourceConfig::Saturated { .. })
                             if flow.packet_bytes.is_none() && mtus[from].adaptive_min.is_some() =>

@@ -117,6 +117,13 @@ tables! {
         /// "pacing", as today: bytes of one millisecond at the pacing rate, 8 ms above Wi-Fi. Linux
         /// 3.6 to 3.13 had a fixed limit of 128 KiB.
         option small_queues: SmallQueuesKind = "\"pacing\"; with recovery = \"linux-3.2\" \"off\", with \"linux-3.13\" \"128KiB\"";
+        /// With small_queues = "pacing": its time, 2^-shift seconds at the pacing rate (Linux'
+        /// sk_pacing_shift).
+        option pacing_shift: Whole<0, 20> = "10; 7 above Wi-Fi, as mac80211 requests since Linux 4.16";
+        /// Segments leave in buffers of several (GSO), whose number follows from the pacing rate;
+        /// small queues count whole buffers. Linux before 4.17 had such buffers only above devices
+        /// with scatter-gather: not above ath9k.
+        value send_offload: bool = false;
         /// Memory of a queued packet beside its bytes, for a fixed limit. Linux counts the whole
         /// buffer: 2304 bytes for an Ethernet-sized segment.
         value small_queues_overhead: Bytes = "804B";

@@ -170,7 +170,7 @@ impl Sender {
         }
         let bytes = (end - self.next) as u32;
         if self.board.len() > 1
-            && self.queue.is_full(u32::from(HEADER_BYTES) + bytes, self.pacing_rate, false)
+            && self.queue.must_wait(u32::from(HEADER_BYTES) + bytes, self.pacing_rate)
         {
             self.is_throttled = true;
             return None;
@@ -264,6 +264,7 @@ impl Sender {
     /// Ends a burst: validates the window and arms the timers.
     fn end_burst(&mut self, now: Instant, is_window_limited: bool) {
         self.is_settled = true;
+        self.queue.end_buffer();
         if self.burst == 0 && !is_window_limited {
             self.arm_persist(now);
             return;
