@@ -2,6 +2,7 @@
 //! them. Lengths are in bytes of network-layer packets. `scenario` makes these values from a file
 //! after checking them.
 
+use crate::receive_offload::ReceiveOffload;
 use crate::traffic::SourceConfig;
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -144,6 +145,8 @@ pub struct TcpFlow {
     /// Whether a connection starts with the slow start threshold that connections between the same
     /// nodes left when they ended, and leaves its own (Linux' tcp_metrics).
     pub metrics_save: bool,
+    /// Segments that are merged when they arrive at either end; `None` for none.
+    pub receive_offload: Option<ReceiveOffload>,
     /// The endpoints in virtual time, at the start and the end of the flow; `None` with
     /// a congestion control that only a kernel has.
     pub endpoints: Option<[lasthop_tcp::Config; 2]>,

@@ -6,6 +6,7 @@
 //! | [`config`] | the configuration of flows and coded links |
 //! | [`hosts`] | hosts and their network as one machine |
 //! | `flows` | senders and receivers of all flows: `datagrams`, `tcp`, `apq` |
+//! | `receive_offload` | segments that reach TCP as one |
 //! | `saturation` | number of packets that a saturated flow keeps in its queue |
 //! | `franc` | coded links between nodes |
 //! | [`traffic`] | sources that pace simulated flows and real sockets alike |
@@ -32,6 +33,7 @@ mod franc;
 pub mod hosts;
 mod in_flight;
 mod port;
+mod receive_offload;
 mod saturation;
 pub mod sink;
 mod tcp;
@@ -44,6 +46,7 @@ pub use config::{
     TcpApplication, TcpFlow,
 };
 pub use hosts::{DRIVER_TAGS, Hosts, HostsConfig, HostsError};
+pub use receive_offload::ReceiveOffload;
 pub use saturation::Backlog;
 pub use sink::{
     ApqEnding, FrameDirection, FrancNodeReport, FrancReport, ProgramFlow, ProgramsLeftOut, Sink,

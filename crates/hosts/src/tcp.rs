@@ -8,6 +8,7 @@
 use crate::HostsError;
 use crate::in_flight::InFlight;
 use crate::port::{Port, Wake};
+use crate::receive_offload::{Merged, ReceiveOffload};
 use crate::{Flow, Sink, TcpApplication, TcpFlow, TcpSample};
 use alloc::collections::VecDeque;
 use lasthop_net::network::Network;
@@ -59,6 +60,9 @@ pub(crate) struct Tcp {
     adapts: bool,
     /// Instant at which the application stops.
     stop: Instant,
+    /// Rules for merging segments that arrive, and those that wait at each end.
+    receive_offload: Option<ReceiveOffload>,
+    merged: [Option<Merged>; 2],
     /// Whether the threshold of earlier connections counts, and whether this one's is to be kept.
     inherits: bool,
     bequeaths: bool,
@@ -116,6 +120,8 @@ impl Tcp {
             refuses: endpoints[SENDER].local_congestion,
             notify: endpoints.map(|end| end.small_queues != SmallQueues::Off),
             stop,
+            receive_offload: tcp.receive_offload,
+            merged: [None; 2],
             inherits: tcp.metrics_save,
             bequeaths: tcp.metrics_save,
         })
@@ -147,6 +153,7 @@ impl Tcp {
             return;
         }
         self.asked[wake.end] = Instant::MAX;
+        self.merged[wake.end] = self.merged[wake.end].filter(|merged| merged.due > now);
         self.endpoints[wake.end].handle_timeout(now);
         self.act(wake.end, now, net);
     }
@@ -156,14 +163,55 @@ impl Tcp {
     pub fn arrived<S: Sink>(&mut self, at: Instant, packet: &Packet, net: &mut Port<'_, S>) {
         let end = usize::from(packet.destination == self.nodes[RECEIVER]);
         let segment = self.segments.get(packet.tag).expect("a packet ends once");
+        if let Some(rules) = self.receive_offload
+            && segment.payload_bytes > 0
+        {
+            let segment = *segment;
+            self.segments.end(packet.tag);
+            return self.merge(rules, end, at, &segment, packet.ecn_marked, net);
+        }
         self.endpoints[end].handle_segment(at, segment, packet.ecn_marked);
         self.segments.end(packet.tag);
+        self.tell_round_trips(end, at, net);
+        self.act(end, at, net);
+    }
+
+    /// Reports the round-trip times that the last segment measured.
+    fn tell_round_trips<S: Sink>(&self, end: usize, at: Instant, net: &mut Port<'_, S>) {
         if end == SENDER {
             for &round_trip in self.endpoints[SENDER].round_trips() {
                 net.sink.round_trip(at, self.id, round_trip);
             }
         }
-        self.act(end, at, net);
+    }
+
+    /// Handles data that arrived at `end` and waits for more; it is acknowledged later. TCP sees it
+    /// at once, which only acknowledgements could tell.
+    fn merge<S: Sink>(
+        &mut self,
+        rules: ReceiveOffload,
+        end: usize,
+        now: Instant,
+        segment: &Segment,
+        is_marked: bool,
+        net: &mut Port<'_, S>,
+    ) {
+        let merged = self.merged[end].as_mut();
+        if !merged.is_some_and(|merged| merged.take(rules, segment, is_marked)) {
+            if self.merged[end].is_some() {
+                self.act(end, now, net);
+            }
+            self.merged[end] = Some(Merged::new(rules, now, segment, is_marked));
+        }
+        self.endpoints[end].handle_segment(now, segment, is_marked);
+        self.tell_round_trips(end, now, net);
+        let merged = self.merged[end].filter(|merged| !merged.is_complete(rules));
+        self.merged[end] = merged;
+        let Some(Merged { due, .. }) = merged else { return self.act(end, now, net) };
+        if due < self.asked[end] {
+            self.asked[end] = due;
+            net.wakes.push(Wake { at: due, flow: self.id, end });
+        }
     }
 
     /// The segment of a packet; `None` if the packet has ended.

@@ -2,7 +2,7 @@
 //! other application reads and when, and the segments that wait in the sender's node.
 
 use super::bed::*;
-use crate::{Flow, FlowKind, HostsError, TcpApplication, TcpFlow};
+use crate::{Flow, FlowKind, HostsError, ReceiveOffload, TcpApplication, TcpFlow};
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec;
@@ -15,6 +15,7 @@ use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 fn tcp(name: &str, application: TcpApplication, bytes: Option<u64>, config: Config) -> Flow {
     let tcp = TcpFlow {
         metrics_save: false,
+        receive_offload: None,
         congestion_control: "cubic".to_string(),
         bytes: bytes.map(Bytes::new),
         application,
@@ -271,6 +272,30 @@ fn a_full_queue_refuses_or_drops() {
         // A refused segment was reported, but not sent.
         assert_eq!(log.segments.len() > log.sent.len(), local_congestion);
     }
+}
+
+/// Ten segments of one window arrive 1.5 ms apart. One by one each has an acknowledgement at once
+/// (quick acknowledgements); merged, one answers all, or as many as one may have; a wait that ends
+/// between two segments cuts the rest off.
+#[test]
+fn merged_segments_have_one_acknowledgement() {
+    let network = chain([both(&limited(PACKET_A_MS, 1_000, 20))]);
+    let acknowledgements = |receive_offload| {
+        let mut flow = tcp("one", TcpApplication::Bulk, Some(14_480), Config::default());
+        let FlowKind::Tcp(tcp) = &mut flow.kind else { panic!("it is") };
+        tcp.receive_offload = receive_offload;
+        let log = run(flow, &network, ms(300));
+        let bare = log.segments.iter().filter(|s| s.1 == NodeId(1) && !s.2.syn);
+        bare.map(|s| (s.2.acknowledgement.unwrap_or(0) - 1) / 1_448).collect::<Vec<_>>()
+    };
+    let merged = |segments_max, wait| {
+        let wait = Duration::from_micros(wait);
+        acknowledgements(Some(ReceiveOffload { segments_max, wait }))
+    };
+    assert_eq!(acknowledgements(None), (1..=10).collect::<Vec<_>>());
+    assert_eq!(merged(64, 30_000), [10]);
+    assert_eq!(merged(4, 30_000), [4, 8, 10]);
+    assert_eq!(merged(64, 7_000), [5, 10]);
 }
 
 /// tcp_update_metrics and tcp_init_metrics: a connection between the same nodes begins with the

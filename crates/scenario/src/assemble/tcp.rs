@@ -4,7 +4,7 @@ use super::nodes::Expanded;
 use super::positive;
 use crate::raw::{LocalDrop, Offered, PacingKind, RawFlow, RawTcp, SmallQueuesKind};
 use lasthop_config::error::Problems;
-use lasthop_hosts::{TcpApplication, TcpFlow};
+use lasthop_hosts::{ReceiveOffload, TcpApplication, TcpFlow};
 use lasthop_tcp::{
     Config, CongestionControlKind, DelayedAck, HyStart, Pacing, Recovery, SmallQueues,
     WindowValidation,
@@ -31,10 +31,20 @@ pub(super) fn flow(flow: &RawFlow, problems: &mut Problems) -> Box<TcpFlow> {
     Box::new(TcpFlow {
         endpoints: endpoint(&flow.tcp, &control, problems).map(|endpoint| [endpoint; 2]),
         metrics_save: flow.tcp.metrics_save.value,
+        receive_offload: receive_offload(&flow.tcp, problems),
         congestion_control: control,
         bytes: flow.bytes.as_ref().map(|bytes| bytes.value),
         application: application(flow, problems),
     })
+}
+
+fn receive_offload(raw: &RawTcp, problems: &mut Problems) -> Option<ReceiveOffload> {
+    let segments_max = raw.receive_offload.value.get();
+    let wait = raw.receive_offload_wait.value;
+    if segments_max == 1 && !wait.is_zero() {
+        problems.push(&raw.receive_offload_wait.place, "expected a receive_offload above 1 with it");
+    }
+    (segments_max > 1).then_some(ReceiveOffload { segments_max, wait })
 }
 
 /// Returns the flow between two nodes: settings that depend on the places of the endpoints.
