@@ -272,6 +272,23 @@ fn counts_and_patterns_are_carried_out() {
     assert!((nearer.0 - 30.0 * (12.0_f64 / 8.0).log10()).abs() < 1e-9);
 }
 
+/// A flow with a count is as many flows between each two nodes.
+#[test]
+fn a_count_of_flows_is_carried_out() {
+    let nodes = format!("{CELL}\n[[node]]\nname = \"sta2\"\nrole = \"station\"\n");
+    let names = |keys: &str| {
+        let scenario =
+            scenario(&format!("{nodes}[[flow]]\nname = \"tcp\"\nkind = \"tcp\"\n{keys}"));
+        scenario.flows.iter().map(|flow| flow.name.clone()).collect::<Vec<_>>()
+    };
+    let one = "from = \"ap\"\nto = \"sta2\"\n";
+    assert_eq!(names(one), ["tcp"]);
+    assert_eq!(names(&format!("{one}count = 1")), ["tcp1"]);
+    assert_eq!(names(&format!("{one}count = 3")), ["tcp1", "tcp2", "tcp3"]);
+    let two = names("from = \"ap\"\nto = \"sta*\"\ncount = 2");
+    assert!(two.contains(&"tcp1-sta2".to_owned()) && two.contains(&"tcp2-sta2".to_owned()));
+}
+
 #[test]
 fn node_defaults_fill_what_nodes_leave_out() {
     let text = format!(

@@ -30,6 +30,11 @@ pub(crate) fn flows(
     let mut seen = BTreeSet::new();
     for flow in &raw.flow {
         check_times(flow, raw.duration.value, problems);
+        if let Some(count) = &flow.count
+            && flow.group.value
+        {
+            problems.push(&count.place, "group flows have one flow for each node in `to`");
+        }
         let kind = kind(flow, problems);
         let endpoints = endpoints(flow, &kind, problems);
         let sources = names.find_all(&flow.from.value, &flow.from.place, problems);
@@ -58,48 +63,57 @@ pub(crate) fn flows(
                     }
                     continue;
                 }
-                let name = match patterns {
-                    [true, _] => format!("{}-{}", flow.name.value.0, nodes[from].name),
-                    [_, true] => format!("{}-{}", flow.name.value.0, nodes[to].name),
-                    _ => flow.name.value.0.clone(),
-                };
-                if !seen.insert(name.clone()) {
-                    let message = format!("there are two flows called {name:?}");
-                    problems.push(&flow.name.place, message);
-                }
                 if flow.group.value {
                     check_group(flow, mtus[from].bytes, problems);
                 }
                 if matches!(kind, FlowKind::Apq(_)) {
                     apq::check_lengths(&flow.apq, mtus[from].bytes.min(mtus[to].bytes), problems);
                 }
-                if flows.len() == FLOWS_MAX {
-                    let message = format!("expected at most {FLOWS_MAX} flows, got more");
-                    problems.push(&flow.here, message);
-                    return flows;
+                let count = flow.count.as_ref().map(|count| count.value.get());
+                for copy in 1..=count.unwrap_or(1) {
+                    let own = &flow.name.value.0;
+                    let own = count.map_or_else(|| own.clone(), |_| format!("{own}{copy}"));
+                    let name = match patterns {
+                        [true, _] => format!("{own}-{}", nodes[from].name),
+                        [_, true] => format!("{own}-{}", nodes[to].name),
+                        _ => own,
+                    };
+                    if !seen.insert(name.clone()) {
+                        let message = format!("there are two flows called {name:?}");
+                        problems.push(&flow.name.place, message);
+                    }
+                    if flows.len() == FLOWS_MAX {
+                        let message = format!("expected at most {FLOWS_MAX} flows, got more");
+                        problems.push(&flow.here, message);
+                        return flows;
+                    }
+                    let group = flow.group.value.then(|| *sender.get_or_insert(flows.len()));
+                    flows.push(Flow {
+                        name,
+                        from: node_id(from),
+                        to: node_id(to),
+                        kind: match kind.clone() {
+                            FlowKind::Tcp(tcp) => FlowKind::Tcp(tcp::between(
+                                tcp,
+                                &flow.tcp,
+                                &nodes[from],
+                                &nodes[to],
+                            )),
+                            FlowKind::Udp(SourceConfig::Saturated { .. })
+                                if flow.packet_bytes.is_none()
+                                    && mtus[from].adaptive_min.is_some() =>
+                            {
+                                FlowKind::Udp(SourceConfig::Saturated { bytes: mtus[from].bytes })
+                            }
+                            kind => kind,
+                        },
+                        start: instant(flow.start.value),
+                        stop: flow.stop.as_ref().map(|stop| instant(stop.value)),
+                        access_category: flow.access_category.value,
+                        endpoints,
+                        group,
+                    });
                 }
-                let group = flow.group.value.then(|| *sender.get_or_insert(flows.len()));
-                flows.push(Flow {
-                    name,
-                    from: node_id(from),
-                    to: node_id(to),
-                    kind: match kind.clone() {
-                        FlowKind::Tcp(tcp) => {
-                            FlowKind::Tcp(tcp::between(tcp, &flow.tcp, &nodes[from], &nodes[to]))
-                        }
-                        FlowKind::Udp(SourceConfig::Saturated { .. })
-                            if flow.packet_bytes.is_none() && mtus[from].adaptive_min.is_some() =>
-                        {
-                            FlowKind::Udp(SourceConfig::Saturated { bytes: mtus[from].bytes })
-                        }
-                        kind => kind,
-                    },
-                    start: instant(flow.start.value),
-                    stop: flow.stop.as_ref().map(|stop| instant(stop.value)),
-                    access_category: flow.access_category.value,
-                    endpoints,
-                    group,
-                });
             }
         }
     }

@@ -80,6 +80,9 @@ tables! {
         required from: String;
         /// Destination node, likewise.
         required to: String;
+        /// Number of such flows between each two nodes, called "tcp1", "tcp2" and so on for the name
+        /// "tcp"; not with group.
+        option count: Whole<1, 10_000> = "one flow with exactly that name";
         /// Kind of traffic.
         required kind: FlowKindName;
         /// UDP and video: group-addressed packets (broadcast, multicast), each sent once for all
