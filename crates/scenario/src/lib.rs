@@ -7,6 +7,7 @@
 //! | `scalar` | kinds of values that only scenarios have |
 //! | `change` | changes during the run |
 //! | `evolving` | changes by a user who watches the run; `knobs`: the keys on offer |
+//! | `flent` | tests of flent, as flows |
 //! | `paths` | completions of half-written `--set` paths |
 //! | [`reference`](mod@reference) | every key, for documentation |
 //! | `attached` | other files that a scenario names |
@@ -26,6 +27,7 @@ mod assemble;
 mod attached;
 mod change;
 mod evolving;
+mod flent;
 mod knobs;
 mod paths;
 mod profile;
@@ -388,6 +390,7 @@ fn typed(
     problems: &mut Problems,
 ) -> Option<Scenario> {
     let mut tree = written.clone();
+    flent::expand(&mut tree, problems);
     assemble::inherit_defaults(&mut tree, problems);
     let raw = lasthop_config::table::read::<raw::RawScenario>(
         &tree,

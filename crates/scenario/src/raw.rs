@@ -8,6 +8,7 @@ mod absence;
 mod apq;
 mod cell;
 mod channel;
+mod flent;
 mod flow;
 mod franc;
 mod mac;
@@ -28,6 +29,7 @@ pub(crate) use channel::{
     ErrorModelKind, FadingKind, PathLossKind, RawChannel, RawErrorModel, RawFading,
     ShortestGuardInterval,
 };
+pub(crate) use flent::{DscpMapping, FlentTest, RawFlent};
 pub(crate) use flow::{FlowKindName, Offered, Pattern, RawFlow};
 pub(crate) use franc::{FrancLosses, RawFranc, Relaying};
 pub(crate) use mac::{
@@ -57,6 +59,7 @@ pub(crate) fn all() -> Vec<(String, String, Keys)> {
         apq::all,
         cell::all,
         channel::all,
+        flent::all,
         flow::all,
         franc::all,
         mac::all,

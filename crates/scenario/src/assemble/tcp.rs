@@ -42,7 +42,8 @@ fn receive_offload(raw: &RawTcp, problems: &mut Problems) -> Option<ReceiveOfflo
     let segments_max = raw.receive_offload.value.get();
     let wait = raw.receive_offload_wait.value;
     if segments_max == 1 && !wait.is_zero() {
-        problems.push(&raw.receive_offload_wait.place, "expected a receive_offload above 1 with it");
+        problems
+            .push(&raw.receive_offload_wait.place, "expected a receive_offload above 1 with it");
     }
     (segments_max > 1).then_some(ReceiveOffload { segments_max, wait })
 }

@@ -3,7 +3,7 @@
 //! which keys a change may set.
 
 use super::{
-    Positive, RawCell, RawChannel, RawFlow, RawFranc, RawLink, RawNeighbour, RawNode,
+    Positive, RawCell, RawChannel, RawFlent, RawFlow, RawFranc, RawLink, RawNeighbour, RawNode,
     RawNodeSettings, RawWire,
 };
 use crate::Ready;
@@ -50,6 +50,8 @@ tables! {
         list franc: RawFranc;
         /// Traffic that lasthop generates.
         list flow: RawFlow;
+        /// Tests of flent, as flows.
+        list flent: RawFlent;
         /// Programs to start in nodes (emulation only).
         list run: RawRun;
         /// Changes during the run.
