@@ -15,6 +15,7 @@ mod config;
 mod datagrams;
 mod host;
 mod mtu;
+mod offload;
 mod route;
 #[cfg(test)]
 mod tests;
@@ -23,8 +24,9 @@ mod time;
 pub use backlog::{Backlogs, SaturatedFlow};
 pub use change::Change;
 pub use config::{HostCost, NetworkConfig, NodeConfig, WiredLink};
+pub use offload::ReceiveOffload;
 
-use crate::cable::{Cable, CableReason};
+use crate::cable::{Cable, CableConfig, CableReason};
 use crate::fragment;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -37,6 +39,7 @@ use lasthop_wifi::event::Event;
 use lasthop_wifi::stats::{LinkStats, StationStats};
 use lasthop_wifi::{Address, StationId};
 use mtu::Mtu;
+use offload::Batch;
 use route::{Hop, Routes};
 
 /// Reason for rejecting a [`NetworkConfig`].
@@ -122,7 +125,7 @@ pub enum Reason {
     Cell(lasthop_wifi::cell::Reason),
     /// The reason of a wire.
     Wire(CableReason),
-    /// The processor of a node has finished a packet.
+    /// The processor of a node has finished a packet, or its wires interrupt.
     Host,
 }
 
@@ -169,6 +172,10 @@ pub struct Network {
     hosts: Vec<Option<Host>>,
     /// The nodes in `hosts`, usually few or none, ordered by identity.
     with_host: Vec<NodeId>,
+    /// Packets that wait for an interrupt, of each node with [`ReceiveOffload`].
+    batches: Vec<Option<Batch>>,
+    /// The nodes in `batches`, ordered by identity.
+    with_batch: Vec<NodeId>,
     /// The node of each station.
     node_of: Vec<NodeId>,
     cell: Option<Cell>,
@@ -240,12 +247,15 @@ impl Network {
             for (direction, (from, to)) in ends.into_iter().enumerate() {
                 let [here, there] = [from, to].map(|end| config.nodes[end.index()].identity);
                 let stream = seed.stream_of("wire", here.to(there));
-                let config = &link.directions[direction];
+                let cable = &link.directions[direction];
+                // Merged packets count as one only where they wait.
+                let waits = config.nodes[from.index()].receive_offload.is_some();
+                let adjustable = cable.adjustable || waits;
                 wires.push(DirectedWire {
                     from,
                     to,
-                    wire: Cable::new(config, stream),
-                    is_interface: config.is_interface,
+                    wire: Cable::new(&CableConfig { adjustable, ..cable.clone() }, stream),
+                    is_interface: cable.is_interface,
                     due: NEVER,
                     stats: WireStats::default(),
                 });
@@ -254,6 +264,10 @@ impl Network {
         let hosts: Vec<_> = config.nodes.iter().map(|node| node.host_cost.map(Host::new)).collect();
         let with_host = order.iter().copied().filter(|node| hosts[node.index()].is_some());
         let with_host = with_host.collect();
+        let batch = |node: &NodeConfig| node.receive_offload.map(Batch::new);
+        let batches: Vec<_> = config.nodes.iter().map(batch).collect();
+        let with_batch = order.iter().copied().filter(|node| batches[node.index()].is_some());
+        let with_batch = with_batch.collect();
         let mut wire_order: Vec<usize> = (0..wires.len()).collect();
         wire_order.sort_by_key(|&index| {
             let DirectedWire { from, to, .. } = &wires[index];
@@ -268,6 +282,8 @@ impl Network {
             datagrams: Datagrams::default(),
             hosts,
             with_host,
+            batches,
+            with_batch,
             node_of,
             cell,
             wires,
@@ -871,6 +887,13 @@ impl Network {
                         self.collect_passive();
                         continue;
                     }
+                    let alone;
+                    let packet = if packet.follows {
+                        alone = Packet { follows: false, ..*packet };
+                        &alone
+                    } else {
+                        packet
+                    };
                     if packet.destination == node {
                         self.arrive(node, packet);
                         continue;
@@ -936,7 +959,7 @@ impl Network {
             let (from, to) = (self.wires[index].from, self.wires[index].to);
             while let Some(packet) = self.wires[index].wire.poll_transmit() {
                 self.wires[index].stats.packets += 1;
-                self.receive(to, from, &packet);
+                self.receive_by_wire(to, from, &packet);
             }
             while let Some((packet, reason)) = self.wires[index].wire.poll_drop() {
                 let stats = &mut self.wires[index].stats;

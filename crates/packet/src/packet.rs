@@ -285,6 +285,9 @@ pub struct Packet {
     /// Whether its source is notified when the node at which it entered releases it ([`Released`]);
     /// cleared when it leaves that node.
     pub notify: bool,
+    /// Whether the node merged it with the packet that came just before (receive offload): limits
+    /// of packets count both as one, and a queue that drops the first drops this, too.
+    pub follows: bool,
     /// Instant at which the packet entered the network.
     pub created: Instant,
     /// Instant at which it entered its present queue or hop.
@@ -322,6 +325,7 @@ impl Packet {
             transport: Transport::Other,
             passive: false,
             notify: false,
+            follows: false,
             created: now,
             arrived: now,
             parts: DelayParts::default(),

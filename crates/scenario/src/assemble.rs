@@ -24,7 +24,7 @@ use crate::{Emulation, Node, Scenario};
 use lasthop_config::error::{Place, Problems};
 use lasthop_config::scalar::{At, Name, did_you_mean, positive};
 use lasthop_config::tree::Origin;
-use lasthop_net::network::{HostCost, NetworkConfig, NodeConfig};
+use lasthop_net::network::{HostCost, NetworkConfig, NodeConfig, ReceiveOffload};
 use lasthop_packet::NodeId;
 use lasthop_units::{Duration, Identity, Instant};
 use lasthop_wifi::StationId;
@@ -124,6 +124,12 @@ fn node_configs(nodes: &[nodes::Expanded<'_>], mtus: &[NodeMtu]) -> Vec<NodeConf
                 per_packet: cost.per_packet.value,
                 per_byte: cost.per_byte.value,
                 latency: cost.latency.value,
+            }),
+            receive_offload: node.raw.settings.receive_offload.as_ref().map(|offload| {
+                ReceiveOffload {
+                    wait: offload.wait.value,
+                    segments_max: offload.segments.value.get(),
+                }
             }),
         })
         .collect()

@@ -6,7 +6,9 @@ use crate::air::{self, Shown};
 use crate::{cable, one_in, pause};
 use lasthop_arch_tests::contract::Driver;
 use lasthop_net::fragment::MTU_BYTES_MIN;
-use lasthop_net::network::{HostCost, Network, NetworkConfig, NodeConfig, Output, WiredLink};
+use lasthop_net::network::{
+    HostCost, Network, NetworkConfig, NodeConfig, Output, ReceiveOffload, WiredLink,
+};
 use lasthop_packet::{NodeId, Packet};
 use lasthop_units::{Duration, Identity, Instant, Seed};
 use lasthop_wifi::StationId;
@@ -29,6 +31,10 @@ fn config() -> impl Strategy<Value = NetworkConfig> {
             per_packet: Duration::from_micros(per_packet),
             per_byte: Duration::from_nanos(per_byte),
             ..HostCost::default()
+        });
+        nodes[0].receive_offload = cost.map(|(wait, segments)| ReceiveOffload {
+            wait: Duration::from_micros(wait),
+            segments_max: segments as u32 + 1,
         });
         for (node, mtu) in nodes.iter_mut().zip(mtus.into_iter().cycle()) {
             node.mtu = mtu;

@@ -2,6 +2,7 @@
 //! packets. Left out: flows, which are configured in `hosts`, and random seeds, which are
 //! arguments.
 
+use super::offload::ReceiveOffload;
 use crate::cable::CableConfig;
 use alloc::vec::Vec;
 use lasthop_packet::NodeId;
@@ -35,13 +36,21 @@ pub struct NodeConfig {
     pub mtu: u16,
     /// Processor time per packet; `None` for no time.
     pub host_cost: Option<HostCost>,
+    /// Receive offload of wired interfaces; `None` for packets one by one.
+    pub receive_offload: Option<ReceiveOffload>,
 }
 
 impl Default for NodeConfig {
     /// Returns a host with the MTU of Ethernet whose processor takes no time. The identity is
     /// number 0, so each node of a larger network needs another one.
     fn default() -> Self {
-        Self { identity: Identity::default(), station: None, mtu: 1_500, host_cost: None }
+        Self {
+            identity: Identity::default(),
+            station: None,
+            mtu: 1_500,
+            host_cost: None,
+            receive_offload: None,
+        }
     }
 }
 
@@ -49,7 +58,7 @@ impl Default for NodeConfig {
 /// packet counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostCost {
-    /// Time per packet.
+    /// Time per packet; packets that receive offload has merged are one.
     pub per_packet: Duration,
     /// Time per byte.
     pub per_byte: Duration,

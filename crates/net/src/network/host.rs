@@ -6,7 +6,7 @@
 use super::HostCost;
 use alloc::collections::VecDeque;
 use lasthop_packet::{NodeId, Packet};
-use lasthop_units::Instant;
+use lasthop_units::{Duration, Instant};
 
 /// Number of waiting packets from which further packets to be forwarded are dropped
 /// (`net.core.netdev_max_backlog` in Linux).
@@ -43,7 +43,8 @@ impl Host {
     }
 
     pub fn take_in(&mut self, now: Instant, packet: Packet, direction: Direction) {
-        let busy = self.cost.per_packet + self.cost.per_byte * u64::from(packet.bytes);
+        let per_packet = if packet.follows { Duration::ZERO } else { self.cost.per_packet };
+        let busy = per_packet + self.cost.per_byte * u64::from(packet.bytes);
         self.free = self.free.max(now) + busy;
         self.leaving += u32::from(direction.leaves());
         self.packets.push_back((self.free + self.cost.latency, now, packet, direction));

@@ -2,6 +2,7 @@
 //! `sim`.
 
 mod backlogs;
+mod offload;
 mod sources;
 
 use super::*;

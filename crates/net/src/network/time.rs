@@ -1,8 +1,9 @@
 //! Time in a network: the next step of the cell, the wires and the processors of nodes, and the
 //! order of steps.
 
-use super::{DirectedWire, Host, NEVER, Network, Reason, host};
+use super::{Batch, DirectedWire, Host, NEVER, Network, Reason, host};
 use crate::cable::CableReason;
+use lasthop_packet::{NodeId, Packet};
 use lasthop_units::{Instant, Machine};
 use lasthop_wifi::cell::Cell;
 
@@ -24,7 +25,7 @@ impl Network {
 
     #[inline]
     fn step(&mut self, at: Instant) {
-        if !self.with_host.is_empty() {
+        if !self.with_host.is_empty() || !self.with_batch.is_empty() {
             self.fetch_passive();
         }
         self.now = at;
@@ -36,6 +37,7 @@ impl Network {
         if self.next_wire <= at {
             self.step_wires(at);
         }
+        self.interrupt(at);
         for index in 0..self.with_host.len() {
             let node = self.with_host[index];
             while let Some((packet, direction)) =
@@ -53,6 +55,33 @@ impl Network {
             }
         }
         self.collect();
+    }
+
+    /// Handles a packet that came over a wire, at once or in the next interrupt.
+    #[inline]
+    pub(super) fn receive_by_wire(&mut self, node: NodeId, from: NodeId, packet: &Packet) {
+        let packet = &Packet { follows: false, ..*packet };
+        match &mut self.batches[node.index()] {
+            Some(batch) => batch.take_in(self.now, from, packet),
+            None => self.receive(node, from, packet),
+        }
+    }
+
+    /// Handles the packets of the interrupts that are due.
+    pub(super) fn interrupt(&mut self, at: Instant) {
+        for index in 0..self.with_batch.len() {
+            let node = self.with_batch[index];
+            let Some(batch) = &mut self.batches[node.index()] else { continue };
+            for (from, packet) in batch.finish(at) {
+                self.receive(node, from, &packet);
+            }
+        }
+    }
+
+    /// The first instant at which an interrupt is due.
+    pub(super) fn next_interrupt(&self) -> Instant {
+        let batches = self.with_batch.iter().filter_map(|node| self.batches[node.index()].as_ref());
+        batches.map(Batch::due).min().unwrap_or(Instant::MAX)
     }
 
     fn step_wires(&mut self, at: Instant) {
@@ -113,6 +142,7 @@ impl Network {
             self.wires.iter().filter_map(|wire| wire.wire.poll_timeout()).map(|(at, _)| at).min(),
         );
         let mut next = self.cell.as_ref().map_or(Instant::MAX, Cell::due).min(self.next_wire);
+        next = next.min(self.next_interrupt());
         for node in &self.with_host {
             if let Some(at) = self.hosts[node.index()].as_ref().and_then(Host::next) {
                 next = next.min(at);

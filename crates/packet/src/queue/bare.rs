@@ -24,6 +24,7 @@ pub(super) struct Bare {
     transport: Transport,
     passive: bool,
     notify: bool,
+    follows: bool,
     created: Instant,
     arrived: Instant,
     /// Index of the parts of its delay, or [`NO_PARTS`].
@@ -63,6 +64,7 @@ impl Bare {
             transport,
             passive,
             notify,
+            follows,
             created,
             arrived: _,
             parts,
@@ -83,6 +85,7 @@ impl Bare {
             transport,
             passive,
             notify,
+            follows,
             created,
             arrived,
             parts: if has_parts { all.keep(parts) } else { NO_PARTS },
@@ -125,6 +128,7 @@ impl Bare {
             transport: self.transport,
             passive: self.passive,
             notify: self.notify,
+            follows: self.follows,
             created: self.created,
             arrived: self.arrived,
             parts: match self.parts {

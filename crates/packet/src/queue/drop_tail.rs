@@ -1,6 +1,7 @@
 //! Drop-tail: first in, first out; an arriving packet that does not fit is dropped.
 //! The limit counts network-layer packets or their bytes, including those held
-//! below the queue.
+//! below the queue. Packets that were merged count as one ([`Packet::follows`]), and the first
+//! decides for all.
 
 use super::fifo::Fifo;
 use super::{Held, Limit, PacketRun, PeerId};
@@ -13,11 +14,15 @@ use lasthop_units::{Bytes, Instant};
 pub struct DropTail {
     limit: Limit,
     fifo: Fifo,
+    /// Number of packets in the queue that follow others, and do not count.
+    followers: u32,
+    /// Whether the last packet that arrived was queued.
+    took_last: bool,
 }
 
 impl DropTail {
     pub(super) fn new(limit: Limit) -> Self {
-        Self { limit, fifo: Fifo::new() }
+        Self { limit, fifo: Fifo::new(), followers: 0, took_last: false }
     }
 
     pub(super) fn set_limit(&mut self, limit: Limit) {
@@ -50,7 +55,9 @@ impl DropTail {
         let fits = self.admits(packet, held);
         if fits {
             self.fifo.push(peer, packet, now, ());
+            self.followers += u32::from(packet.follows);
         }
+        self.took_last = fits;
         fits
     }
 
@@ -64,15 +71,21 @@ impl DropTail {
         held: Held,
         taken: impl FnMut(&Packet),
     ) -> u32 {
-        let limit = self.limit;
+        let (limit, followers) = (self.limit, self.followers);
         let fits = |packet: &Packet, packets: u32, bytes: u64| {
-            limit.admits(packet, packets + held.packets, bytes + held.bytes.as_u64())
+            let packets = packets - followers + held.packets;
+            limit.admits(packet, packets, bytes + held.bytes.as_u64())
         };
         self.fifo.push_run(peer, run, now, (), fits, taken)
     }
 
     pub(super) fn admits(&self, packet: &Packet, held: Held) -> bool {
-        self.fifo.admits(self.limit, packet, held)
+        if packet.follows {
+            // The first may have been served without passing through an empty queue.
+            return self.took_last || self.fifo.packets() == 0;
+        }
+        let packets = self.fifo.packets() - self.followers + held.packets;
+        self.limit.admits(packet, packets, self.fifo.bytes() + held.bytes.as_u64())
     }
 
     pub(super) fn next_peer_where(&self, eligible: impl Fn(PeerId) -> bool) -> Option<PeerId> {
@@ -85,7 +98,7 @@ impl DropTail {
         peer: PeerId,
         _dropped: &mut Vec<Packet>,
     ) -> Option<Packet> {
-        self.fifo.pop(peer)
+        self.dequeue_with(peer, |packet| *packet)
     }
 
     #[inline]
@@ -94,7 +107,11 @@ impl DropTail {
         peer: PeerId,
         take: impl FnOnce(&Packet) -> R,
     ) -> Option<R> {
-        self.fifo.pop_with(peer, |packet, ()| take(packet))
+        let followers = &mut self.followers;
+        self.fifo.pop_with(peer, |packet, ()| {
+            *followers -= u32::from(packet.follows);
+            take(packet)
+        })
     }
 
     #[inline]
@@ -103,7 +120,12 @@ impl DropTail {
         peer: PeerId,
         mut take: impl FnMut(&Packet, u32) -> (u32, bool),
     ) {
-        self.fifo.pop_runs(peer, |packet, count, ()| take(packet, count));
+        let followers = &mut self.followers;
+        self.fifo.pop_runs(peer, |packet, count, ()| {
+            let (taken, goes_on) = take(packet, count);
+            *followers -= if packet.follows { taken } else { 0 };
+            (taken, goes_on)
+        });
     }
 
     pub(super) fn dequeue(
@@ -112,10 +134,11 @@ impl DropTail {
         _dropped: &mut Vec<Packet>,
     ) -> Option<(PeerId, Packet)> {
         let peer = self.fifo.oldest_where(|_| true)?;
-        self.fifo.pop(peer).map(|packet| (peer, packet))
+        self.dequeue_with(peer, |packet| *packet).map(|packet| (peer, packet))
     }
 
     pub(super) fn put_back(&mut self, peer: PeerId, packet: Packet) {
+        self.followers += u32::from(packet.follows);
         self.fifo.unpop(peer, &packet);
     }
 

@@ -325,7 +325,7 @@ mod tests {
         let times = proptest::array::uniform8(prop_oneof![4 => Just(0u64), 1 => 1..1_000u64]);
         let numbers = (any::<u64>(), any::<u16>(), any::<u16>(), any::<u32>(), 0..4usize);
         let ends = (any::<u16>(), any::<u16>(), any::<u16>());
-        let is = proptest::array::uniform6(any::<bool>());
+        let is = proptest::array::uniform7(any::<bool>());
         (times, numbers, ends, is).prop_map(|(times, numbers, ends, is)| {
             let [queue, away, asleep, contention, retries, air, reorder, wire] =
                 times.map(Duration::from_nanos);
@@ -345,6 +345,7 @@ mod tests {
                 transport: if is[3] { Transport::Tcp } else { Transport::Other },
                 passive: is[4],
                 notify: is[5],
+                follows: is[6],
                 created: Instant::from_nanos(tag / 3),
                 arrived: Instant::from_nanos(tag / 2),
                 parts: DelayParts { queue, away, asleep, contention, retries, air, reorder, wire },

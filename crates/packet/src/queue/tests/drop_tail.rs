@@ -93,3 +93,31 @@ proptest! {
         }
     }
 }
+
+/// Packets that follow the one before share its fate and its place: a limit of two has room for two
+/// merged packets of three, and a third one is dropped whole.
+#[test]
+fn merged_packets_count_as_one() {
+    let limit = Limit::Packets(2);
+    let mut queue = Queue::new(&QueueConfig::DropTail { limit }, 0);
+    let mut dropped = vec![];
+    let mut enqueue = |queue: &mut Queue, tag: u64| {
+        let follows = tag % 3 != 0;
+        let packet = Packet { follows, ..Packet::new(tag, 1_500, Instant::ZERO) };
+        queue.enqueue(Instant::ZERO, PeerId::ONLY, packet, Held::NONE, &mut dropped);
+    };
+    (0..9).for_each(|tag| enqueue(&mut queue, tag));
+    assert_eq!(queue.len_packets(), 6);
+    let mut taken = |queue: &mut Queue, count: usize| {
+        (0..count).filter_map(|_| queue.dequeue(Instant::ZERO, &mut vec![])).count()
+    };
+    // A place is free when the first of a merged packet has left.
+    assert_eq!(taken(&mut queue, 1), 1);
+    (9..12).for_each(|tag| enqueue(&mut queue, tag));
+    assert_eq!(queue.len_packets(), 8);
+    assert_eq!(taken(&mut queue, 20), 8);
+    // The first may bypass an empty queue.
+    enqueue(&mut queue, 13);
+    assert_eq!(queue.len_packets(), 1);
+    assert_eq!(dropped.iter().map(|packet| packet.tag).collect::<Vec<_>>(), [6, 7, 8]);
+}
