@@ -16,6 +16,8 @@ use lasthop_units::{Bitrate, Bytes, Duration, Identity, Instant, Probability};
 pub struct Flow {
     /// Name of the flow, unique in a scenario: the key of its random streams.
     pub name: String,
+    /// Name of several flows that a scenario describes together; `None` for one alone.
+    pub table: Option<String>,
     /// The node at which the flow starts.
     pub from: NodeId,
     /// The node at which the flow ends.

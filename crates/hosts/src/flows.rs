@@ -182,11 +182,27 @@ impl Flows {
         let flow = match &mut self.flows[index] {
             FlowMachine::Datagrams(flow) => flow,
             FlowMachine::Tcp(tcp) => {
-                tcp.start(now, &mut Port { network, sink, wakes: &mut self.wakes, thresholds: &mut self.thresholds });
+                tcp.start(
+                    now,
+                    &mut Port {
+                        network,
+                        sink,
+                        wakes: &mut self.wakes,
+                        thresholds: &mut self.thresholds,
+                    },
+                );
                 return None;
             }
             FlowMachine::Apq(apq) => {
-                apq.start(now, &mut Port { network, sink, wakes: &mut self.wakes, thresholds: &mut self.thresholds });
+                apq.start(
+                    now,
+                    &mut Port {
+                        network,
+                        sink,
+                        wakes: &mut self.wakes,
+                        thresholds: &mut self.thresholds,
+                    },
+                );
                 return None;
             }
             // Its sockets send by themselves.
@@ -213,7 +229,8 @@ impl Flows {
 
     /// Handles a wake-up that a flow asked for.
     pub fn wake<S: Sink>(&mut self, wake: Wake, network: &mut Network, sink: &mut S) {
-        let mut port = Port { network, sink, wakes: &mut self.wakes, thresholds: &mut self.thresholds };
+        let mut port =
+            Port { network, sink, wakes: &mut self.wakes, thresholds: &mut self.thresholds };
         match &mut self.flows[usize::from(wake.flow.0)] {
             FlowMachine::Tcp(tcp) => tcp.wake(wake, &mut port),
             FlowMachine::Apq(apq) => {
@@ -313,11 +330,21 @@ impl Flows {
         let flow = match &mut self.flows[usize::from(packet.flow.0)] {
             FlowMachine::Datagrams(flow) => flow,
             FlowMachine::Tcp(tcp) => {
-                let mut port = Port { network, sink, wakes: &mut self.wakes, thresholds: &mut self.thresholds };
+                let mut port = Port {
+                    network,
+                    sink,
+                    wakes: &mut self.wakes,
+                    thresholds: &mut self.thresholds,
+                };
                 return tcp.arrived(at, packet, &mut port);
             }
             FlowMachine::Apq(apq) => {
-                let mut port = Port { network, sink, wakes: &mut self.wakes, thresholds: &mut self.thresholds };
+                let mut port = Port {
+                    network,
+                    sink,
+                    wakes: &mut self.wakes,
+                    thresholds: &mut self.thresholds,
+                };
                 let was_done = apq.is_done();
                 apq.arrived(at, packet, &mut port);
                 self.lasting -= usize::from(apq.is_done() && !was_done);
@@ -388,7 +415,15 @@ impl Flows {
         let Some(flow) = self.flows.get_mut(usize::from(released.flow.0)) else { return };
         match flow {
             FlowMachine::Tcp(tcp) => {
-                tcp.released(released, &mut Port { network, sink, wakes: &mut self.wakes, thresholds: &mut self.thresholds });
+                tcp.released(
+                    released,
+                    &mut Port {
+                        network,
+                        sink,
+                        wakes: &mut self.wakes,
+                        thresholds: &mut self.thresholds,
+                    },
+                );
             }
             // It sends more when its node reports room.
             FlowMachine::Datagrams(flow) => {
@@ -433,8 +468,8 @@ impl Flows {
     }
 
     /// Reports the state of every TCP sender.
-    pub fn sample<S: Sink>(&self, now: Instant, sink: &mut S) {
-        for flow in &self.flows {
+    pub fn sample<S: Sink>(&mut self, now: Instant, sink: &mut S) {
+        for flow in &mut self.flows {
             if let FlowMachine::Tcp(tcp) = flow {
                 tcp.sample(now, sink);
             }

@@ -63,6 +63,9 @@ pub struct TcpSample {
     pub bytes_acked: u64,
     /// Bytes in flight.
     pub bytes_in_flight: u64,
+    /// Number of bytes that the socket has accepted so far: netperf and iperf count these at their
+    /// sender. `None` if the stack does not report it.
+    pub bytes_written: Option<u64>,
 }
 
 /// End of an APQ flow.

@@ -63,6 +63,8 @@ pub(crate) struct Tcp {
     /// Rules for merging segments that arrive, and those that wait at each end.
     receive_offload: Option<ReceiveOffload>,
     merged: [Option<Merged>; 2],
+    /// Bytes that the socket of an endless stream holds; a socket's buffer never shrinks.
+    socket_bytes: u64,
     /// Whether the threshold of earlier connections counts, and whether this one's is to be kept.
     inherits: bool,
     bequeaths: bool,
@@ -122,6 +124,7 @@ impl Tcp {
             stop,
             receive_offload: tcp.receive_offload,
             merged: [None; 2],
+            socket_bytes: 0,
             inherits: tcp.metrics_save,
             bequeaths: tcp.metrics_save,
         })
@@ -238,8 +241,17 @@ impl Tcp {
     }
 
     /// Reports the state of the sender.
-    pub fn sample<S: Sink>(&self, now: Instant, sink: &mut S) {
+    pub fn sample<S: Sink>(&mut self, now: Instant, sink: &mut S) {
         let sender = &self.endpoints[SENDER];
+        self.socket_bytes = self.socket_bytes.max(sender.socket_bytes());
+        // An endless stream is never written: its application fills the socket.
+        let bytes_written = match sender.unsent_bytes() {
+            Endpoint::BULK => sender.acknowledged_bytes() + self.socket_bytes,
+            _ if self.socket_bytes > 0 && self.written == 0 => {
+                sender.acknowledged_bytes() + sender.bytes_in_flight()
+            }
+            _ => self.written,
+        };
         let sample = TcpSample {
             cwnd_packets: sender.cwnd_packets(),
             smoothed_rtt: sender.smoothed_rtt().unwrap_or_default(),
@@ -247,6 +259,7 @@ impl Tcp {
             retransmissions: sender.retransmissions(),
             bytes_acked: sender.acknowledged_bytes(),
             bytes_in_flight: sender.bytes_in_flight(),
+            bytes_written: Some(bytes_written),
         };
         sink.tcp(now, self.id, &sample);
     }

@@ -32,6 +32,7 @@ pub fn names(scenario: &Scenario) -> Names {
     };
     let flow_name = |flow: &lasthop_hosts::Flow| FlowName {
         name: flow.name.clone(),
+        table: flow.table.clone(),
         kind: match flow.kind {
             FlowKind::Tcp(_) => Kind::Tcp,
             FlowKind::Udp(_) => Kind::Udp,

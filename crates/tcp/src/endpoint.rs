@@ -369,6 +369,13 @@ impl Endpoint {
         self.sender.unsent_bytes()
     }
 
+    /// Payload bytes for which the socket has room: those in flight, and those that wait to be sent.
+    /// Linux gives a socket memory for twice its window, 4 MiB at most (tcp_sndbuf_expand,
+    /// `tcp_wmem`).
+    pub fn socket_bytes(&self) -> u64 {
+        self.sender.socket_bytes().max(self.sender.in_flight_bytes())
+    }
+
     /// Whether a segment that was just polled carries the last byte written so far; it then has the
     /// flag PSH (RFC 9293, 3.9.1, MUST-61).
     pub fn is_pushed(&self, segment: &Segment) -> bool {

@@ -31,7 +31,8 @@ use crate::prr::ProportionalRateReduction;
 use crate::rack::Rack;
 use crate::rtt::RoundTripTime;
 use crate::scoreboard::Scoreboard;
-use crate::small_queues::OwnQueue;
+use crate::segment::HEADER_BYTES;
+use crate::small_queues::{OwnQueue, PACKET_OVERHEAD_BYTES};
 use crate::validation::Validation;
 use crate::{Config, Pacing, Recovery, SackBlock, SmallQueues};
 
@@ -315,6 +316,20 @@ impl Sender {
     /// Payload bytes written and not yet sent.
     pub(crate) fn unsent_bytes(&self) -> u64 {
         if self.written == ENDLESS { u64::MAX } else { self.written.saturating_sub(self.next) }
+    }
+
+    /// Payload bytes for which Linux gives the socket memory (tcp_sndbuf_expand): that of twice the
+    /// window, at least ten segments, where a segment counts with its buffer rounded up to a power
+    /// of two, at most `tcp_wmem`. The socket holds segments with the memory that small queues count.
+    pub(crate) fn socket_bytes(&self) -> u64 {
+        const BUFFER_BYTES: u64 = 320 + 320;
+        const BUFFER_HEADER_BYTES: u64 = 256;
+        const WMEM_MAX: u64 = 4 << 20;
+        let segment = u64::from(self.segment_bytes);
+        let each = (segment + BUFFER_BYTES).next_power_of_two() + BUFFER_HEADER_BYTES;
+        let segments = u64::from(self.window.size.max(10));
+        let memory = (2 * segments * each).min(WMEM_MAX);
+        memory * segment / (segment + u64::from(HEADER_BYTES) + PACKET_OVERHEAD_BYTES)
     }
 
     pub(crate) fn in_flight_bytes(&self) -> u64 {

@@ -9,7 +9,7 @@ use crate::SmallQueues;
 
 /// Memory of a packet in addition to its length: Linux' sk_buff (256), its shared
 /// part (320) and headroom (320).
-const PACKET_OVERHEAD_BYTES: u64 = 896;
+pub(crate) const PACKET_OVERHEAD_BYTES: u64 = 896;
 
 /// Most bytes of a buffer of several segments (GSO_MAX_SIZE less headers, MAX_TCP_HEADER).
 const BUFFER_BYTES_MAX: u64 = 65_536 - 1 - 320;
@@ -39,15 +39,7 @@ impl OwnQueue {
             SmallQueues::Fixed { overhead, .. } => overhead.as_u64(),
             SmallQueues::Off | SmallQueues::Pacing { .. } => PACKET_OVERHEAD_BYTES,
         };
-        Self {
-            rules,
-            has_buffers,
-            buffer_left: 0,
-            overhead,
-            bytes: 0,
-            handed_over: 0,
-            released: 0,
-        }
+        Self { rules, has_buffers, buffer_left: 0, overhead, bytes: 0, handed_over: 0, released: 0 }
     }
 
     /// Counts a packet that is passed to the queues. Returns its number; a packet

@@ -18,6 +18,7 @@ fn names() -> Names {
     let flow = |index| FlowName {
         name: format!("flow-{index}"),
         kind: FlowKind::Udp,
+        table: None,
         saturated: false,
         from: NodeId(1),
         to: NodeId(0),

@@ -45,6 +45,10 @@ pub struct RunDocument {
     pub findings: Vec<FindingSummary>,
     /// Summaries of the flows, by name.
     pub flows: BTreeMap<String, FlowSummary>,
+    /// Flows that the scenario describes together, by a count or a pattern; absent if there are
+    /// none.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub flow_groups: BTreeMap<String, FlowGroupSummary>,
     /// Flows of real programs, each direction separately, as `protocol source -> destination`; of
     /// emulated runs only.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
@@ -151,6 +155,10 @@ pub struct FlowSummary {
     /// acknowledged, if the sender was read.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub goodput_mbps: Option<f64>,
+    /// Payload that the sender's socket accepted in the time of `goodput_mbps`, in Mb/s: netperf
+    /// and iperf count this where they send. Of simulated TCP senders only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub written_mbps: Option<f64>,
     /// Round-trip times after the warm-up, in ms: of echo requests, or of a TCP sender. In
     /// simulation, they are the times from transmission to acknowledgement of all segments sent
     /// once; in emulation, regular readings of the kernel's smoothed round-trip time.
@@ -195,6 +203,31 @@ pub struct FlowSummary {
     /// Result of an APQ flow.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub apq: Option<ApqFlowSummary>,
+}
+
+/// Several flows that a scenario describes together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FlowGroupSummary {
+    /// Kind of traffic.
+    pub kind: FlowKind,
+    /// Number of flows.
+    pub flows: usize,
+    /// Sum of the flows' `goodput_mbps`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub goodput_mbps: Option<f64>,
+    /// Sum of the flows' `written_mbps`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub written_mbps: Option<f64>,
+    /// Jain's fairness index of the flows' `goodput_mbps`: 1 if all are equal.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub fairness: Option<f64>,
+    /// Round-trip times of all flows together, in ms.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rtt_ms: Option<TimeSummary>,
+    /// One-way delays of all flows together, in ms.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub one_way_delay_ms: Option<TimeSummary>,
 }
 
 /// One direction of a flow of real programs, over the whole run.

@@ -42,6 +42,22 @@ impl Histogram {
         self.max = self.max.max(nanos);
     }
 
+    /// Adds the values of another histogram.
+    pub fn merge(&mut self, other: &Self) {
+        if other.blocks.len() > self.blocks.len() {
+            self.blocks.resize(other.blocks.len(), None);
+        }
+        for (own, theirs) in self.blocks.iter_mut().zip(&other.blocks) {
+            let Some(theirs) = theirs else { continue };
+            let own = own.get_or_insert_with(|| Box::new([0; BLOCK]));
+            own.iter_mut().zip(theirs.iter()).for_each(|(own, count)| *own += count);
+        }
+        self.count += other.count;
+        self.sum += other.sum;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
     /// Number of values.
     pub fn count(&self) -> u64 {
         self.count
@@ -153,6 +169,27 @@ mod tests {
             let exact = values[rank - 1];
             let read = histogram.quantile(q).expect("not empty");
             prop_assert!(read.abs_diff(exact) as f64 <= exact as f64 / 2_000.0, "{read} {exact}");
+        }
+    }
+
+    proptest! {
+        /// Two histograms together are that of all values.
+        #[test]
+        fn merged_they_have_all_values(
+            values in proptest::collection::vec((0u64..10_000_000_000, any::<bool>()), 0..100),
+        ) {
+            let mut parts = [Histogram::default(), Histogram::default()];
+            let mut all = Histogram::default();
+            for (value, place) in values {
+                parts[usize::from(place)].add(value);
+                all.add(value);
+            }
+            let [mut merged, other] = parts;
+            merged.merge(&other);
+            for q in [0.0, 0.3, 0.5, 0.95, 1.0] {
+                prop_assert_eq!(merged.quantile(q), all.quantile(q));
+            }
+            prop_assert_eq!((merged.mean(), merged.max()), (all.mean(), all.max()));
         }
     }
 

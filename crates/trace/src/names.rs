@@ -54,6 +54,8 @@ pub struct NeighbourName {
 pub struct FlowName {
     /// Name in the scenario.
     pub name: String,
+    /// Name of several flows that the scenario describes together.
+    pub table: Option<String>,
     /// Kind of traffic.
     pub kind: FlowKind,
     /// Whether the flow is UDP that always has a packet to send.

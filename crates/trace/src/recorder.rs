@@ -74,6 +74,7 @@ pub struct Recorder {
 #[derive(Clone, Copy, Debug, Default)]
 struct FlowTotals {
     payload_bytes: u64,
+    written: Option<u64>,
     sent: u64,
     received: u64,
     lost: u64,
@@ -406,6 +407,7 @@ impl FlowTotals {
     fn new(flow: &FlowTally, wants_parts: bool) -> Self {
         Self {
             payload_bytes: flow.payload_bytes,
+            written: flow.tcp.as_ref().and_then(|tcp| tcp.latest.bytes_written),
             sent: flow.sent,
             received: flow.received,
             lost: flow.lost(),
@@ -422,6 +424,9 @@ impl FlowTotals {
         let tcp = flow.tcp.as_ref().map(|tcp| &tcp.latest);
         FlowReading {
             payload: Bytes::new(self.payload_bytes - before.payload_bytes),
+            written: self
+                .written
+                .map(|written| Bytes::new(written.saturating_sub(before.written.unwrap_or(0)))),
             sent: self.sent - before.sent,
             received,
             lost: self.lost - before.lost,

@@ -17,6 +17,7 @@ columns! {
     NODE "node" Text,
     LINK "link" Text,
     THROUGHPUT "throughput_mbps" Double,
+    WRITTEN "written_mbps" Double,
     SENT "packets_sent" Int64,
     RECEIVED "packets_received" Int64,
     LOST "packets_lost" Int64,
@@ -91,6 +92,10 @@ impl SeriesWriter {
             let mut row = self.table.row()?;
             row.int64(AT, at).text(FLOW, *name);
             row.double(THROUGHPUT, snapshot.throughput_mbps(flow));
+            if let Some(written) = flow.written {
+                let nanos = snapshot.interval.as_nanos().max(1) as f64;
+                row.double(WRITTEN, written.as_u64() as f64 * 8e3 / nanos);
+            }
             row.int64(SENT, flow.sent).int64(RECEIVED, flow.received).int64(LOST, flow.lost);
             if let Some(delay) = flow.delay {
                 row.double(DELAY, delay.as_millis_f64());

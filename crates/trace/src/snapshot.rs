@@ -29,6 +29,8 @@ pub struct Snapshot {
 pub struct FlowReading {
     /// Payload of the packets that arrived.
     pub payload: Bytes,
+    /// Payload that the socket of a simulated TCP sender accepted; `None` for other flows.
+    pub written: Option<Bytes>,
     /// Packets that entered the network.
     pub sent: u64,
     /// Packets that arrived.

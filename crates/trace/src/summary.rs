@@ -4,10 +4,10 @@
 //! three.
 
 use crate::document::{
-    AbsenceSummary, AggregationSummary, DriverQueueSummary, EmulationSummary, FlowSummary,
-    LatenessSummary, LeftOutSummary, LinkSummary, NeighbourSummary, NodeSummary, PowerSaveKind,
-    ProgramSummary, PseudoRetryOutSummary, QueueKind, QueueSummary, RateSummary, RunDocument,
-    WireSummary,
+    AbsenceSummary, AggregationSummary, DriverQueueSummary, EmulationSummary, FlowGroupSummary,
+    FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary, NeighbourSummary, NodeSummary,
+    PowerSaveKind, ProgramSummary, PseudoRetryOutSummary, QueueKind, QueueSummary, RateSummary,
+    RunDocument, WireSummary,
 };
 use crate::error::OutputError;
 use crate::histogram::Histogram;
@@ -125,6 +125,7 @@ impl Recorder {
                     (name.name.clone(), flow)
                 })
                 .collect(),
+            flow_groups: self.flow_groups(duration),
             programs: self
                 .programs
                 .iter()
@@ -229,6 +230,18 @@ impl Recorder {
         self.names.neighbours.iter().map(|it| (it.name.clone(), summary(it))).collect()
     }
 
+    /// Summarises the flows that the scenario describes together.
+    fn flow_groups(&self, duration: Duration) -> BTreeMap<String, FlowGroupSummary> {
+        let mut members: BTreeMap<&str, Vec<(&FlowName, &FlowTally)>> = BTreeMap::new();
+        for (name, tally) in self.names.flows.iter().zip(&self.flows) {
+            if let Some(table) = &name.table {
+                members.entry(table).or_default().push((name, tally));
+            }
+        }
+        let group = |(table, flows): (&str, Vec<_>)| (table.to_owned(), group(&flows, duration));
+        members.into_iter().map(group).collect()
+    }
+
     /// Returns the time that the network's counters cover in a run of `duration`: they restart at
     /// the end of the warm-up, and a shorter run has those from its beginning.
     fn counted(&self, duration: Duration) -> Duration {
@@ -272,6 +285,10 @@ fn flow(name: &FlowName, tally: &FlowTally, duration: Duration) -> FlowSummary {
         saturated: name.saturated,
         offered_mbps: is_udp.then(offered).flatten(),
         goodput_mbps: acknowledged.or_else(arrived),
+        written_mbps: tcp.and_then(|tcp| {
+            let [base, last] = tcp.written;
+            mbps(last?.saturating_sub(base?), tcp.last.0.saturating_since(tcp.base.0))
+        }),
         rtt_ms: time_ms(&tally.round_trips)
             .or_else(|| tcp.and_then(|tcp| time_ms(&tcp.round_trips))),
         one_way_delay_ms: time_ms(&tally.delays),
@@ -286,6 +303,30 @@ fn flow(name: &FlowName, tally: &FlowTally, duration: Duration) -> FlowSummary {
         delay_parts_slowest_ms: tally.parts.slowest(),
         absent_nodes: Vec::new(),
         apq: tally.apq.as_deref().cloned(),
+    }
+}
+
+fn group(members: &[(&FlowName, &FlowTally)], duration: Duration) -> FlowGroupSummary {
+    let flows: Vec<FlowSummary> =
+        members.iter().map(|(name, tally)| flow(name, tally, duration)).collect();
+    let goodputs: Vec<f64> = flows.iter().filter_map(|flow| flow.goodput_mbps).collect();
+    let written: Vec<f64> = flows.iter().filter_map(|flow| flow.written_mbps).collect();
+    let sum = |values: &[f64]| (!values.is_empty()).then(|| rounded(values.iter().sum::<f64>(), 6));
+    let squares: f64 = goodputs.iter().map(|value| value * value).sum();
+    let fairness = goodputs.iter().sum::<f64>().powi(2) / (goodputs.len() as f64 * squares);
+    let together = |of: fn(&FlowTally) -> &Histogram| {
+        let mut all = Histogram::default();
+        members.iter().for_each(|(_, tally)| all.merge(of(tally)));
+        time_ms(&all)
+    };
+    FlowGroupSummary {
+        kind: members[0].0.kind,
+        flows: members.len(),
+        goodput_mbps: sum(&goodputs),
+        written_mbps: sum(&written),
+        fairness: (squares > 0.0).then(|| rounded(fairness, 6)),
+        rtt_ms: together(|tally| &tally.round_trips),
+        one_way_delay_ms: together(|tally| &tally.delays),
     }
 }
 

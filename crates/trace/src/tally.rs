@@ -59,6 +59,8 @@ pub(crate) struct TcpTally {
     pub(crate) base: (Instant, u64),
     /// Last reading in the measured time, likewise.
     pub(crate) last: (Instant, u64),
+    /// Bytes that the socket had accepted at these readings.
+    pub(crate) written: [Option<u64>; 2],
     pub(crate) latest: TcpSample,
     pub(crate) cwnd_packets: Levels,
     pub(crate) round_trips: Histogram,
@@ -169,6 +171,7 @@ impl FlowTally {
         let tally = self.tcp.get_or_insert_with(|| TcpTally {
             base: (self.from, 0),
             last: (self.from, 0),
+            written: [sample.bytes_written.map(|_| 0); 2],
             latest: *sample,
             cwnd_packets: Levels::default(),
             round_trips: Histogram::default(),
@@ -177,8 +180,10 @@ impl FlowTally {
         if now <= self.from {
             tally.base = (now, sample.bytes_acked);
             tally.last = tally.base;
+            tally.written = [sample.bytes_written; 2];
         } else if now <= self.until {
             tally.last = (now, sample.bytes_acked);
+            tally.written[1] = sample.bytes_written;
             tally.cwnd_packets.add(sample.cwnd_packets, 1);
             if !sample.latest_rtt.is_zero() {
                 tally.round_trips.add(sample.latest_rtt.as_nanos());

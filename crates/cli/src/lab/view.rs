@@ -221,6 +221,7 @@ mod tests {
             flows: vec![FlowName {
                 name: "up".into(),
                 kind: FlowKind::Udp,
+                table: None,
                 saturated: false,
                 from: NodeId(1),
                 to: NodeId(0),

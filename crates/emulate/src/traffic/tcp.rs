@@ -191,5 +191,6 @@ fn sample(info: TcpInfo) -> TcpSample {
         retransmissions: info.retransmissions,
         bytes_acked: info.bytes_acked,
         bytes_in_flight: info.bytes_in_flight,
+        bytes_written: None,
     }
 }

@@ -230,6 +230,7 @@ pub fn with_link(config: HostsConfig, link: FrancLink) -> HostsConfig {
 pub fn flow(name: &str, from: u16, to: u16, kind: FlowKind) -> Flow {
     Flow {
         name: name.to_string(),
+        table: None,
         from: NodeId(from),
         to: NodeId(to),
         kind,

@@ -53,6 +53,7 @@ fn a_message_takes_one_and_a_half_round_trips() {
     let (_, last) = log.samples.last().expect("it is read");
     assert_eq!((last.bytes_acked, last.bytes_in_flight, last.retransmissions), (1_000, 0, 0));
     assert_eq!((last.smoothed_rtt, last.latest_rtt), (MS * 40, MS * 40));
+    assert_eq!(last.bytes_written, Some(1_000));
     assert_eq!(log.samples[0].1.smoothed_rtt, Duration::ZERO, "nothing is known yet");
     // Initial window: RFC 6928.
     assert_eq!(log.samples[0].1.cwnd_packets, 10);
@@ -194,6 +195,26 @@ fn requests_follow_responses() {
     // A flow that stops while the client thinks.
     let log = run(Flow { stop: Some(ms(445)), ..web() }, &network, ms(1_000));
     assert_eq!(data(&log, 0, 552), (0..9).map(|n| ms(20 + 50 * n)).collect::<Vec<_>>());
+}
+
+/// tcp_sndbuf_expand by hand: an Ethernet segment needs 4 096 + 256 bytes, and the socket has
+/// memory for twice the window; a segment holds 2 396 bytes of it.
+#[test]
+fn an_endless_stream_fills_the_socket() {
+    let window = 40;
+    let config = Config { receive_window: Bytes::new(window * 1_448), ..Config::default() };
+    let network = chain([both(&limited(PACKET_A_MS, 1_000, 50))]);
+    let log = run(bulk(config), &network, ms(5_000));
+    let mut most = 0;
+    for (at, sample) in log.samples.iter().filter(|(at, _)| *at > ms(0)) {
+        let written = sample.bytes_written.expect("the model knows it");
+        let held = written - sample.bytes_acked;
+        assert!(held >= sample.bytes_in_flight && held >= most, "{at}: {sample:?}");
+        most = held;
+        let each = 4_352 * 1_448 / 2_396;
+        let least = 2 * u64::from(sample.cwnd_packets) * each;
+        assert!(held + each >= least.min((4 << 20) * 1_448 / 2_396), "{at}: {sample:?}");
+    }
 }
 
 /// Unsent data is discarded when the flow stops; sent data is delivered.

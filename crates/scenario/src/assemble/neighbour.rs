@@ -264,6 +264,7 @@ pub(super) fn load(
                     stop: None,
                     access_category: AccessCategory::BestEffort,
                     endpoints: Endpoints::Model,
+                    table: None,
                     group: None,
                 });
             }

@@ -69,6 +69,7 @@ pub(crate) fn flows(
                 if matches!(kind, FlowKind::Apq(_)) {
                     apq::check_lengths(&flow.apq, mtus[from].bytes.min(mtus[to].bytes), problems);
                 }
+                let is_several = patterns != [false, false] || flow.count.is_some();
                 let count = flow.count.as_ref().map(|count| count.value.get());
                 for copy in 1..=count.unwrap_or(1) {
                     let own = &flow.name.value.0;
@@ -90,6 +91,7 @@ pub(crate) fn flows(
                     let group = flow.group.value.then(|| *sender.get_or_insert(flows.len()));
                     flows.push(Flow {
                         name,
+                        table: is_several.then(|| flow.name.value.0.clone()),
                         from: node_id(from),
                         to: node_id(to),
                         kind: match kind.clone() {

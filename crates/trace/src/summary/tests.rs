@@ -28,6 +28,7 @@ fn names(kinds: &[FlowKind]) -> Names {
             .map(|&kind| FlowName {
                 name: kind.as_str().into(),
                 kind,
+                table: None,
                 saturated: false,
                 from: NodeId(1),
                 to: NodeId(0),
@@ -163,6 +164,7 @@ fn tcp_goodput_is_what_the_sender_saw_acknowledged() {
             retransmissions: tenth / 10,
             bytes_acked: tenth * tenth * 10_000,
             bytes_in_flight: 0,
+            bytes_written: Some(tenth * tenth * 10_000 + tenth * 1_000),
         };
         recorder.tcp(now, FlowId(0), &sample);
     }
@@ -170,10 +172,48 @@ fn tcp_goodput_is_what_the_sender_saw_acknowledged() {
     let flow = &document.flows["tcp"];
     // (30^2 - 10^2) * 10 kB acknowledged in 2 s.
     assert_eq!(flow.goodput_mbps, Some(32.0));
+    // 20 kB more entered the socket.
+    assert_eq!(flow.written_mbps, Some(32.08));
+    assert!(document.flow_groups.is_empty());
     assert_eq!(flow.retransmissions, Some(3));
     let window = flow.cwnd_packets.expect("it was read");
     assert_eq!((window.mean, window.max), (30.5, 40));
     assert_eq!(flow.rtt_ms.expect("it was read").max, 40.0);
+}
+
+/// Sums, Jain's index ((10 + 30)^2 / (2 (10^2 + 30^2)) = 0.8) and the percentiles of all round
+/// trips.
+#[test]
+fn flows_of_one_table_are_summed() {
+    let mut names = names(&[FlowKind::Tcp, FlowKind::Tcp, FlowKind::Ping]);
+    for (index, name) in names.flows[..2].iter_mut().enumerate() {
+        (name.name, name.table) = (format!("tcp{index}"), Some("tcp".into()));
+    }
+    let recording = Recording {
+        warmup: Duration::from_secs(1),
+        duration: Duration::from_secs(3),
+        interval: Duration::from_millis(100),
+        watch_air: false,
+    };
+    let mut recorder = Recorder::new(names, recording);
+    for tenth in 0..=30u64 {
+        let now = Instant::ZERO + Duration::from_millis(100 * tenth);
+        for (id, rate) in [(0, 10), (1, 30)] {
+            // Mb/s are 12 500 bytes in 100 ms.
+            let bytes_acked = tenth * rate * 12_500;
+            recorder.tcp(now, FlowId(id), &TcpSample { bytes_acked, ..TcpSample::default() });
+            recorder.round_trip(now, FlowId(id), Duration::from_millis(rate));
+        }
+        recorder.round_trip(now, FlowId(2), Duration::from_millis(500));
+    }
+    let document = recorder.finish(&info(), &NetworkStats::default()).expect("no files");
+    assert_eq!(document.flow_groups.len(), 1);
+    let group = &document.flow_groups["tcp"];
+    assert_eq!((group.flows, group.goodput_mbps, group.written_mbps), (2, Some(40.0), None));
+    assert_eq!(group.fairness, Some(0.8));
+    let rtt = group.rtt_ms.expect("it was measured");
+    assert_eq!((rtt.mean, rtt.max), (20.0, 30.0));
+    assert!((rtt.p50 - 10.0).abs() < 0.01 && (rtt.p95 - 30.0).abs() < 0.02, "{rtt:?}");
 }
 
 #[test]

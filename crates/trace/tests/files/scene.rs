@@ -59,6 +59,7 @@ pub fn names() -> Names {
     let flow = |name: &str, kind, from, to| FlowName {
         name: name.into(),
         kind,
+        table: None,
         saturated: false,
         from: NodeId(from),
         to: NodeId(to),
