@@ -88,14 +88,17 @@ impl Exchange {
         }
     }
 
-    /// Whether data of `edcaf` to `peer` alone is on the air, or about to be.
-    pub fn is_data_to(&self, edcaf: usize, peer: Address) -> bool {
-        let is_data = match self {
-            Self::Single(single) => matches!(single.content, Content::Data { .. }),
-            Self::Answer(answer) => matches!(answer.content, Answered::Data { .. }),
-            Self::Downlink(_) | Self::Sounding(_) | Self::Uplink(_) => false,
+    /// Number of MPDUs of `edcaf` to `peer` alone that are on the air, or about to be.
+    pub fn mpdus_to(&self, edcaf: usize, peer: Address) -> Option<usize> {
+        let mpdus = match self {
+            Self::Single(Single { content: Content::Data { mpdus, .. }, .. }) => *mpdus,
+            Self::Answer(answer) => match answer.content {
+                Answered::Data { mpdus } => mpdus,
+                _ => return None,
+            },
+            _ => return None,
         };
-        is_data && self.edcaf() == edcaf && self.peer() == peer
+        (self.edcaf() == edcaf && self.peer() == peer).then_some(mpdus)
     }
 
     /// The management frame that it consists of.

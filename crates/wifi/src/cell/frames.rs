@@ -281,57 +281,35 @@ impl Station {
             rate = rate.narrowed(self.width_max);
         }
         self.record_rate(cx, edcaf, index);
-        let aggregation = self.config.aggregation;
-        let txop_limit = self.config.access[edcaf].txop_limit;
         let rts_threshold = self.config.rts_threshold;
+        let builds_ahead = self.config.aggregation.built_ahead;
+        let is_dozing = self.edcaf(edcaf).absent.is_dozing(peer);
         let originator = &mut self.edcaf(edcaf).originators[index];
         let agreed = originator.agreement.window();
         let (mut mpdus, mut psdu_bytes) = (1, u32::from(originator.pending[0].bytes));
-        if let Some(window) = agreed
+        if agreed.is_some()
             && mpdus_max > 1
             && !single
             && psdu_bytes <= originator.shared.ampdu_mpdu_bytes_max
         {
-            let mut duration_max = aggregation.ampdu_duration_max;
-            if !txop_limit.is_zero() {
-                let block_ack = cx.rates.response(rate, Some(window)).duration;
-                let response = block_ack + cx.settings.timing.sifs;
-                let left = opportunity_end.saturating_since(now).saturating_sub(response);
-                duration_max = duration_max.min(left);
-            }
-            let bytes_max = aggregation.ampdu_bytes_max.min(originator.shared.ampdu_bytes_max);
-            let padding = originator.shared.packet_padding;
-            let mut bytes_max = cx.rates.psdu_within(rate, duration_max, bytes_max, padding);
-            // RTS and CTS are sent at the opportunity's start, ahead of what is as long as that.
-            if let Some(threshold) = rts_threshold
-                && !txop_limit.is_zero()
-                && opportunity_end == now + txop_limit
-                && threshold <= bytes_max
-            {
-                let sifs = cx.settings.timing.sifs;
-                let left = txop_limit
-                    .saturating_sub(cx.rates.response(rate, Some(window)).duration + sifs)
-                    .saturating_sub(cx.rates.protection(rate) + sifs * 2);
-                let with = cx.rates.psdu_within(rate, left.min(duration_max), bytes_max, padding);
-                bytes_max = with.max(threshold.saturating_sub(1));
-            }
-            let spacing_bytes = spacing_bytes(rate, aggregation.mpdu_start_spacing);
-            let mut frames_max = mpdus_max.min(aggregation.ampdu_frames_max.into());
-            let is_dozing = self.edcaf(edcaf).absent.is_dozing(peer);
-            let originator = &mut self.edcaf(edcaf).originators[index];
+            let mut limits = self.ampdu_limits(cx, edcaf, index, rate, opportunity_end);
+            limits.frames_max = limits.frames_max.min(mpdus_max);
             // Nothing is built ahead for who dozes.
-            if aggregation.built_ahead && !is_dozing {
-                frames_max = originator.take_built().map_or(frames_max, |n| n.min(frames_max));
+            if builds_ahead && !is_dozing {
+                let built = self.edcaf(edcaf).originators[index].take_built();
+                limits.frames_max = built.map_or(limits.frames_max, |n| n.min(limits.frames_max));
             }
-            let limits = AmpduLimits { bytes_max, spacing_bytes, frames_max };
             // An A-MSDU that does not fit any more waits for the next PPDU in HT, as where
             // drivers make them; in VHT and HE it is made to fit.
             let fill = rate.always_aggregates();
-            (mpdus, psdu_bytes) = self.aggregate(cx, edcaf, index, limits, fill);
+            (mpdus, psdu_bytes) = self.aggregate(cx, edcaf, index, 0, limits, fill);
             if is_dozing && mpdus > 1 {
+                let spacing_bytes = limits.spacing_bytes;
                 (mpdus, psdu_bytes) =
                     self.without_last(edcaf, index, mpdus, psdu_bytes, spacing_bytes);
             }
+        } else if builds_ahead && !is_dozing {
+            originator.take_one_built();
         }
         let aggregated = mpdus > 1;
         if !aggregated && rate.always_aggregates() {
@@ -356,6 +334,49 @@ impl Station {
             ends_service: false,
             more_data: None,
         })
+    }
+
+    /// Limits of an A-MPDU to a peer at `rate`, in a transmission opportunity that ends at
+    /// `opportunity_end` if opportunities are limited.
+    fn ampdu_limits(
+        &self,
+        cx: &mut Context<'_>,
+        edcaf: usize,
+        index: usize,
+        rate: Rate,
+        opportunity_end: Instant,
+    ) -> AmpduLimits {
+        let now = cx.now;
+        let aggregation = self.config.aggregation;
+        let txop_limit = self.config.access[edcaf].txop_limit;
+        let access = self.edcafs[edcaf].as_ref().expect("it is building a frame");
+        let originator = &access.originators[index];
+        let window = originator.agreement.window();
+        let mut duration_max = aggregation.ampdu_duration_max;
+        if !txop_limit.is_zero() {
+            let block_ack = cx.rates.response(rate, window).duration;
+            let response = block_ack + cx.settings.timing.sifs;
+            let left = opportunity_end.saturating_since(now).saturating_sub(response);
+            duration_max = duration_max.min(left);
+        }
+        let bytes_max = aggregation.ampdu_bytes_max.min(originator.shared.ampdu_bytes_max);
+        let padding = originator.shared.packet_padding;
+        let mut bytes_max = cx.rates.psdu_within(rate, duration_max, bytes_max, padding);
+        // RTS and CTS are sent at the opportunity's start, ahead of what is as long as that.
+        if let Some(threshold) = self.config.rts_threshold
+            && !txop_limit.is_zero()
+            && opportunity_end == now + txop_limit
+            && threshold <= bytes_max
+        {
+            let sifs = cx.settings.timing.sifs;
+            let left = txop_limit
+                .saturating_sub(cx.rates.response(rate, window).duration + sifs)
+                .saturating_sub(cx.rates.protection(rate) + sifs * 2);
+            let with = cx.rates.psdu_within(rate, left.min(duration_max), bytes_max, padding);
+            bytes_max = with.max(threshold.saturating_sub(1));
+        }
+        let spacing_bytes = spacing_bytes(rate, aggregation.mpdu_start_spacing);
+        AmpduLimits { bytes_max, spacing_bytes, frames_max: aggregation.ampdu_frames_max.into() }
     }
 
     /// Narrows the payload after a CTS that was narrower than its RTS, within the duration
@@ -414,61 +435,59 @@ impl Station {
         }
     }
 
+    /// An MPDU that was taken and does not fit begins the next A-MPDU, as in `ath_tx_form_aggr` of
+    /// ath9k, which returns it to the front of the station's queue (`retry_q`). MPDUs to repeat are
+    /// built into an A-MPDU like others.
     #[inline(never)]
     fn build_for_hardware(&mut self, cx: &mut Context<'_>, edcaf: usize, peer: Address) {
-        let aggregation = self.config.aggregation;
         if peer == Address::Group || self.edcaf(edcaf).absent.is_dozing(peer) {
             return;
         }
         let index = self.originator(cx.settings, edcaf, peer);
         let exchange = self.exchange.as_ref();
-        let is_on_air = exchange.is_some_and(|exchange| exchange.is_data_to(edcaf, peer));
+        let on_air = exchange.and_then(|exchange| exchange.mpdus_to(edcaf, peer));
+        let txop_limit = self.config.access[edcaf].txop_limit;
         loop {
-            let originator = &self.edcaf(edcaf).originators[index];
-            let built = originator.number_built() + usize::from(is_on_air);
+            let originator = &mut self.edcaf(edcaf).originators[index];
+            originator.trim_built(on_air.unwrap_or(0));
+            let built = originator.number_built() + usize::from(on_air.is_some());
             if built >= HARDWARE_AMPDUS || originator.agreement.window().is_none() {
                 return;
             }
+            let first = on_air.unwrap_or(0) + originator.mpdus_built();
             let rate = originator.rate_control.as_ref().map(RateControl::main_rate);
             let rate = rate.unwrap_or(cx.settings.group_rate);
-            let bytes_max = aggregation.ampdu_bytes_max.min(originator.shared.ampdu_bytes_max);
-            let (duration_max, padding) =
-                (aggregation.ampdu_duration_max, originator.shared.packet_padding);
-            let bytes_max = cx.rates.psdu_within(rate, duration_max, bytes_max, padding);
-            let (mut mpdus, mut bytes) = (0, 0);
-            while mpdus < usize::from(aggregation.ampdu_frames_max)
-                && bytes < bytes_max
-                && self.edcaf(edcaf).originators[index].has_window()
-                && let Some(mpdu_bytes) = self.pull(cx, edcaf, index, u32::MAX)
+            if originator.pending.len() <= first
+                && (!originator.has_window() || self.pull(cx, edcaf, index, u32::MAX).is_none())
             {
-                bytes += sizes::ampdu_subframe(mpdu_bytes, 0);
-                mpdus += 1;
-            }
-            if mpdus == 0 {
                 return;
             }
+            let limits = self.ampdu_limits(cx, edcaf, index, rate, cx.now + txop_limit);
+            let fill = rate.always_aggregates();
+            let (mpdus, _) = self.aggregate(cx, edcaf, index, first, limits, fill);
             self.edcaf(edcaf).originators[index].build(mpdus);
             // The queue may have nothing left for the peer.
             self.edcaf(edcaf).keep_turn(peer);
         }
     }
 
-    /// Returns how many pending MPDUs, with more from the queue, fit into an A-MPDU, and its
-    /// length; for one MPDU the length has no delimiter.
+    /// Returns how many pending MPDUs from `place` on, with more from the queue, fit into an
+    /// A-MPDU, and its length; for one MPDU the length has no delimiter.
     pub fn aggregate(
         &mut self,
         cx: &mut Context<'_>,
         edcaf: usize,
         index: usize,
+        place: usize,
         limits: AmpduLimits,
         fill: bool,
     ) -> (usize, u32) {
         let originator = &self.edcaf(edcaf).originators[index];
-        let first = u32::from(originator.pending[0].bytes);
+        let first = u32::from(originator.pending[place].bytes);
         let mpdu_bytes_max = originator.shared.ampdu_mpdu_bytes_max;
         let AmpduLimits { bytes_max, frames_max, .. } = limits;
         let mut fill_level = Filled { limits, mpdu_bytes_max, count: 0, bytes: 0, padded: 0 };
-        let mut waiting = originator.pending.iter().take(frames_max);
+        let mut waiting = originator.pending.range(place..).take(frames_max);
         if !waiting.all(|mpdu| fill_level.add(u32::from(mpdu.bytes))) {
             return fill_level.or_one(first);
         }

@@ -1,5 +1,6 @@
 //! Tests of a cell against figures that others measured or derived.
 
+mod ahead;
 mod arrival;
 mod away;
 mod bandwidth;

@@ -100,8 +100,8 @@ pub struct Originator {
     chain: Option<RateChain>,
     next_sequence: SeqNo12,
     held: Held,
-    /// A-MPDUs that are built, the next one first: the number of MPDUs in each, all together the
-    /// last ones of `pending`.
+    /// A-MPDUs that are built, the next one first: the number of MPDUs in each. Further pending
+    /// MPDUs are to be built into others.
     built: VecDeque<u16>,
 }
 
@@ -141,19 +141,46 @@ impl Originator {
         self.built.len()
     }
 
-    /// Builds an A-MPDU of the last `mpdus` pending MPDUs.
+    /// Number of MPDUs in these A-MPDUs.
+    pub fn mpdus_built(&self) -> usize {
+        self.built.iter().map(|&mpdus| usize::from(mpdus)).sum()
+    }
+
+    /// Builds an A-MPDU of `mpdus` MPDUs.
     pub fn build(&mut self, mpdus: usize) {
         self.built.push_back(mpdus as u16);
     }
 
-    /// Takes the next A-MPDU; returns its number of pending MPDUs, retransmissions included. `None`
-    /// if none is built.
+    /// Takes the next A-MPDU; returns its number of MPDUs, which are the first pending ones. If none
+    /// is built, the number is that of all pending MPDUs; `None` if there are no such MPDUs.
     pub fn take_built(&mut self) -> Option<usize> {
-        let built: usize = self.built.iter().map(|&mpdus| usize::from(mpdus)).sum();
-        let again = self.pending.len().saturating_sub(built);
-        match self.built.pop_front() {
-            Some(next) => Some((again + usize::from(next)).min(self.pending.len())),
-            None => Some(again).filter(|&again| again > 0),
+        let number = self.built.pop_front().map_or(self.pending.len(), usize::from);
+        Some(number.min(self.pending.len())).filter(|&number| number > 0)
+    }
+
+    /// Takes one MPDU of the next A-MPDU, to be sent alone.
+    pub fn take_one_built(&mut self) {
+        if let Some(next) = self.built.front_mut() {
+            *next -= 1;
+            if *next == 0 {
+                self.built.pop_front();
+            }
+        }
+    }
+
+    /// Shortens the last A-MPDUs so that together with `on_air` MPDUs they have no more MPDUs than
+    /// are pending: others may have been given up.
+    pub fn trim_built(&mut self, on_air: usize) {
+        let mut excess = (self.mpdus_built() + on_air).saturating_sub(self.pending.len());
+        while excess > 0
+            && let Some(last) = self.built.back_mut()
+        {
+            let fewer = excess.min(usize::from(*last));
+            *last -= fewer as u16;
+            excess -= fewer;
+            if *last == 0 {
+                self.built.pop_back();
+            }
         }
     }
 

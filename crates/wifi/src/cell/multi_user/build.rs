@@ -293,7 +293,7 @@ impl Station {
                 }
                 let frames_max = usize::from(aggregation.ampdu_frames_max);
                 let limits = AmpduLimits { bytes_max, spacing_bytes, frames_max };
-                let (mpdus, bytes) = self.aggregate(cx, edcaf, one.originator, limits, true);
+                let (mpdus, bytes) = self.aggregate(cx, edcaf, one.originator, 0, limits, true);
                 let bytes = if mpdus == 1 { first } else { bytes };
                 user.psdu_bytes = match trigger_bytes {
                     0 => bytes,

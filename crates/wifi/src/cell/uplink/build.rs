@@ -519,7 +519,7 @@ impl Station {
         }
         let frames_max = usize::from(aggregation.ampdu_frames_max);
         let limits = AmpduLimits { bytes_max, spacing_bytes, frames_max };
-        let (mpdus, bytes) = self.aggregate(cx, edcaf, index, limits, true);
+        let (mpdus, bytes) = self.aggregate(cx, edcaf, index, 0, limits, true);
         let bytes = if mpdus == 1 { first + sizes::AMPDU_DELIMITER } else { bytes };
         Some((Answered::Data { mpdus }, bytes))
     }

@@ -1,0 +1,52 @@
+//! A-MPDUs that are built before the channel is won, against ath9k's source.
+
+use super::*;
+
+/// Bits of an OFDM symbol of HT20, for MCS 0 to 7 (`bits_per_symbol` of ath9k).
+const SYMBOL_BITS: [u32; 8] = [26, 52, 78, 104, 156, 208, 234, 260];
+
+/// MPDUs of 1 538 bytes that ath9k puts into an A-MPDU of at most 4 ms, up to half the window
+/// (`ath_max_framelen` and `ath_tx_form_aggr`).
+fn ath9k_mpdus(mcs: u8) -> u32 {
+    let bits = 1_000 * SYMBOL_BITS[usize::from(mcs)] - 22;
+    let limit = bits / 8 - 36;
+    let (mut length, mut padding, mut mpdus) = (0, 0, 0);
+    while mpdus == 0 || (mpdus < 32 && length + padding + 4 + 1_538 <= limit) {
+        length += padding + 4 + 1_538;
+        padding = (4 - length % 4) % 4;
+        mpdus += 1;
+    }
+    mpdus
+}
+
+/// The longest A-MPDU is bound by 4 ms. At MCS 7, ath9k takes the preamble for 36 bytes instead of
+/// 36 us, and sends one MPDU more.
+#[test]
+fn an_mpdu_that_does_not_fit_begins_the_next() {
+    let width = ChannelWidth::Mhz20;
+    for index in 0..7 {
+        let mut config = cell(1, mcs(index, width, GuardInterval::Long), width, 65_535);
+        let access_point = &mut config.stations[AP.index()];
+        access_point.queue = QueueConfig::MAC80211;
+        access_point.aggregation.built_ahead = true;
+        access_point.aggregation.ampdu_frames_max = 32;
+        access_point.aggregation.ampdu_duration_max = Duration::from_millis(4);
+        let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+        let peer = Address::Station(StationId(1));
+        let mut taken_max = 0;
+        for step in 0..8_000_u64 {
+            let now = Instant::ZERO + Duration::from_micros(100) * step;
+            cell.handle_timeout(now);
+            while cell.poll_output().is_some() {}
+            cell.handle_packet(now, AP, peer, Packet::new(step, 1_500, now));
+            let pending =
+                cell.stations[AP.index()].pending(AccessCategory::BestEffort.index(), peer);
+            taken_max = taken_max.max(pending.map_or(0, |pending| pending.len()));
+        }
+        let expected = ath9k_mpdus(index);
+        let stats = cell.link_stats(AP, peer).expect("it sent");
+        assert_eq!(stats.mpdus_per_ppdu.quantile(0.5), Some(expected), "MCS {index}");
+        // Two A-MPDUs and one MPDU in `retry_q`.
+        assert_eq!(taken_max, 2 * expected as usize + 1, "MCS {index}");
+    }
+}
