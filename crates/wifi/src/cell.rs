@@ -24,8 +24,10 @@
 //! | `station` | EDCAFs, exchange, recipients, counters |
 //! | `single` | plain facts of an exchange with one receiver or group |
 //! | `content` | the kinds of exchanges, of which a station takes part in one at a time |
+//! | `hardware` | A-MPDUs that an EDCAF has built ahead, and the order in which they are built |
 //! | `edcaf` | queue, originators, contention window, the next frame to send |
 //! | `frames` | packets to frames |
+//! | `ahead` | A-MPDUs that are built before the channel is won |
 //! | `settle` | the outcome of MPDUs that were sent |
 //! | `recipient` | reception from one transmitter |
 //! | `receiver` | reception at one station: the MPDUs that it decodes and acknowledges |
@@ -49,6 +51,7 @@
 
 mod access;
 mod adjust;
+mod ahead;
 mod arrival;
 mod bss;
 mod channel;
@@ -57,6 +60,7 @@ mod edcaf;
 mod exchange;
 mod floor;
 mod frames;
+mod hardware;
 mod mu_mimo;
 mod multi_user;
 mod occupancy;

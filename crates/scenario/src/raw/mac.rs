@@ -112,10 +112,13 @@ tables! {
         /// for none, as in ns-3 and most Linux drivers for 802.11n. Two-stream 802.11ac adapters
         /// use A-MSDUs: see profile "laptop-ac".
         value amsdu_bytes_max: Whole<0, 11_424> = 0;
-        /// A-MPDUs are built before the channel is won, as under ath9k: one on the air and the next
-        /// one for each peer. Otherwise each takes all waiting packets when it begins, which the
-        /// best drivers and firmwares come close to.
+        /// A-MPDUs are built before the channel is won, as under ath9k, for one peer after the
+        /// other. Otherwise each takes all waiting packets when it begins, which the best drivers
+        /// and firmwares come close to.
         value built_ahead: bool = false;
+        /// With built_ahead: most A-MPDUs in the hardware queue of an access category, the one on
+        /// the air included.
+        option hardware_ampdus: Whole<1, 16> = "2 (ATH_AGGR_MIN_QDEPTH of ath9k)";
     }
 
     /// Block Ack agreements with all peers.

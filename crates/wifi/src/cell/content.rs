@@ -1,5 +1,6 @@
 //! The kinds of frame exchanges (IEEE 802.11-2020, 10.23.2). Lengths are in bytes, FCS included.
 
+use super::hardware::Turn;
 use super::mu_mimo::Sounding;
 use super::multi_user::Downlink;
 use super::single::Single;
@@ -88,8 +89,8 @@ impl Exchange {
         }
     }
 
-    /// Number of MPDUs of `edcaf` to `peer` alone that are on the air, or about to be.
-    pub fn mpdus_to(&self, edcaf: usize, peer: Address) -> Option<usize> {
+    /// Data of `edcaf` to one peer that is on the air, or about to be.
+    pub fn data_of(&self, edcaf: usize) -> Option<Turn> {
         let mpdus = match self {
             Self::Single(Single { content: Content::Data { mpdus, .. }, .. }) => *mpdus,
             Self::Answer(answer) => match answer.content {
@@ -98,7 +99,7 @@ impl Exchange {
             },
             _ => return None,
         };
-        (self.edcaf() == edcaf && self.peer() == peer).then_some(mpdus)
+        (self.edcaf() == edcaf).then_some(Turn { peer: self.peer(), mpdus })
     }
 
     /// The management frame that it consists of.

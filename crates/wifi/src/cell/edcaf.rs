@@ -4,7 +4,10 @@
 //!
 //! The module knows neither the air nor other stations. Backoffs are in slots.
 
+mod turns;
+
 use super::config::{EdcaParameters, StationConfig};
+use super::hardware::Hardware;
 use super::uplink::Reports;
 use crate::air::{Action, Management};
 use crate::mac::backoff::Backoff;
@@ -35,6 +38,8 @@ pub(super) struct Edcaf {
     /// Key of the queue's flow hash.
     pub perturbation: u32,
     pub driver: DriverQueue,
+    /// A-MPDUs that are built ahead.
+    pub hardware: Hardware,
     pub originators: Vec<Originator>,
     /// Index into `originators` by [`slot_of`] the peer.
     index: Vec<Option<u16>>,
@@ -103,6 +108,13 @@ impl Unreachable {
     #[inline]
     pub fn may_hold(&self) -> bool {
         self.holds_group || !self.dozing.is_empty()
+    }
+
+    /// Whether a frame is released to a dozing station, or to a group with one.
+    pub fn has_released(&self) -> bool {
+        !self.released.is_empty()
+            || !self.served.is_empty()
+            || self.holds_group && self.group_left > 0
     }
 
     /// Records a frame sent to `peer`; with `done` it is not sent again.
@@ -215,6 +227,7 @@ impl Edcaf {
             queue: Queue::new(&config.queue, perturbation),
             perturbation,
             driver: DriverQueue::new(config.driver_queue),
+            hardware: Hardware::new(config.aggregation.hardware_turns()),
             originators: Vec::new(),
             index: Vec::new(),
             management: VecDeque::new(),
@@ -340,6 +353,13 @@ impl Edcaf {
     /// The peer of the next transmission.
     fn next_peer(&mut self) -> Option<Address> {
         match self.gate {
+            Gate::Open if self.hardware.is_used() && !self.absent.has_released() => {
+                let next = self.next_in_hardware();
+                if next.is_some() {
+                    self.repeats_next = false;
+                    return next;
+                }
+            }
             Gate::Open => {}
             Gate::Draining if self.driver.is_used() => {}
             Gate::Draining => return self.waiting(),
@@ -434,7 +454,12 @@ impl Edcaf {
         if !self.driver.is_used()
             && let Some(index) = self.originator(peer)
         {
-            self.queue.set_waiting(peer.into(), self.originators[index].is_waiting());
+            let is_waiting = if self.hardware.is_used() {
+                self.has_to_repeat(peer)
+            } else {
+                self.originators[index].is_waiting()
+            };
+            self.queue.set_waiting(peer.into(), is_waiting);
         }
     }
 

@@ -6,6 +6,7 @@
 
 use super::content::Exchange;
 use super::edcaf::{Edcaf, Gate, Work};
+use super::hardware::Turn;
 use super::outbox::Outbox;
 use super::power::{Away, ServicePeriod};
 use super::single::Single;
@@ -24,9 +25,6 @@ use alloc::vec::Vec;
 use lasthop_packet::queue::{DriverLimit, PacketRun, PeerId};
 use lasthop_packet::{DropReason, Packet};
 use lasthop_units::{Duration, Identity, Instant, Stream};
-
-/// A-MPDUs that the hardware has for a peer at a time, the one on the air included.
-const HARDWARE_AMPDUS: usize = 2;
 
 /// Context of a station's procedures: the parts of the cell that they use.
 pub(super) struct Context<'a> {
@@ -112,6 +110,9 @@ impl Station {
                     return Some(Exchange::Single(frame));
                 }
                 Work::BlockAckRequest(peer) => {
+                    if self.edcaf(edcaf).hardware.mpdus_for(peer) == 0 {
+                        self.edcaf(edcaf).take_turn(peer);
+                    }
                     let request = self.build_request(cx, edcaf, peer, opportunity_end);
                     return Some(Exchange::Single(request));
                 }
@@ -258,6 +259,7 @@ impl Station {
         if mpdus_max > 0
             && let Some(frame) = self.wanted_agreement(cx, edcaf, index)
         {
+            self.edcaf(edcaf).take_turn(peer);
             return Some(self.build_management(cx, edcaf, frame, opportunity_end));
         }
         if self.expire(cx, edcaf, index) {
@@ -267,6 +269,7 @@ impl Station {
             || self.edcaf(edcaf).originators[index].pending.is_empty()
                 && self.pull(cx, edcaf, index, u32::MAX).is_none()
         {
+            self.edcaf(edcaf).take_turn(peer);
             self.edcaf(edcaf).keep_turn(peer);
             return None;
         }
@@ -282,8 +285,8 @@ impl Station {
         }
         self.record_rate(cx, edcaf, index);
         let rts_threshold = self.config.rts_threshold;
-        let builds_ahead = self.config.aggregation.built_ahead;
         let is_dozing = self.edcaf(edcaf).absent.is_dozing(peer);
+        let built = self.edcaf(edcaf).take_turn(peer);
         let originator = &mut self.edcaf(edcaf).originators[index];
         let agreed = originator.agreement.window();
         let (mut mpdus, mut psdu_bytes) = (1, u32::from(originator.pending[0].bytes));
@@ -294,10 +297,8 @@ impl Station {
         {
             let mut limits = self.ampdu_limits(cx, edcaf, index, rate, opportunity_end);
             limits.frames_max = limits.frames_max.min(mpdus_max);
-            // Nothing is built ahead for who dozes.
-            if builds_ahead && !is_dozing {
-                let built = self.edcaf(edcaf).originators[index].take_built();
-                limits.frames_max = built.map_or(limits.frames_max, |n| n.min(limits.frames_max));
+            if let Some(built) = built {
+                limits.frames_max = built.min(limits.frames_max);
             }
             // An A-MSDU that does not fit any more waits for the next PPDU in HT, as where
             // drivers make them; in VHT and HE it is made to fit.
@@ -308,8 +309,8 @@ impl Station {
                 (mpdus, psdu_bytes) =
                     self.without_last(edcaf, index, mpdus, psdu_bytes, spacing_bytes);
             }
-        } else if builds_ahead && !is_dozing {
-            originator.take_one_built();
+        } else if let Some(rest @ 1..) = built.map(|built| built.saturating_sub(1)) {
+            self.edcaf(edcaf).hardware.push_first(Turn { peer, mpdus: rest });
         }
         let aggregated = mpdus > 1;
         if !aggregated && rate.always_aggregates() {
@@ -338,7 +339,7 @@ impl Station {
 
     /// Limits of an A-MPDU to a peer at `rate`, in a transmission opportunity that ends at
     /// `opportunity_end` if opportunities are limited.
-    fn ampdu_limits(
+    pub fn ampdu_limits(
         &self,
         cx: &mut Context<'_>,
         edcaf: usize,
@@ -425,50 +426,6 @@ impl Station {
         exchange.psdu_bytes = total;
         exchange.duration = cx.rates.padded_ppdu_duration(rate, total, padding);
         exchange.response = Some(cx.rates.response(rate, window));
-    }
-
-    /// Builds A-MPDUs from the queue, until the hardware has two for the peer.
-    #[inline]
-    pub fn build_ahead(&mut self, cx: &mut Context<'_>, edcaf: usize, peer: Address) {
-        if self.config.aggregation.built_ahead {
-            self.build_for_hardware(cx, edcaf, peer);
-        }
-    }
-
-    /// An MPDU that was taken and does not fit begins the next A-MPDU, as in `ath_tx_form_aggr` of
-    /// ath9k, which returns it to the front of the station's queue (`retry_q`). MPDUs to repeat are
-    /// built into an A-MPDU like others.
-    #[inline(never)]
-    fn build_for_hardware(&mut self, cx: &mut Context<'_>, edcaf: usize, peer: Address) {
-        if peer == Address::Group || self.edcaf(edcaf).absent.is_dozing(peer) {
-            return;
-        }
-        let index = self.originator(cx.settings, edcaf, peer);
-        let exchange = self.exchange.as_ref();
-        let on_air = exchange.and_then(|exchange| exchange.mpdus_to(edcaf, peer));
-        let txop_limit = self.config.access[edcaf].txop_limit;
-        loop {
-            let originator = &mut self.edcaf(edcaf).originators[index];
-            originator.trim_built(on_air.unwrap_or(0));
-            let built = originator.number_built() + usize::from(on_air.is_some());
-            if built >= HARDWARE_AMPDUS || originator.agreement.window().is_none() {
-                return;
-            }
-            let first = on_air.unwrap_or(0) + originator.mpdus_built();
-            let rate = originator.rate_control.as_ref().map(RateControl::main_rate);
-            let rate = rate.unwrap_or(cx.settings.group_rate);
-            if originator.pending.len() <= first
-                && (!originator.has_window() || self.pull(cx, edcaf, index, u32::MAX).is_none())
-            {
-                return;
-            }
-            let limits = self.ampdu_limits(cx, edcaf, index, rate, cx.now + txop_limit);
-            let fill = rate.always_aggregates();
-            let (mpdus, _) = self.aggregate(cx, edcaf, index, first, limits, fill);
-            self.edcaf(edcaf).originators[index].build(mpdus);
-            // The queue may have nothing left for the peer.
-            self.edcaf(edcaf).keep_turn(peer);
-        }
     }
 
     /// Returns how many pending MPDUs from `place` on, with more from the queue, fit into an

@@ -172,6 +172,9 @@ impl Station {
                 cx.outbox.drop_packet(now, station, packet, DropReason::RetryLimit);
             }
         }
+        if !answered {
+            self.repeat_in_hardware(sent, mpdus - lost_mpdus as usize);
+        }
         self.go_on(cx, sent.edcaf, sent.peer, packets);
         Settled { mpdus: number_acked + lost_mpdus as u32, is_given_up: lost_mpdus > 0 }
     }

@@ -170,10 +170,13 @@ pub struct Aggregation {
     /// Longest A-MSDU in bytes: 0 (no A-MSDU), up to 3 839 or 7 935 (HT), or the content of an MPDU
     /// of 11 454 (VHT, HE). An HT MPDU inside an A-MPDU stays within 4 095 bytes.
     pub amsdu_bytes_max: u16,
-    /// Whether A-MPDUs are built before the channel is won. The hardware then holds two A-MPDUs for
-    /// a peer, one on the air and the next, and later packets join a third (ATH_AGGR_MIN_QDEPTH of
-    /// ath9k). Otherwise each A-MPDU takes the packets that are queued when its exchange begins.
+    /// Whether A-MPDUs are built before the channel is won. Later packets then join an A-MPDU after
+    /// those that are built. Otherwise each A-MPDU takes the packets that are queued when its
+    /// exchange begins.
     pub built_ahead: bool,
+    /// Limit of A-MPDUs that are built ahead in each access category, for all peers together, the
+    /// one on the air included; at least one.
+    pub hardware_ampdus: u8,
 }
 
 impl Aggregation {
@@ -185,7 +188,16 @@ impl Aggregation {
         mpdu_start_spacing: Duration::ZERO,
         amsdu_bytes_max: 0,
         built_ahead: false,
+        hardware_ampdus: Self::HARDWARE_AMPDUS,
     };
+
+    /// A-MPDUs in a hardware queue of ath9k (`ATH_AGGR_MIN_QDEPTH`).
+    pub const HARDWARE_AMPDUS: u8 = 2;
+
+    /// A-MPDUs that are built ahead in each access category; 0 if none are.
+    pub(crate) fn hardware_turns(&self) -> usize {
+        if self.built_ahead { self.hardware_ampdus.max(1).into() } else { 0 }
+    }
 
     /// Returns limits for the longest A-MPDUs that a station of these capabilities receives, and at
     /// least those of [`Self::STANDARD`]; the capabilities of a pair limit them further.

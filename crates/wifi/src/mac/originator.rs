@@ -100,9 +100,6 @@ pub struct Originator {
     chain: Option<RateChain>,
     next_sequence: SeqNo12,
     held: Held,
-    /// A-MPDUs that are built, the next one first: the number of MPDUs in each. Further pending
-    /// MPDUs are to be built into others.
-    built: VecDeque<u16>,
 }
 
 impl Originator {
@@ -126,7 +123,6 @@ impl Originator {
             chain: None,
             next_sequence: SeqNo12::default(),
             held: Held::NONE,
-            built: VecDeque::new(),
         }
     }
 
@@ -134,54 +130,6 @@ impl Originator {
     pub fn renew(&mut self, shared: Capabilities) {
         self.shared = shared;
         self.chain = None;
-    }
-
-    /// Number of A-MPDUs that are built and not yet taken.
-    pub fn number_built(&self) -> usize {
-        self.built.len()
-    }
-
-    /// Number of MPDUs in these A-MPDUs.
-    pub fn mpdus_built(&self) -> usize {
-        self.built.iter().map(|&mpdus| usize::from(mpdus)).sum()
-    }
-
-    /// Builds an A-MPDU of `mpdus` MPDUs.
-    pub fn build(&mut self, mpdus: usize) {
-        self.built.push_back(mpdus as u16);
-    }
-
-    /// Takes the next A-MPDU; returns its number of MPDUs, which are the first pending ones. If none
-    /// is built, the number is that of all pending MPDUs; `None` if there are no such MPDUs.
-    pub fn take_built(&mut self) -> Option<usize> {
-        let number = self.built.pop_front().map_or(self.pending.len(), usize::from);
-        Some(number.min(self.pending.len())).filter(|&number| number > 0)
-    }
-
-    /// Takes one MPDU of the next A-MPDU, to be sent alone.
-    pub fn take_one_built(&mut self) {
-        if let Some(next) = self.built.front_mut() {
-            *next -= 1;
-            if *next == 0 {
-                self.built.pop_front();
-            }
-        }
-    }
-
-    /// Shortens the last A-MPDUs so that together with `on_air` MPDUs they have no more MPDUs than
-    /// are pending: others may have been given up.
-    pub fn trim_built(&mut self, on_air: usize) {
-        let mut excess = (self.mpdus_built() + on_air).saturating_sub(self.pending.len());
-        while excess > 0
-            && let Some(last) = self.built.back_mut()
-        {
-            let fewer = excess.min(usize::from(*last));
-            *last -= fewer as u16;
-            excess -= fewer;
-            if *last == 0 {
-                self.built.pop_back();
-            }
-        }
     }
 
     /// The number and length of the packets in [`Originator::pending`].
@@ -487,9 +435,6 @@ impl Originator {
             }
             keep
         });
-        if self.pending.is_empty() {
-            self.built.clear();
-        }
         let lost = self.pending.len() < before;
         if lost {
             self.failures = 0;

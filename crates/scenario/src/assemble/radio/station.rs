@@ -538,6 +538,12 @@ fn aggregation(
     if aggregation.built_ahead.value && !possible {
         problems.push(&aggregation.built_ahead.place, why.clone());
     }
+    if let Some(depth) = &aggregation.hardware_ampdus
+        && !aggregation.built_ahead.value
+    {
+        let message = "hardware has A-MPDUs that are built ahead only: write built_ahead = true";
+        problems.push_unfit(&depth.place, message);
+    }
     let duration = &aggregation.ampdu_duration_max;
     positive(duration, problems);
     if duration.value > modes::PPDU_DURATION_MAX {
@@ -566,6 +572,10 @@ fn aggregation(
         mpdu_start_spacing: spacing.value,
         amsdu_bytes_max: aggregation.amsdu_bytes_max.value.get(),
         built_ahead: aggregation.built_ahead.value,
+        hardware_ampdus: aggregation
+            .hardware_ampdus
+            .as_ref()
+            .map_or(Aggregation::HARDWARE_AMPDUS, |at| at.value.get()),
     }
 }
 

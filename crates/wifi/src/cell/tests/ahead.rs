@@ -50,3 +50,63 @@ fn an_mpdu_that_does_not_fit_begins_the_next() {
         assert_eq!(taken_max, 2 * expected as usize + 1, "MCS {index}");
     }
 }
+
+/// `ath_txq_schedule` traced by hand: each of ten stations has one A-MPDU in turn, and a station
+/// that had no packets is the last to be served. Before its packet are the A-MPDUs in hardware and
+/// one for each of the ten.
+#[test]
+fn a_hardware_queue_is_for_all_stations() {
+    let width = ChannelWidth::Mhz20;
+    for hardware_ampdus in [1, 2, 4] {
+        let mut config = cell(11, mcs(7, width, GuardInterval::Long), width, 65_535);
+        let access_point = &mut config.stations[AP.index()];
+        access_point.queue = QueueConfig::DropTail { limit: Limit::Packets(2_000) };
+        access_point.aggregation.built_ahead = true;
+        access_point.aggregation.hardware_ampdus = hardware_ampdus;
+        access_point.aggregation.ampdu_frames_max = 8;
+        let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+        let last = StationId(11);
+        let send = |cell: &mut Cell, now, to: StationId| {
+            let packet = Packet::new(u64::from(to.0), 1_400, now);
+            cell.handle_packet(now, AP, Address::Station(to), packet);
+        };
+        // Its agreement is made before the others have anything.
+        send(&mut cell, Instant::ZERO, last);
+        let mut served = Vec::new();
+        let (mut new_at, mut waited) = (None, Vec::new());
+        while let Some((at, _)) = cell.poll_timeout()
+            && at < Instant::ZERO + Duration::from_secs(2)
+        {
+            cell.handle_timeout(at);
+            let mut gone = Vec::new();
+            while let Some(output) = cell.poll_output() {
+                let Output::Delivered { station, .. } = output else { panic!("{output:?}") };
+                gone.push(station);
+            }
+            let Some(&first) = gone.first() else { continue };
+            if first == last && served.is_empty() {
+                for to in (1..=10).map(StationId) {
+                    (0..120).for_each(|_| send(&mut cell, at, to));
+                }
+            }
+            served.push(first);
+            if first == last {
+                waited.extend(new_at.take().map(|new_at| served.len() - 1 - new_at));
+            } else {
+                gone.iter().for_each(|&to| send(&mut cell, at, to));
+            }
+            // The agreements of the others are made by now.
+            if served.len() >= 60 && served.len() % 60 == 0 {
+                new_at = Some(served.len());
+                send(&mut cell, at, last);
+            }
+        }
+        let others: Vec<_> = served.into_iter().filter(|&to| to != last).skip(40).collect();
+        assert!(others.len() > 300);
+        assert!(others.iter().zip(&others[10..]).all(|(one, next)| one == next));
+        assert!(waited.len() > 5);
+        // The packets came before the acknowledgement, which makes room in hardware.
+        let expected = usize::from(hardware_ampdus) - 1 + 10;
+        assert!(waited.iter().all(|&ampdus| ampdus == expected), "{expected}: {waited:?}");
+    }
+}
