@@ -181,6 +181,8 @@ pub enum Reason {
     Uplink,
     /// An HE-SIG-A ends, and stations may ignore its PPDU.
     SignalField,
+    /// A driver is ready for the next frame.
+    Driver,
 }
 
 /// A Wi-Fi cell as a [`Machine`]: access points, stations, and the air between them.
@@ -441,6 +443,9 @@ impl Cell {
             let (channels, mut scene) = self.channels();
             channels.end_signal_fields(&mut scene);
             self.power(|power, floor| floor.expire_uplink_timers(power));
+        }
+        while let Some((station, edcaf)) = self.timers.take_rested(at) {
+            self.floor().arm(station, edcaf);
         }
         // Whoever starts at this instant starts before anyone senses it.
         let mut winners = self.timers.take_winners(&mut self.contention, at);

@@ -127,6 +127,9 @@ tables! {
         table edca: RawEdca;
         /// Aggregation by the sender.
         table aggregation: RawAggregation;
+        /// Time from the end of a data frame or A-MPDU until the hardware has the next one of its
+        /// access category, as with a slow driver or bus.
+        value transmit_gap: Duration = "0s";
         /// Block Ack agreements with all peers.
         table block_ack: RawBlockAck;
         /// Delivery of an A-MPDU: each MPDU at its last bit, as mt76 does, or all at the end of the

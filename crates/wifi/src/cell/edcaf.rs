@@ -47,6 +47,9 @@ pub(super) struct Edcaf {
     pub backoff: Backoff,
     /// Instant since which it contends for the next exchange.
     pub contends_since: Instant,
+    /// Instant before which the hardware has no frame of it, because the driver is not done with
+    /// the last one.
+    pub rests_until: Instant,
     pub last_served: Option<Address>,
     /// Whether the next peer has MPDUs to retransmit.
     repeats_next: bool,
@@ -238,6 +241,7 @@ impl Edcaf {
                 backoff,
             ),
             contends_since: Instant::ZERO,
+            rests_until: Instant::ZERO,
             last_served: None,
             repeats_next: false,
             repeats: 0,

@@ -253,8 +253,15 @@ impl Cell {
         let now = self.now;
         let edcaf = exchange.edcaf;
         let sifs = self.settings.timing.sifs;
-        self.stations[station.index()].edcaf(edcaf).keep_turn(exchange.peer);
-        if success && edcaf != BEACON_EDCAF && now + sifs < exchange.opportunity_end {
+        let state = &mut self.stations[station.index()];
+        let gap = state.config.transmit_gap;
+        let rests = exchange.is_data && !gap.is_zero();
+        let access = state.edcaf(edcaf);
+        access.keep_turn(exchange.peer);
+        if rests {
+            access.rests_until = now + gap;
+            self.timers.rest(now + gap, station, edcaf);
+        } else if success && edcaf != BEACON_EDCAF && now + sifs < exchange.opportunity_end {
             let (state, mut cx) = self.at(station);
             let access = state.edcaf(edcaf);
             access.contends_since = now;
@@ -419,7 +426,7 @@ impl Station {
         access.contends_since = now;
         if edcaf != BEACON_EDCAF {
             let slots = access.backoff.draw();
-            let has_work = access.has_work();
+            let has_work = now >= access.rests_until && access.has_work();
             contention.set_backoff(contender, slots);
             if has_work {
                 contention.arm(contender, now);

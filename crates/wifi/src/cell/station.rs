@@ -207,6 +207,7 @@ impl Station {
         let Some(access) = &mut edcafs[edcaf] else { return false };
         if contention.is_armed(access.contender)
             || exchange.as_ref().is_some_and(|exchange| exchange.edcaf() == edcaf)
+            || now < access.rests_until
             || !access.has_work()
         {
             return false;

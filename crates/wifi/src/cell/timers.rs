@@ -3,7 +3,7 @@
 //!
 //! Work that is due at one instant is handed out in this order: ends of PPDUs, response timeouts,
 //! gaps of reorder buffers, beacons, ends of HE-SIG-A, timers of uplink OFDMA, actions SIFS after a
-//! PPDU, channel access, absences. Within a list, work added first comes first; the list of gaps has no
+//! PPDU, channel access, absences. Rests end, and EDCAFs contend, before the actions. Within a list, work added first comes first; the list of gaps has no
 //! order.
 
 use super::Reason;
@@ -27,6 +27,8 @@ pub(super) struct Timers {
     /// Response timeouts: their end, and the station that waits for a response.
     timeouts: Vec<(Instant, StationId)>,
     gaps: Vec<Gap>,
+    /// EDCAFs whose driver is busy, and the instant until which.
+    rests: Vec<Rest>,
     /// The next instant at which an access point queues a beacon.
     pub beacon: Instant,
     /// The next step of a station's scan or power save.
@@ -56,6 +58,14 @@ struct Gap {
     receiver: StationId,
     /// Index of its recipient at the receiver.
     recipient: usize,
+}
+
+/// An EDCAF whose driver is busy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Rest {
+    until: Instant,
+    station: StationId,
+    edcaf: usize,
 }
 
 /// A timer of uplink OFDMA.
@@ -111,6 +121,7 @@ impl Timers {
             sequels: Vec::new(),
             timeouts: Vec::new(),
             gaps: Vec::new(),
+            rests: Vec::new(),
             beacon: Instant::MAX,
             absence: Instant::MAX,
             uplink: Vec::new(),
@@ -134,8 +145,9 @@ impl Timers {
         let gap = self.first_gap();
         let (beacon, absence) = (self.beacon, self.absence);
         let uplink = self.first_uplink.min(self.signal_field);
-        let horizon =
-            ppdu_end.min(sequel).min(timeout).min(gap).min(beacon).min(absence).min(uplink);
+        let driver = earliest(self.rests.iter().map(|rest| rest.until));
+        let horizon = ppdu_end.min(sequel).min(timeout).min(gap).min(beacon).min(absence);
+        let horizon = horizon.min(uplink).min(driver);
         let access = contention.next_access(horizon);
         let reason = match horizon.min(access) {
             at if at == ppdu_end => Reason::PpduEnd,
@@ -146,6 +158,7 @@ impl Timers {
             at if at == beacon => Reason::Beacon,
             at if at == absence => Reason::Absence,
             at if at == self.first_uplink => Reason::Uplink,
+            at if at == driver => Reason::Driver,
             _ => Reason::SignalField,
         };
         self.next_step = (horizon.min(access), reason);
@@ -231,6 +244,19 @@ impl Timers {
         let index = self.gaps.iter().position(|gap| gap.at <= now)?;
         let Gap { receiver, recipient, .. } = self.gaps.swap_remove(index);
         Some((receiver, recipient))
+    }
+
+    /// Lets the EDCAF rest until `until`.
+    pub fn rest(&mut self, until: Instant, station: StationId, edcaf: usize) {
+        self.rests.push(Rest { until, station, edcaf });
+    }
+
+    /// The next station and EDCAF whose driver is ready at `now`.
+    #[inline]
+    pub fn take_rested(&mut self, now: Instant) -> Option<(StationId, usize)> {
+        let index = self.rests.iter().position(|rest| rest.until <= now)?;
+        let Rest { station, edcaf, .. } = self.rests.remove(index);
+        Some((station, edcaf))
     }
 
     /// Whether a timer of uplink OFDMA or an HE-SIG-A has ended by `now`.

@@ -48,6 +48,9 @@ pub struct StationConfig {
     pub rts_threshold: Option<u32>,
     /// Aggregation when sending.
     pub aggregation: Aggregation,
+    /// Time from the end of an exchange with data until the hardware has the next frame of the
+    /// access category: that of driver and bus.
+    pub transmit_gap: Duration,
     /// Block Ack when receiving and sending.
     pub block_ack: BlockAck,
     /// Time at which the station delivers the MPDUs of a received A-MPDU.
@@ -114,6 +117,7 @@ impl StationConfig {
             capabilities,
             operating_mode: None,
             rts_threshold: None,
+            transmit_gap: Duration::ZERO,
             rx_interrupt: RxInterrupt::Mpdu,
             retry_limit: 7,
             low_rate_retry: None,

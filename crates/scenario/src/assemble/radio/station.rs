@@ -84,6 +84,7 @@ pub(super) fn config(
         aggregation: aggregation(raw, &capabilities, block_ack.window, common, problems),
         capabilities,
         operating_mode,
+        transmit_gap: raw.transmit_gap.value,
         block_ack,
         rx_interrupt: match raw.rx_interrupt.value {
             RxInterruptKind::Mpdu => RxInterrupt::Mpdu,

@@ -110,3 +110,34 @@ fn a_hardware_queue_is_for_all_stations() {
         assert!(waited.iter().all(|&ampdus| ampdus == expected), "{expected}: {waited:?}");
     }
 }
+
+/// The cycle of a saturated sender has AIFS, a backoff, a PPDU, SIFS and its Block Ack. A busy
+/// driver lengthens it: AIFS and backoff pass meanwhile.
+#[test]
+fn a_busy_driver_leaves_a_gap() {
+    let width = ChannelWidth::Mhz20;
+    let time = Duration::from_secs(2);
+    let peer = Address::Station(StationId(1));
+    let rate = mcs(7, width, GuardInterval::Long);
+    let cycle_us = |built_ahead, gap_us| {
+        let mut config = cell(1, rate, width, 65_535);
+        let access_point = &mut config.stations[AP.index()];
+        access_point.aggregation.built_ahead = built_ahead;
+        access_point.aggregation.ampdu_frames_max = 20;
+        access_point.transmit_gap = Duration::from_micros(gap_us);
+        let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+        saturate(&mut cell, &[(AP, peer)], time, 1_500);
+        let stats = cell.link_stats(AP, peer).expect("it sent");
+        time.as_secs_f64() * 1e6 / stats.ppdus as f64
+    };
+    let psdu_bytes = 20 * sizes::ampdu_subframe(1_538, 0) - 2;
+    let ppdu = rate.ppdu_duration(psdu_bytes, Band::Ghz5).as_secs_f64() * 1e6;
+    // The Block Ack of 32 bytes at 24 Mb/s.
+    let exchange = ppdu + 16.0 + 32.0;
+    for built_ahead in [false, true] {
+        for (gap_us, pause) in [(0, 43.0 + 7.5 * 9.0), (450, 450.0)] {
+            let ratio = cycle_us(built_ahead, gap_us) / (exchange + pause);
+            assert!((ratio - 1.0).abs() < 0.003, "{built_ahead}, {gap_us} us: {ratio}");
+        }
+    }
+}
