@@ -4,7 +4,7 @@
 //! [`setting`] is one experiment in a Wi-Fi cell, [`closed_forms`] the theory.
 //! [`kernel`], [`losses`] and [`places`] are comparisons with the kernel's TCP; [`links`],
 //! [`tunnels`] and [`paths`] measure coded links; [`queues`] measures known queues from
-//! outside; [`instructions`] counts what a packet costs, [`memory`] what many stations take,
+//! outside; [`radios`] has measurements of real access points; [`instructions`] counts what a packet costs, [`memory`] what many stations take,
 //! [`pace`] measures what an emulated packet does and how late it is, [`speed`] compares what
 //! simulated ones cost with ns-3's, [`recording`] measures what files add, and batches of
 //! runs. [`minstrel`] and [`fq_codel`] replay what mac80211 did. [`chapters`] has the tables,
@@ -25,6 +25,7 @@ pub mod pace;
 pub mod paths;
 pub mod places;
 pub mod queues;
+pub mod radios;
 pub mod recording;
 pub mod setting;
 pub mod speed;

@@ -14,6 +14,7 @@ mod paths;
 mod per;
 mod queueing;
 mod queues;
+mod radios;
 pub mod rates;
 pub mod reuse;
 mod saturated;
@@ -39,7 +40,17 @@ pub const WARMUP: Duration = Duration::from_secs(4);
 pub type Chapter = (&'static str, fn() -> Table);
 
 /// All chapters, in the order of the page.
-pub const ALL: [Chapter; 33] = [
+pub const ALL: [Chapter; 43] = [
+    ("radios, ath9k", radios::stock),
+    ("radios, ath9k and airtime", radios::airtime),
+    ("radios, ath9k and ECN", radios::ecn),
+    ("radios, ath10k", radios::ath10k),
+    ("radios, scans", radios::scans),
+    ("radios, airtime fairness", radios::fairness),
+    ("radios, small queues", radios::small_queues),
+    ("radios, idle paths", radios::idle),
+    ("radios, ad hoc", radios::ad_hoc),
+    ("radios, café", radios::cafe),
     ("airtime", airtime::table),
     ("error model", per::table),
     ("one station", saturated::table),

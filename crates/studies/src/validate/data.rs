@@ -75,6 +75,27 @@ pub fn records(file: &'static str) -> Vec<Record> {
     lines.map(record).collect()
 }
 
+/// Returns the rows of a file whose first line is its source and whose fields may be quoted; no
+/// quoted field contains a quotation mark.
+pub fn records_below_source(file: &'static str) -> Vec<Record> {
+    let mut lines = file.lines().skip(1).map(quoted_fields);
+    let names = lines.next().expect("a line of names");
+    let record = |fields: Vec<&'static str>| {
+        assert_eq!(fields.len(), names.len(), "{fields:?}");
+        Record { columns: names.iter().copied().zip(fields).collect() }
+    };
+    lines.map(record).collect()
+}
+
+fn quoted_fields(line: &'static str) -> Vec<&'static str> {
+    let mut is_quoted = false;
+    let between = |character: char| {
+        is_quoted ^= character == '"';
+        character == ',' && !is_quoted
+    };
+    line.split(between).map(|field| field.trim_matches('"')).collect()
+}
+
 impl Record {
     /// The text in column `name`.
     pub fn text(&self, name: &str) -> &'static str {

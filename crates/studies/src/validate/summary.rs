@@ -67,7 +67,46 @@ const fn agrees(
     SummaryEntry { chapter, judge, band, deviations, shown: &[], cause: "Unknown." }
 }
 
+/// A chapter of real radios.
+const fn radios(chapter: &'static str, judge: &'static str, cause: &'static str) -> SummaryEntry {
+    SummaryEntry {
+        chapter,
+        judge,
+        band: "10 %; pings 1.3 times",
+        deviations: RADIOS_DEVIATIONS,
+        shown: RADIOS_SHOWN,
+        cause,
+    }
+}
+
+/// Pings apart from all other quantities.
+const RADIOS_DEVIATIONS: &[Deviation] = &[
+    is("", Kind::Ratio, |row| number(&row[6]).filter(|_| !row[1].ends_with("ms"))),
+    is("pings", Kind::Ratio, |row| number(&row[6]).filter(|_| row[1].ends_with("ms"))),
+];
+
+/// Columns of the tables of real radios.
+const RADIOS_SHOWN: &[(usize, &str)] = &[
+    (0, "row"),
+    (1, "quantity"),
+    (2, "measured"),
+    (3, "simulated"),
+    (4, "least"),
+    (5, "most"),
+    (6, "ratio"),
+];
+
 const ENTRIES: &[SummaryEntry] = &[
+    radios("radios, ath9k", "measured", "The causes are unknown."),
+    radios("radios, ath9k and airtime", "measured", "The causes are unknown."),
+    radios("radios, ath9k and ECN", "measured", "The causes are unknown."),
+    radios("radios, ath10k", "measured", "The causes are unknown."),
+    radios("radios, scans", "measured", "The causes are unknown."),
+    radios("radios, airtime fairness", "measured", "The causes are unknown."),
+    radios("radios, small queues", "measured", "The causes are unknown."),
+    radios("radios, idle paths", "measured", "The causes are unknown."),
+    radios("radios, ad hoc", "measured", "The causes are unknown."),
+    radios("radios, café", "measured", "The causes are unknown."),
     agrees("airtime", "ns-3", "equal to 1 ns", &[]),
     agrees("error model", "ns-3", "0.1 dB", &[is("", Kind::Farthest("dB"), |row| number(&row[5]))]),
     agrees("one station", "ns-3", "1 %", &[is("", Kind::Ratio, |row| number(&row[10]))]),

@@ -20,10 +20,12 @@ use lasthop_studies::validate::minstrel::{MinstrelComparison, MinstrelTrace, Sha
 use lasthop_studies::validate::pace::{self, PaceCase};
 use lasthop_studies::validate::paths::{Half, PathCase, PathRun, grid, outcome};
 use lasthop_studies::validate::places;
+use lasthop_studies::validate::radios::{self, RadioRow, RadioStore};
 use lasthop_studies::validate::recording::{self, Runner};
 use lasthop_studies::validate::speed::{self, Speed};
 use lasthop_studies::validate::{instructions, memory, summary};
 use std::fs;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -70,6 +72,9 @@ Examples: cargo run --release -p lasthop-studies -- franc --losses 0,20
     #[command(after_help = "Needs the program: cargo build --release
 Example: cargo run --release -p lasthop-studies -- places --check cafe hotel")]
     Places(PlacesOptions),
+    /// Real radios as others measured them: simulates all rows in virtual time, then shows them
+    #[command(after_help = "Example: cargo run --release -p lasthop-studies -- radios 'MCS 7'")]
+    Radios(RadiosOptions),
     /// CPU time of tunnels: measures the tunnels without a result, then shows all
     #[command(after_help = "Needs the program and iperf3: cargo build --release
 Example: cargo run --release -p lasthop-studies -- tunnels --again udp")]
@@ -255,6 +260,22 @@ struct PlacesOptions {
 }
 
 #[derive(Args)]
+struct RadiosOptions {
+    /// Runs that are made at a time [default: one a core]
+    #[arg(long)]
+    threads: Option<usize>,
+    /// Exit with 1 if a figure is out of its band
+    #[arg(long)]
+    check: bool,
+    /// Write docs/validation.md, with all chapters
+    #[arg(long, conflicts_with = "words")]
+    write: bool,
+    /// Only rows with one of these words in the name of their group or in their own; others keep
+    /// their results
+    words: Vec<String>,
+}
+
+#[derive(Args)]
 struct TunnelsOptions {
     /// Only these: plain, udp, ethernet, wireguard, wireguard-go, kcptun
     tunnels: Vec<String>,
@@ -391,6 +412,13 @@ fn main() -> ExitCode {
         }
         Against::Paths(options) => return paths(&options),
         Against::Places(options) => return places(&options),
+        Against::Radios(options) => {
+            if let Err(error) = radios(&options) {
+                eprintln!("error: crates/studies/data/radios.csv: {error}");
+                return ExitCode::from(2);
+            }
+            Options { check: options.check, ..show("radios", options.write) }
+        }
         Against::Tunnels(options) => {
             if !measure::tunnels(&options.tunnels, options.again) {
                 return ExitCode::FAILURE;
@@ -745,6 +773,29 @@ fn print_shares(shares: &[(&str, Share, bool)]) -> ExitCode {
         println!("{} {name}: {share} are the kernel's", if holds { "ok" } else { "FAIL" });
     }
     if shares.iter().all(|&(_, _, holds)| holds) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Simulates rows of real radios and keeps their figures.
+fn radios(options: &RadiosOptions) -> std::io::Result<()> {
+    let is_wanted = |row: &RadioRow| {
+        let is_in = |word: &String| row.group.name() == word || row.name.contains(word.as_str());
+        options.words.is_empty() || options.words.iter().any(is_in)
+    };
+    let rows: Vec<_> = RadioRow::all().into_iter().filter(is_wanted).collect();
+    let threads = options.threads.map_or_else(std::thread::available_parallelism, |threads| {
+        Ok(NonZero::new(threads).unwrap_or(NonZero::<usize>::MIN))
+    })?;
+    // Hidden if standard error is not a terminal.
+    let progress = ProgressBar::new(rows.len() as u64 * radios::RUNS);
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed}");
+    progress.set_style(style.expect("a template that was tried"));
+    let figures = radios::simulate(&rows, threads.get(), &|| progress.inc(1));
+    progress.finish_and_clear();
+    let mut store = RadioStore::read();
+    for (row, runs) in rows.iter().zip(&figures) {
+        store.put(row, runs);
+    }
+    store.keep()
 }
 
 /// Runs cases of the grid of paths and prints their outcomes.
