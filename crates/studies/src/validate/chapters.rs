@@ -50,7 +50,7 @@ pub const ALL: [Chapter; 43] = [
     ("radios, small queues", radios::small_queues),
     ("radios, idle paths", radios::idle),
     ("radios, ad hoc", radios::ad_hoc),
-    ("radios, café", radios::cafe),
+    ("radios, cafe", radios::cafe),
     ("airtime", airtime::table),
     ("error model", per::table),
     ("one station", saturated::table),

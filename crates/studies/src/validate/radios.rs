@@ -594,10 +594,11 @@ impl RadioStore {
             ),
             columns: vec!["row", "quantity", "measured", "simulated", "least", "most", "ratio"],
             rows,
-            notes: match counts.is_empty() {
-                true => vec!["Not simulated yet.".into()],
-                false => vec![format!("In the bands: {}.", counts.join(", "))],
-            },
+            notes: vec![if counts.is_empty() {
+                "Not simulated yet.".into()
+            } else {
+                format!("In the bands: {}.", counts.join(", "))
+            }],
         }
     }
 }

@@ -32,7 +32,8 @@ pub struct RadioRun {
     pub senders: Vec<Vec<(f64, u64)>>,
     /// Time of the answer and round trip, for each ping flow.
     pub pings: Vec<Vec<(f64, f64)>>,
-    /// Time on the air of data to each node, in seconds, in the order of nodes.
+    /// Time on the air of data to and from each node in seconds, as ath9k counts it for stations, in
+    /// the order of nodes.
     pub air: Vec<f64>,
 }
 
@@ -97,8 +98,10 @@ impl RadioRun {
         let mut run = sink.run;
         run.window = [scenario.warmup, scenario.duration].map(|time| time.as_secs_f64());
         run.air = vec![0.0; scenario.nodes.len()];
-        for (_, to, link) in &stats.links {
-            run.air[to.index()] += link.data_airtime.as_secs_f64();
+        for (from, to, link) in &stats.links {
+            for end in [from, to] {
+                run.air[end.index()] += link.data_airtime.as_secs_f64();
+            }
         }
         run
     }
