@@ -102,13 +102,13 @@ fn merged_packets_count_as_one() {
     let mut queue = Queue::new(&QueueConfig::DropTail { limit }, 0);
     let mut dropped = vec![];
     let mut enqueue = |queue: &mut Queue, tag: u64| {
-        let follows = tag % 3 != 0;
+        let follows = !tag.is_multiple_of(3);
         let packet = Packet { follows, ..Packet::new(tag, 1_500, Instant::ZERO) };
         queue.enqueue(Instant::ZERO, PeerId::ONLY, packet, Held::NONE, &mut dropped);
     };
     (0..9).for_each(|tag| enqueue(&mut queue, tag));
     assert_eq!(queue.len_packets(), 6);
-    let mut taken = |queue: &mut Queue, count: usize| {
+    let taken = |queue: &mut Queue, count: usize| {
         (0..count).filter_map(|_| queue.dequeue(Instant::ZERO, &mut vec![])).count()
     };
     // A place is free when the first of a merged packet has left.
