@@ -10,8 +10,8 @@
 //! - [`timers`]: retransmission timeout, loss probe, reordering, closed window;
 //! - [`transmit`]: the next segment.
 //!
-//! Left out: segmentation offload (every segment leaves separately, and none is deferred to form a
-//! larger burst), tail drops of the socket's buffer, urgent data, and giving up on a dead peer.
+//! Left out: deferral of segments to form a larger buffer, tail drops of the socket's buffer, urgent
+//! data, and giving up on a dead peer.
 
 mod acknowledge;
 mod fack;

@@ -1,7 +1,7 @@
 //! Selects the next segment: a retransmission, or new data within the congestion window, the peer's
 //! window, the send buffer, Nagle's rule (RFC 1122, 4.2.3.4, in Minshall's variant), the sending
 //! node's queues and pacing. The sources are Linux' tcp_write_xmit and tcp_xmit_retransmit_queue,
-//! one segment at a time. Positions are in bytes of the stream. Left out: segmentation offload.
+//! one segment at a time. Positions are in bytes of the stream. Left out: deferral of small buffers.
 
 use lasthop_units::Instant;
 
