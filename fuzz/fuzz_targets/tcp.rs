@@ -62,7 +62,7 @@ fuzz_target!(|bytes: &[u8]| {
                     sack_blocks: step[3] >> 6,
                     ecn_echo: step[3] & 32 != 0,
                     window_reduced: step[3] & 16 != 0,
-                    ecn_capable: step[1] & 64 != 0,
+                    ecn_capable: step[3] & 4 != 0,
                 };
                 endpoint.handle_segment(now, &segment, step[3] & 8 != 0);
             }

@@ -127,7 +127,7 @@ fn node_configs(nodes: &[nodes::Expanded<'_>], mtus: &[NodeMtu]) -> Vec<NodeConf
             }),
             receive_offload: node.raw.settings.receive_offload.as_ref().map(|offload| {
                 ReceiveOffload {
-                    wait: offload.wait.value,
+                    interval: offload.interval.value,
                     segments_max: offload.segments.value.get(),
                 }
             }),

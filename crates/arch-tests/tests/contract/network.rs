@@ -32,8 +32,8 @@ fn config() -> impl Strategy<Value = NetworkConfig> {
             per_byte: Duration::from_nanos(per_byte),
             ..HostCost::default()
         });
-        nodes[0].receive_offload = cost.map(|(wait, segments)| ReceiveOffload {
-            wait: Duration::from_micros(wait),
+        nodes[0].receive_offload = cost.map(|(interval, segments)| ReceiveOffload {
+            interval: Duration::from_micros(interval),
             segments_max: segments as u32 + 1,
         });
         for (node, mtu) in nodes.iter_mut().zip(mtus.into_iter().cycle()) {

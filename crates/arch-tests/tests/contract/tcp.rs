@@ -65,7 +65,7 @@ fn segment() -> impl Strategy<Value = Segment> {
                 sack_blocks,
                 ecn_echo,
                 window_reduced: ecn_echo,
-                ecn_capable: age % 2 == 0,
+                ecn_capable: !ecn_echo,
             }
         },
     )

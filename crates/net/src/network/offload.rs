@@ -23,8 +23,9 @@ const HEADER_BYTES: u32 = 52;
 /// Receive offload of a node's wired interfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveOffload {
-    /// Time from the first packet to the interrupt in which all since then are handled.
-    pub wait: Duration,
+    /// Shortest time between two interrupts: a packet after a longer pause is handled at once, and
+    /// those that follow in this time together.
+    pub interval: Duration,
     /// Most segments in a merged packet: 17 in Linux before 3.13, then as many as fit into 64 KiB.
     pub segments_max: u32,
 }
@@ -36,6 +37,8 @@ pub(super) struct Batch {
     /// Packets with the neighbour that sent each.
     packets: Vec<(NodeId, Packet)>,
     due: Instant,
+    /// The first instant at which the interface may interrupt again.
+    ready: Instant,
 }
 
 /// Packets that are merged.
@@ -47,12 +50,12 @@ struct Merged {
 
 impl Batch {
     pub fn new(rules: ReceiveOffload) -> Self {
-        Self { rules, packets: Vec::new(), due: Instant::MAX }
+        Self { rules, packets: Vec::new(), due: Instant::MAX, ready: Instant::ZERO }
     }
 
     pub fn take_in(&mut self, now: Instant, from: NodeId, packet: &Packet) {
         if self.packets.is_empty() {
-            self.due = now + self.rules.wait;
+            self.due = self.ready.max(now);
         }
         self.packets.push((from, *packet));
     }
@@ -67,8 +70,8 @@ impl Batch {
         if self.due > now {
             return Vec::new();
         }
-        self.due = Instant::MAX;
         let rules = self.rules;
+        (self.due, self.ready) = (Instant::MAX, now + rules.interval);
         let mut all: Vec<Merged> = Vec::new();
         for (from, packet) in self.packets.drain(..) {
             let is_data = packet.transport == Transport::Tcp
@@ -130,18 +133,22 @@ mod tests {
     /// Tags of the packets of one interrupt, and whether each follows.
     fn merged(rules: ReceiveOffload, packets: &[Packet]) -> Vec<(u64, bool)> {
         let mut batch = Batch::new(rules);
+        batch.take_in(Instant::ZERO, NodeId(1), &packets[0]);
+        assert_eq!(batch.due(), Instant::ZERO, "nothing came before");
+        assert_eq!(batch.finish(Instant::ZERO).len(), 1);
         for packet in packets {
             batch.take_in(Instant::ZERO, NodeId(1), packet);
         }
-        assert_eq!(batch.due(), Instant::ZERO + rules.wait);
-        assert!(batch.finish(Instant::ZERO).is_empty() || rules.wait.is_zero());
-        let all = batch.finish(Instant::ZERO + rules.wait);
+        let due = Instant::ZERO + rules.interval;
+        assert_eq!(batch.due(), due);
+        assert!(batch.finish(Instant::ZERO).is_empty());
+        let all = batch.finish(due);
         assert_eq!(batch.due(), Instant::MAX);
         all.iter().map(|(_, packet)| (packet.tag, packet.follows)).collect()
     }
 
     const RULES: ReceiveOffload =
-        ReceiveOffload { wait: Duration::from_micros(50), segments_max: 64 };
+        ReceiveOffload { interval: Duration::from_micros(50), segments_max: 64 };
 
     /// Two connections in turn are two merged packets; an acknowledgement and another protocol stay
     /// alone, and an acknowledgement ends what is merged.

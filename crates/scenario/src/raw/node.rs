@@ -192,9 +192,9 @@ tables! {
     RawReceiveOffload {
         /// Most segments in one: 45 fill 64 KiB; Linux before 3.13 had 17.
         value segments: Whole<2, 64> = 45;
-        /// Time from a first packet to the interrupt that handles all since then. Intel's e1000e and
-        /// igb interrupt at most 20 000 times a second under load from few connections.
-        value wait: Duration = "50us";
+        /// Shortest time between two interrupts; packets in this time are handled together. Intel's
+        /// e1000e and igb have 50 us for few packets (low latency), 250 us for many (bulk).
+        value interval: Duration = "50us";
     }
 
     /// Host time for packets: at both ends of a flow, and at nodes that forward them, such as an

@@ -36,38 +36,34 @@ fn forward(
     (arrivals, lost)
 }
 
-/// An interrupt 50 us after the first of five: four merged packets, of which the first is in
-/// transmission while the others wait. One by one, one is in transmission.
+/// The first segment interrupts at once, at 12.112 us; then four arrive in each 50 us, and three are
+/// left: six merged packets, of which the first is in transmission while five wait.
 #[test]
 fn a_queue_counts_merged_segments_as_one() {
-    let wait = Duration::from_micros(50);
-    let merged = |packets| {
-        let (arrivals, lost) =
-            forward(packets, Some(ReceiveOffload { wait, segments_max: 45 }), None);
-        (arrivals.len(), lost)
+    let interval = Duration::from_micros(50);
+    let lost = |packets, segments_max| {
+        forward(packets, Some(ReceiveOffload { interval, segments_max }), None).1
     };
-    assert_eq!((merged(3), merged(2), merged(1)), ((20, 0), (15, 5), (10, 10)));
-    let (arrivals, lost) = forward(3, None, None);
-    assert_eq!((arrivals.len(), lost), (4, 16));
-    // Two in one at most: an interrupt has 2 + 2 + 1, and eleven of twelve wait.
-    let two = ReceiveOffload { wait, segments_max: 2 };
-    assert_eq!(forward(11, Some(two), None).1, 0);
-    assert_eq!(forward(10, Some(two), None).1, 1);
+    assert_eq!([5, 4, 3].map(|packets| lost(packets, 45)), [0, 3, 7]);
+    // Two in one at most: 1, four times 2 + 2, and 2 + 1, so that ten wait.
+    assert_eq!([10, 9].map(|packets| lost(packets, 2)), [0, 1]);
+    // One by one, one is in transmission.
+    assert_eq!(forward(3, None, None).1, 16);
 }
 
 /// The processor takes 1.5 ms for a merged packet, as for a segment: longer than the transmission of
-/// one (1.2112 ms), so that it sets the pace; shorter than that of five, so that the wire does.
+/// one (1.2112 ms), so that it sets the pace; shorter than that of four, so that the wire does from
+/// the second merged packet on.
 #[test]
 fn a_processor_works_once_for_what_is_merged() {
     let us = |us| Duration::from_micros(us);
     let cost = HostCost { per_packet: us(1_500), ..HostCost::default() };
     let (one_by_one, _) = forward(100, None, Some(cost));
-    let offload = ReceiveOffload { wait: us(50), segments_max: 45 };
+    let offload = ReceiveOffload { interval: us(50), segments_max: 45 };
     let (merged, _) = forward(100, Some(offload), Some(cost));
     let each = Duration::from_nanos(1_211_200);
     let first = Instant::ZERO + Duration::from_nanos(12_112) + us(1_500) + each;
-    assert_eq!(one_by_one[0], first);
-    assert_eq!(merged[0], first + us(50));
+    assert_eq!((one_by_one[0], merged[0]), (first, first));
     assert_eq!(one_by_one[19], first + us(1_500) * 19);
-    assert_eq!(merged[19], merged[0] + each * 19);
+    assert_eq!(merged[19], first + us(1_500) + each * 18);
 }
