@@ -133,9 +133,9 @@ tables! {
         /// Full segments for each acknowledgement (RFC 5681: 2). More make stretch
         /// acknowledgements, as receive offloads do.
         value ack_segments: Whole<1, 64> = 2;
-        /// Most segments that receive offload (GRO) merges, in sequence and of one millisecond: one
-        /// acknowledgement answers all that arrive together, as in an A-MPDU. 1 for a driver without
-        /// it; Linux merges 64 KiB (45), before 3.13 17 segments.
+        /// Most segments that receive offload (GRO) merges: those of one millisecond that arrive
+        /// together, as in an A-MPDU, and have one acknowledgement. Linux merges 64 KiB (45), before
+        /// 3.13 17 segments; 1 stands for drivers without it.
         value receive_offload: Whole<1, 64> = 1;
         /// Time for which receive offload holds the first segment back: interrupts of the device.
         value receive_offload_wait: Duration = "0s";
