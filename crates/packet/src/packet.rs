@@ -151,7 +151,7 @@ pub struct DelayParts {
     pub retries: Duration,
     /// Duration of the PPDU that delivered it.
     pub air: Duration,
-    /// Time in the recipient's reorder buffer.
+    /// Time in the recipient's reorder buffer, and until a held back interrupt.
     pub reorder: Duration,
     /// Time on wires: queue, serialisation, propagation, jitter.
     pub wire: Duration,

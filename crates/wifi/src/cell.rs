@@ -44,6 +44,7 @@
 //! | `bss` | basic service sets and their access points |
 //! | `channel` | two NAVs, colours, OBSS-PD, sets on different channels and the width of a PPDU |
 //! | `power` | stations that leave the channel or doze, frames held for them, service periods |
+//! | `held_back` | received packets whose interrupt is held back |
 //! | `floor` | the parts of the cell that answer, contend and queue frames |
 //! | `timers` | the next due instant, and due work |
 //! | `record` | events of PPDUs |
@@ -61,6 +62,7 @@ mod exchange;
 mod floor;
 mod frames;
 mod hardware;
+mod held_back;
 mod mu_mimo;
 mod multi_user;
 mod occupancy;
@@ -84,8 +86,8 @@ mod uplink;
 pub use crate::config::{
     AdjustError, Aggregation, BandwidthAccess, BlockAck, BlockAckRequestPolicy, CellConfig,
     CellError, EdcaParameters, Links, MuEdcaParameters, MuMimoConfig, ObssPd, OfdmaAcknowledgement,
-    OfdmaConfig, OperatingChannel, OperatingMode, PairConfig, Role, RxInterrupt, StationConfig,
-    UplinkConfig,
+    OfdmaConfig, OperatingChannel, OperatingMode, PairConfig, Role, RxHold, RxInterrupt,
+    StationConfig, UplinkConfig,
 };
 pub use adjust::Adjustment;
 pub use occupancy::SteadyExchange;
@@ -183,6 +185,8 @@ pub enum Reason {
     SignalField,
     /// A driver is ready for the next frame.
     Driver,
+    /// A device raises an interrupt for the frames that it has received.
+    Interrupt,
 }
 
 /// A Wi-Fi cell as a [`Machine`]: access points, stations, and the air between them.
@@ -250,7 +254,7 @@ impl Cell {
             air,
             arrivals: Arrivals::default(),
             rates,
-            outbox: Outbox::new(config.record_events),
+            outbox: Outbox::new(config.record_events, &config.stations),
         };
         cell.timers.beacon = Bss::next_beacon(&cell.bss);
         cell.power(|power, floor| {
@@ -444,6 +448,7 @@ impl Cell {
             channels.end_signal_fields(&mut scene);
             self.power(|power, floor| floor.expire_uplink_timers(power));
         }
+        self.outbox.raise_interrupts(at);
         while let Some((station, edcaf)) = self.timers.take_rested(at) {
             self.floor().arm(station, edcaf);
         }
@@ -464,6 +469,7 @@ impl Cell {
     }
 
     fn schedule(&mut self) {
+        self.timers.interrupt = self.outbox.next_interrupt();
         self.timers.schedule(self.air.next_end(), &mut self.contention);
         if !self.arrivals.is_empty() {
             self.timers.merge(self.arrivals.next_prompt());
@@ -581,6 +587,7 @@ impl Machine for Cell {
             if reason == Reason::MpduEnd {
                 self.now = at;
                 self.take_arrived(at);
+                self.timers.interrupt = self.outbox.next_interrupt();
                 self.timers.merge(self.arrivals.next_prompt());
             } else {
                 self.step(at);

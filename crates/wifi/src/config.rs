@@ -24,7 +24,8 @@ pub use several::{
 };
 pub(crate) use station::ranks;
 pub use station::{
-    Aggregation, BlockAck, BlockAckRequestPolicy, EdcaParameters, RxInterrupt, StationConfig,
+    Aggregation, BlockAck, BlockAckRequestPolicy, EdcaParameters, RxHold, RxInterrupt,
+    StationConfig,
 };
 
 /// Configuration that [`Cell::new`](crate::cell::Cell::new) requires.

@@ -47,6 +47,7 @@ impl lasthop_config::scalar::Scalar for Mtu {
 pub(crate) enum RxInterruptKind {
     Mpdu,
     Ppdu,
+    Held,
 }
 
 choices! {
@@ -63,7 +64,7 @@ choices! {
         "host" => Self::Host,
         "relay" => Self::Relay,
     }
-    RxInterruptKind { "mpdu" => Self::Mpdu, "ppdu" => Self::Ppdu }
+    RxInterruptKind { "mpdu" => Self::Mpdu, "ppdu" => Self::Ppdu, "held" => Self::Held }
 }
 
 tables! {
@@ -132,9 +133,12 @@ tables! {
         value transmit_gap: Duration = "0s";
         /// Block Ack agreements with all peers.
         table block_ack: RawBlockAck;
-        /// Delivery of an A-MPDU: each MPDU at its last bit, as mt76 does, or all at the end of the
-        /// PPDU. Interrupts held back for up to 2 ms (ath9k, iwlwifi) are not modelled.
+        /// Delivery of received frames: each MPDU at its last bit, as mt76 does, all of an A-MPDU
+        /// at the end of the PPDU, or "held" back by timers, as ath9k and iwlwifi do. Held frames
+        /// also wait for no longer than the node's next completed transmission.
         value rx_interrupt: RxInterruptKind = "mpdu";
+        /// Timers of rx_interrupt = "held".
+        table rx_hold: RawRxHold;
         /// Attempts for a frame, including the first; 7 is the default of Linux and of
         /// dot11ShortRetryLimit.
         value retry_limit: Whole<1, 255> = 7;
@@ -178,6 +182,14 @@ tables! {
         /// together are one packet for drop-tail queues with a limit of packets, and for the
         /// processor.
         off_table receive_offload: RawReceiveOffload = "\"off\": packets one by one";
+    }
+
+    /// Timers of a held back interrupt.
+    RawRxHold {
+        /// Longest time after the last frame.
+        option last: Duration = "500us, as in ath9k from AR9300 on (rimt_last); 250us before";
+        /// Longest time after the first frame.
+        option first: Duration = "2ms, as in ath9k from AR9300 on (rimt_first); 700us before";
     }
 
     /// Bounds of an adaptive MTU.

@@ -105,7 +105,7 @@ impl Arrivals {
         records: bool,
     ) {
         let is_prompt = |station: StationId, stations: &[Station]| {
-            stations[station.index()].config.rx_interrupt == RxInterrupt::Mpdu
+            stations[station.index()].config.rx_interrupt != RxInterrupt::Ppdu
         };
         let sender = flight.transmitter;
         match (flight.carried, flight.receiver) {
@@ -146,8 +146,11 @@ impl Arrivals {
     #[inline]
     fn add(&mut self, new: Arrival, stations: &mut [Station], records: bool) {
         let Arrival { sender, receiver, edcaf, subframes, .. } = new;
+        let is_held =
+            matches!(stations[receiver.index()].config.rx_interrupt, RxInterrupt::Held(_));
         let held_back = stations[receiver.index()].recipient(sender, edcaf).block_ack.as_ref();
         let mut is_prompt = records
+            || is_held
             || held_back.is_some_and(|block_ack| block_ack.any_waiting(|p: &Packet| !p.passive));
         let access = stations[sender.index()].edcaf(edcaf);
         let peer = Address::Station(receiver);

@@ -2,6 +2,8 @@
 //! stations whose queues became shorter.
 
 use super::Output;
+use super::config::{RxInterrupt, StationConfig};
+use super::held_back::HeldBack;
 use crate::event::Event;
 use crate::station::StationId;
 use alloc::collections::VecDeque;
@@ -25,11 +27,47 @@ pub(super) struct Outbox {
     /// Packets that a queue has just dropped; empty between two calls. The vector is kept to save
     /// allocations.
     pub dropped: Vec<Packet>,
+    /// Packets whose interrupt is held back, by station; empty if no device does that.
+    held_back: Vec<Option<HeldBack>>,
 }
 
 impl Outbox {
-    pub fn new(records: bool) -> Self {
-        Self { records, ..Self::default() }
+    pub fn new(records: bool, stations: &[StationConfig]) -> Self {
+        let hold = |station: &StationConfig| match station.rx_interrupt {
+            RxInterrupt::Held(hold) => Some(HeldBack::new(hold)),
+            RxInterrupt::Mpdu | RxInterrupt::Ppdu => None,
+        };
+        let mut held_back: Vec<_> = stations.iter().map(hold).collect();
+        if held_back.iter().all(Option::is_none) {
+            held_back.clear();
+        }
+        Self { records, held_back, ..Self::default() }
+    }
+
+    /// The next interrupt of a device that holds them back; [`Instant::MAX`] for none.
+    #[inline]
+    pub fn next_interrupt(&self) -> Instant {
+        let due = self.held_back.iter().flatten().map(HeldBack::due);
+        due.min().unwrap_or(Instant::MAX)
+    }
+
+    /// Delivers the packets whose interrupts are due at `now`.
+    #[inline]
+    pub fn raise_interrupts(&mut self, now: Instant) {
+        for index in 0..self.held_back.len() {
+            if self.held_back[index].as_ref().is_some_and(|held| held.due() <= now) {
+                self.interrupt(now, StationId(index as u16));
+            }
+        }
+    }
+
+    /// Delivers the packets that `station` holds back: its device raises an interrupt.
+    #[inline]
+    pub fn interrupt(&mut self, now: Instant, station: StationId) {
+        if let Some(held) = self.held_back.get_mut(station.index()).and_then(Option::as_mut) {
+            let mut held = core::mem::replace(held, HeldBack::new(held.hold()));
+            held.release(now, |packet| self.put_delivered(now, station, packet, |_| {}));
+        }
     }
 
     /// Keeps an event, if events are kept.
@@ -96,9 +134,25 @@ impl Outbox {
         self.outputs.push_back(output);
     }
 
-    /// Delivers `packet` at `station`, once `finish` has completed its delay parts.
+    /// Delivers `packet` at `station`, at once or with its interrupt, once `finish` has completed its delay parts.
     #[inline]
     pub fn deliver(
+        &mut self,
+        at: Instant,
+        station: StationId,
+        packet: &Packet,
+        finish: impl FnOnce(&mut Packet),
+    ) {
+        if let Some(held) = self.held_back.get_mut(station.index()).and_then(Option::as_mut) {
+            let mut packet = *packet;
+            finish(&mut packet);
+            return held.push(at, packet);
+        }
+        self.put_delivered(at, station, packet, finish);
+    }
+
+    #[inline]
+    fn put_delivered(
         &mut self,
         at: Instant,
         station: StationId,

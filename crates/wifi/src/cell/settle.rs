@@ -175,6 +175,9 @@ impl Station {
         if !answered {
             self.repeat_in_hardware(sent, mpdus - lost_mpdus as usize);
         }
+        if answered || lost_mpdus > 0 {
+            cx.outbox.interrupt(now, self.id);
+        }
         self.go_on(cx, sent.edcaf, sent.peer, packets);
         Settled { mpdus: number_acked + lost_mpdus as u32, is_given_up: lost_mpdus > 0 }
     }

@@ -8,6 +8,7 @@ mod bss;
 mod doze;
 mod fingerprint;
 mod firmware;
+mod held_back;
 mod modes;
 mod mu_mimo;
 mod narrow;

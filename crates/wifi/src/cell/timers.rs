@@ -3,7 +3,7 @@
 //!
 //! Work that is due at one instant is handed out in this order: ends of PPDUs, response timeouts,
 //! gaps of reorder buffers, beacons, ends of HE-SIG-A, timers of uplink OFDMA, actions SIFS after a
-//! PPDU, channel access, absences. Rests end, and EDCAFs contend, before the actions. Within a list, work added first comes first; the list of gaps has no
+//! PPDU, channel access, absences. Held back interrupts are raised, and rests of EDCAFs end, before the actions. Within a list, work added first comes first; the list of gaps has no
 //! order.
 
 use super::Reason;
@@ -29,6 +29,8 @@ pub(super) struct Timers {
     gaps: Vec<Gap>,
     /// EDCAFs whose driver is busy, and the instant until which.
     rests: Vec<Rest>,
+    /// The next interrupt that a device has held back.
+    pub interrupt: Instant,
     /// The next instant at which an access point queues a beacon.
     pub beacon: Instant,
     /// The next step of a station's scan or power save.
@@ -122,6 +124,7 @@ impl Timers {
             timeouts: Vec::new(),
             gaps: Vec::new(),
             rests: Vec::new(),
+            interrupt: Instant::MAX,
             beacon: Instant::MAX,
             absence: Instant::MAX,
             uplink: Vec::new(),
@@ -147,7 +150,7 @@ impl Timers {
         let uplink = self.first_uplink.min(self.signal_field);
         let driver = earliest(self.rests.iter().map(|rest| rest.until));
         let horizon = ppdu_end.min(sequel).min(timeout).min(gap).min(beacon).min(absence);
-        let horizon = horizon.min(uplink).min(driver);
+        let horizon = horizon.min(uplink).min(driver).min(self.interrupt);
         let access = contention.next_access(horizon);
         let reason = match horizon.min(access) {
             at if at == ppdu_end => Reason::PpduEnd,
@@ -159,6 +162,7 @@ impl Timers {
             at if at == absence => Reason::Absence,
             at if at == self.first_uplink => Reason::Uplink,
             at if at == driver => Reason::Driver,
+            at if at == self.interrupt => Reason::Interrupt,
             _ => Reason::SignalField,
         };
         self.next_step = (horizon.min(access), reason);
@@ -172,6 +176,9 @@ impl Timers {
         let gap = self.first_gap();
         if gap < next.0 {
             next = (gap, Reason::ReorderTimeout);
+        }
+        if self.interrupt < next.0 {
+            next = (self.interrupt, Reason::Interrupt);
         }
         if arrival < next.0 {
             next = (arrival, Reason::MpduEnd);

@@ -245,11 +245,27 @@ impl BlockAck {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RxInterrupt {
     /// Each MPDU when its last bit arrives (mt76, which leaves its delayed interrupts off; ns-3).
-    /// Other drivers delay interrupts by a timer: ath9k until 500 us after the last MPDU, at most 2
-    /// ms after the first (AR_RIMT), iwlwifi for up to 2 ms (CSR_INT_COALESCING).
     Mpdu,
     /// All MPDUs at the end of the PPDU.
     Ppdu,
+    /// All MPDUs of a time, by timers of the hardware.
+    Held(RxHold),
+}
+
+/// Timers of a held back interrupt. The interrupt of a completed transmission serves received
+/// frames, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RxHold {
+    /// Longest time after the last frame.
+    pub last: Duration,
+    /// Longest time after the first frame.
+    pub first: Duration,
+}
+
+impl RxHold {
+    /// ath9k from AR9300 on (`rimt_last`, `rimt_first`); older chips have 250 and 700 us.
+    pub const ATH9K: Self =
+        Self { last: Duration::from_micros(500), first: Duration::from_millis(2) };
 }
 
 /// Policy by which an originator sends Block Ack Requests.

@@ -16,7 +16,7 @@ use lasthop_packet::queue::{DriverLimit, QueueConfig};
 use lasthop_units::{Duration, Identity, MacAddr};
 use lasthop_wifi::cell::{
     Aggregation, BlockAck, BlockAckRequestPolicy, EdcaParameters, MuEdcaParameters,
-    OfdmaAcknowledgement, OfdmaConfig, RxInterrupt, StationConfig, UplinkConfig,
+    OfdmaAcknowledgement, OfdmaConfig, RxHold, RxInterrupt, StationConfig, UplinkConfig,
 };
 use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::phy::{Rate, Standard, Timing};
@@ -86,10 +86,7 @@ pub(super) fn config(
         operating_mode,
         transmit_gap: raw.transmit_gap.value,
         block_ack,
-        rx_interrupt: match raw.rx_interrupt.value {
-            RxInterruptKind::Mpdu => RxInterrupt::Mpdu,
-            RxInterruptKind::Ppdu => RxInterrupt::Ppdu,
-        },
+        rx_interrupt: rx_interrupt(raw, problems),
         retry_limit: raw.retry_limit.value.get(),
         low_rate_retry: retry::low_rate(raw, problems),
         pseudo_retry_out: retry::pseudo(raw, qos, problems),
@@ -111,6 +108,27 @@ pub(super) fn config(
             .as_ref()
             .and_then(|of| mu_mimo::config(of, node.role(), raw, qos, common, problems)),
         promiscuous: false,
+    }
+}
+
+fn rx_interrupt(raw: &RawNodeSettings, problems: &mut Problems) -> RxInterrupt {
+    let times = [&raw.rx_hold.last, &raw.rx_hold.first];
+    let is_held = raw.rx_interrupt.value == RxInterruptKind::Held;
+    for time in times.into_iter().flatten() {
+        if !is_held {
+            let only = "interrupts are held back with rx_interrupt = \"held\" only";
+            problems.push_unfit(&time.place, only);
+        }
+        positive(time, problems);
+    }
+    let or = |index: usize, usual| times[index].as_ref().map_or(usual, |at| at.value);
+    match raw.rx_interrupt.value {
+        RxInterruptKind::Mpdu => RxInterrupt::Mpdu,
+        RxInterruptKind::Ppdu => RxInterrupt::Ppdu,
+        RxInterruptKind::Held => {
+            let RxHold { last, first } = RxHold::ATH9K;
+            RxInterrupt::Held(RxHold { last: or(0, last), first: or(1, first) })
+        }
     }
 }
 
