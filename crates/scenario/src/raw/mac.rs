@@ -59,7 +59,8 @@ tables! {
         /// Fixed rate in extended range (802.11ax), one stream: 242 tones with MCS 0 to 2 (0 and 1
         /// with dcm), 106 tones with MCS 0, between nodes with extended_range.
         option extended_range: ExtendedRangeTones = "none: the whole channel";
-        /// Fixed rate before 802.11n.
+        /// Fixed rate of 802.11a, b or g; with later standards, too, where its frames are not
+        /// aggregated.
         option rate: Bitrate = "none; a fixed rate requires mcs or rate";
         /// Time between decisions of Minstrel-HT or the firmware.
         option update_interval: Duration = "50ms, as in Linux; 20ms for the firmware, no product's";

@@ -293,6 +293,7 @@ impl Station {
         if agreed.is_some()
             && mpdus_max > 1
             && !single
+            && rate.may_aggregate()
             && psdu_bytes <= originator.shared.ampdu_mpdu_bytes_max
         {
             let mut limits = self.ampdu_limits(cx, edcaf, index, rate, opportunity_end);
@@ -377,7 +378,8 @@ impl Station {
             bytes_max = with.max(threshold.saturating_sub(1));
         }
         let spacing_bytes = spacing_bytes(rate, aggregation.mpdu_start_spacing);
-        AmpduLimits { bytes_max, spacing_bytes, frames_max: aggregation.ampdu_frames_max.into() }
+        let frames_max = if rate.may_aggregate() { aggregation.ampdu_frames_max.into() } else { 1 };
+        AmpduLimits { bytes_max, spacing_bytes, frames_max }
     }
 
     /// Narrows the payload after a CTS that was narrower than its RTS, within the duration

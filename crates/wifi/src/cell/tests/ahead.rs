@@ -141,3 +141,23 @@ fn a_busy_driver_leaves_a_gap() {
         }
     }
 }
+
+/// Frames at rates before 802.11n are not aggregated (`ath_lookup_legacy` of ath9k), although the
+/// two stations have an agreement.
+#[test]
+fn a_legacy_rate_does_not_aggregate() {
+    let width = ChannelWidth::Mhz20;
+    let peer = Address::Station(StationId(1));
+    for built_ahead in [false, true] {
+        let mut config = cell(1, mcs(7, width, GuardInterval::Long), width, 65_535);
+        let access_point = &mut config.stations[AP.index()];
+        let rate = Rate::Ofdm(crate::phy::OfdmRate::Mbps6);
+        access_point.rate_control = RateControlConfig::Fixed { rate };
+        access_point.aggregation.built_ahead = built_ahead;
+        let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+        saturate(&mut cell, &[(AP, peer)], Duration::from_secs(1), 100);
+        let stats = cell.link_stats(AP, peer).expect("it sent");
+        assert!(stats.ppdus > 1_000);
+        assert_eq!(stats.mpdus, stats.ppdus);
+    }
+}
