@@ -156,6 +156,9 @@ impl QueueConfig {
         flows: None,
     };
 
+    /// Target of fair queueing without CoDel: no packet waits for so long.
+    pub const NO_TARGET: Duration = Duration::MAX;
+
     /// CoDel tuned for wired Internet links (RFC 8289, 4.3 and 4.4), with the limit
     /// of Linux.
     pub const RFC_8289: Self = Self::CoDel {
@@ -212,7 +215,9 @@ impl QueueConfig {
     /// Whether the queue drops packets because of their delay, so that its limit is never near.
     pub const fn is_delay_managed(&self) -> bool {
         match self {
-            Self::CoDel { .. } | Self::FqCodel { .. } => true,
+            Self::CoDel { target, .. } | Self::FqCodel { target, .. } => {
+                target.as_nanos() < Self::NO_TARGET.as_nanos()
+            }
             Self::DropTail { .. } | Self::EmulatedBdp { .. } => false,
         }
     }

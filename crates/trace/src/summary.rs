@@ -385,7 +385,9 @@ fn queue(config: &QueueConfig) -> QueueSummary {
         Limit::Packets(packets) => (Some(packets), None),
         Limit::Bytes(bytes) => (None, Some(bytes.as_u64())),
     };
-    let ms = |time: Duration| Some(rounded(time.as_nanos() as f64 / 1e6, 6));
+    let ms = |time: Duration| {
+        (time != QueueConfig::NO_TARGET).then(|| rounded(time.as_nanos() as f64 / 1e6, 6))
+    };
     let (kind, (limit_packets, limit_bytes), target_ms) = match *config {
         QueueConfig::DropTail { limit } => (QueueKind::DropTail, limits(limit), None),
         QueueConfig::CoDel { limit, target, .. } => (QueueKind::Codel, limits(limit), ms(target)),

@@ -29,7 +29,7 @@ pub(crate) fn config(raw: &RawQueue, usual: QueueConfig, problems: &mut Problems
             let target = if on_air { MAC80211_TARGET } else { RFC_TARGET };
             QueueConfig::CoDel {
                 limit: limit(raw, problems),
-                target: or(&raw.target, target),
+                target: target_or(raw, target),
                 interval: or(&raw.interval, INTERVAL),
                 ecn: or(&raw.ecn, false),
             }
@@ -57,7 +57,7 @@ pub(crate) fn config(raw: &RawQueue, usual: QueueConfig, problems: &mut Problems
                     .quantum_bytes
                     .as_ref()
                     .map_or(quantum_bytes, |at| at.value.get()),
-                target: or(&raw.target, target),
+                target: target_or(raw, target),
                 interval: or(&raw.interval, interval),
                 ecn: or(&raw.ecn, ecn),
                 airtime: or(&raw.airtime_fairness, airtime),
@@ -88,7 +88,7 @@ fn ebdp(raw: &RawQueue, problems: &mut Problems) -> QueueConfig {
     }
     QueueConfig::EmulatedBdp {
         limit_packets,
-        target: or(&raw.target, target),
+        target: target_or(raw, target),
         burst_packets,
         average_packets: number(&raw.average_packets, average_packets),
         flows: counts.then(|| or(&raw.interval, FLOWS_INTERVAL)),
@@ -107,6 +107,11 @@ const INTERVAL: Duration = Duration::from_millis(100);
 
 fn or<T: Copy>(at: &Option<At<T>>, usual: T) -> T {
     at.as_ref().map_or(usual, |at| at.value)
+}
+
+/// The target, or one that no packet reaches.
+fn target_or(raw: &RawQueue, usual: Duration) -> Duration {
+    raw.target.as_ref().map_or(usual, |at| at.value.0.unwrap_or(QueueConfig::NO_TARGET))
 }
 
 fn place<T>(at: &Option<At<T>>) -> Option<&Place> {
@@ -160,8 +165,17 @@ fn check_keys(raw: &RawQueue, kind: QueueKind, on_air: bool, problems: &mut Prob
     {
         problems.push(&fairness.place, "a wire has no air time to share");
     }
-    for time in [&raw.target, &raw.interval].into_iter().flatten() {
-        super::positive(time, problems);
+    if let Some(target) = &raw.target {
+        match target.value.0 {
+            Some(Duration::ZERO) => problems.push(&target.place, "expected more than zero"),
+            None if kind != FqCodel => {
+                problems.push_unfit(&target.place, "only fq-codel does without a target");
+            }
+            _ => {}
+        }
+    }
+    if let Some(interval) = &raw.interval {
+        super::positive(interval, problems);
     }
     if let Some(bytes) = &raw.bytes
         && bytes.value < Bytes::new(PACKET_BYTES_MAX)

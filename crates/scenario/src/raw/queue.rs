@@ -4,7 +4,7 @@
 
 use super::Positive;
 use lasthop_config::choices;
-use lasthop_config::scalar::Whole;
+use lasthop_config::scalar::{OrOff, Whole};
 use lasthop_config::tables;
 use lasthop_units::{Bytes, Duration};
 
@@ -37,8 +37,9 @@ tables! {
         option packets: Positive = "1000 for drop-tail and codel (Linux' txqueuelen); fq-codel: 8192 on the air, 10240 on wires; ebdp: 400 at any rate (lasthop's choice)";
         /// Limit of the queue in bytes; for drop-tail and codel instead of packets.
         option bytes: Bytes = "none for drop-tail and codel; fq-codel: 4 MiB on the air (mac80211 without VHT), 32 MiB on wires";
-        /// Standing delay that codel and fq-codel accept; ebdp: delay of a full queue.
-        option target: Duration = "20 ms on the air, where an aggregate takes milliseconds, 5 ms on wires; ebdp: 200 ms, the median round trip of TCP in the trace of the apq paper";
+        /// Standing delay that codel and fq-codel accept, "off" for fair queueing without CoDel;
+        /// ebdp: delay of a full queue.
+        option target: OrOff<Duration> = "20 ms on the air, where an aggregate takes milliseconds, 5 ms on wires; ebdp: 200 ms, the median round trip of TCP in the trace of the apq paper";
         /// Time in which a burst may drain (codel, fq-codel); ebdp with count_flows: period over
         /// which flows are counted.
         option interval: Duration = "100ms; ebdp: 1s";
