@@ -1,10 +1,12 @@
 //! Feeds any bytes to the reader of capture files. The reader stops at the end or at an error, each
-//! error of a packet lies within the packet, and the findings can be written.
+//! error of a packet lies within the packet, the findings can be written, and the values of its
+//! measurement are numbers.
 #![no_main]
 
 use lasthop_capture::analysis::Analysis;
 use lasthop_capture::document::CaptureDocument;
 use lasthop_capture::file::Capture;
+use lasthop_capture::measured::measurement;
 use libfuzzer_sys::fuzz_target;
 use std::io::Cursor;
 
@@ -29,4 +31,7 @@ fuzz_target!(|file: &[u8]| {
     let document = CaptureDocument::new("fuzzed", &analysis);
     assert!(document.findings.iter().all(|finding| (0.0..=1.0).contains(&finding.harm)));
     assert!(!document.to_json().is_empty());
+    let measured = measurement(&analysis);
+    let values = measured.series.iter().flat_map(|series| &series.values);
+    values.for_each(|value| assert!(value.value.is_finite() && value.span_s > 0.0));
 });

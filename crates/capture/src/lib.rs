@@ -15,6 +15,7 @@
 //! | [`join`] | several simultaneous captures: clocks, and the way of each TCP segment |
 //! | [`finding`] | problems of the link, in sentences |
 //! | [`document`] | all results as JSON |
+//! | [`measured`] | a capture beside simulated runs |
 //! | [`live`] | readings of a running analysis |
 //!
 //! The crate writes no file and reads no clock. No content of a file makes it panic.
@@ -45,6 +46,7 @@ pub mod join;
 mod limits;
 pub mod link;
 pub mod live;
+pub mod measured;
 mod numbers;
 pub mod rate;
 mod rounding;

@@ -89,6 +89,9 @@ pub enum SchemaOf {
     /// comparison.json, and the output of `compare --json`
     #[cfg(feature = "lab")]
     Comparison,
+    /// measured.json, and the output of `compare --with --json`
+    #[cfg(feature = "lab")]
+    MeasuredComparison,
     /// Output of `capture --json`
     #[cfg(feature = "lab")]
     Capture,

@@ -79,6 +79,8 @@ fn schema(of: SchemaOf) -> Result<(), Failure> {
         #[cfg(feature = "lab")]
         SchemaOf::Comparison => lasthop_trace::comparison_schema(),
         #[cfg(feature = "lab")]
+        SchemaOf::MeasuredComparison => lasthop_trace::measured_comparison_schema(),
+        #[cfg(feature = "lab")]
         SchemaOf::Capture => lasthop_capture::document::schema(),
         #[cfg(feature = "lab")]
         SchemaOf::Apq => lasthop_trace::apq_schema(),

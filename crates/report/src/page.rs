@@ -1,10 +1,11 @@
 //! Pages: findings and remedies, plots, the scenario, and the command that repeats the run. Each
 //! page is one HTML file without scripts that needs no network. [`html`] returns the page of a run.
-//! [`set`], [`variants`] and [`measured`] have the pages of several runs, of several folders beside
-//! each other, and of a measured queue.
+//! [`set`], [`variants`], [`measured`] and [`outside`] have the pages of several runs, of several
+//! folders beside each other, of a measured queue, and of a measurement beside simulated runs.
 
 mod coded;
 pub mod measured;
+pub mod outside;
 pub mod set;
 pub mod variants;
 

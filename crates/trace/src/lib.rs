@@ -14,6 +14,7 @@
 //! | seconds, absences and segments of captures | [`HeardWriter`], [`SegmentWriter`] |
 //! | the directory of these files, written completely or not at all, by one writer at a time | [`OutputDir`], [`OutputLock`] |
 //! | the readings of the last interval, for a live view | [`Snapshot`] |
+//! | measurements of flent, iperf3 and irtt, and one beside simulated runs | [`Measurement`], [`MeasuredComparison`] (`measured.json`) |
 //! | a measured queue, and the packets it was measured with | [`ApqDocument`] (`apq.json`), [`SamplesWriter`] (`samples.parquet`) |
 //!
 //! The crate knows no driver and no scenario: [`Names`] maps indices to names. Without the feature
@@ -39,6 +40,7 @@ mod error;
 mod histogram;
 mod medium;
 mod names;
+mod outside;
 mod parts;
 mod programs;
 mod recorder;
@@ -103,6 +105,11 @@ pub use error::OutputError;
 pub use histogram::Histogram;
 pub use medium::{MediumChannel, MediumDocument, MediumRadio, medium_schema};
 pub use names::{FlowKind, FlowName, Names, NeighbourName, NodeName};
+pub use outside::{
+    FieldError, FlentMetadata, FlentWifi, FlowWatch, MeasuredComparison, MeasuredDistribution,
+    MeasuredFlows, MeasuredQuantity, MeasuredSide, Measurement, MeasurementError, MeasurementKind,
+    MeasurementSeries, MeasurementValue, measured_comparison_schema,
+};
 pub use recorder::{Recorder, Recording};
 pub use run_set::{Estimate, FlowEstimates, RunSet, run_set_schema};
 pub use snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
@@ -129,6 +136,8 @@ pub use lock::{OutputLock, holder};
 pub use manifest::replace_earlier;
 #[cfg(feature = "files")]
 pub use output::{OutputDir, PartFile};
+#[cfg(feature = "files")]
+pub use outside::read_measurement_text;
 #[cfg(feature = "files")]
 pub use read::{TableError, check_table};
 #[cfg(feature = "files")]

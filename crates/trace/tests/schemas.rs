@@ -3,8 +3,8 @@
 
 use lasthop_fixtures::kept;
 use lasthop_trace::{
-    ApqDocument, Comparison, MediumDocument, RunDocument, RunSet, apq_schema, comparison_schema,
-    medium_schema, run_schema, run_set_schema,
+    ApqDocument, Comparison, MeasuredComparison, MediumDocument, RunDocument, RunSet, apq_schema,
+    comparison_schema, measured_comparison_schema, medium_schema, run_schema, run_set_schema,
 };
 use schemars::schema_for;
 
@@ -14,6 +14,7 @@ fn the_kept_schemas_are_those_of_the_documents() {
     for (name, given, made) in [
         ("apq", apq_schema as Given, schema_for!(ApqDocument)),
         ("comparison", comparison_schema, schema_for!(Comparison)),
+        ("measured-comparison", measured_comparison_schema, schema_for!(MeasuredComparison)),
         ("medium", medium_schema, schema_for!(MediumDocument)),
         ("run", run_schema, schema_for!(RunDocument)),
         ("run-set", run_set_schema, schema_for!(RunSet)),

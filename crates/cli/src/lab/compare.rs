@@ -1,7 +1,9 @@
 //! `lasthop compare`: the scenario in virtual time and in real time, side by side, with several
 //! runs of each. For a TCP flow this compares lasthop's TCP with the kernel's over the same hop.
 //! The simulation runs without small queues, because the kernel's have no effect behind a TAP
-//! device.
+//! device. With a measurement (`with`) nothing is emulated.
+
+mod with;
 
 use crate::args::Compare;
 use crate::console::{self, Stream};
@@ -31,6 +33,9 @@ const SMALL_QUEUES_NOTE: &str = "  simulated without TCP small queues: a TAP dev
 
 /// Runs the command.
 pub fn compare(args: &Compare) -> Result<(), Failure> {
+    if let Some(file) = &args.with {
+        return with::with(args, file);
+    }
     let interrupt = Interrupt::catch()?;
     let mut sets = args.scenario.sets();
     sets.extend(args.duration.map(|duration| format!("duration=\"{duration}\"")));

@@ -84,6 +84,37 @@ fn a_comparison_leaves_both_sides_and_their_page() {
     assert!(read("emulated/report.html").contains("emulated, 0.3"), "a side is a run");
 }
 
+/// Values of 1 to 9 s; both sides have those from 2 to 4 s.
+#[test]
+fn a_measurement_stands_beside_runs() {
+    let file = "fuzz/seeds/measurement/flent";
+    let short = ["--set", "duration=4s", "--set", "warmup=2s"];
+    let compare = [&["compare", "hello", "--with", file, "--runs", "2"], &short[..]].concat();
+    let document = json(&[&compare[..], &["--json"]].concat());
+    assert_valid(&json(&["schema", "measured-comparison"]), &document);
+    // From 2 to 4 s netperf's interval of 9 Mb/s; pings of 20, 30 and 40 ms.
+    assert_eq!(document["quantities"]["throughput_mbps"]["measured"], 9.0);
+    assert_eq!(document["quantities"]["rtt_p50_ms"]["measured"], 30.0);
+    let simulated = &document["quantities"]["throughput_mbps"]["simulated"];
+    assert!(simulated["least"].as_f64() <= simulated["mean"].as_f64());
+    assert!(simulated["mean"].as_f64() > Some(0.0), "{document:#}");
+    let text = output(&compare);
+    assert!(text.contains("hello: 2 runs beside") && text.contains("throughput Mb/s"), "{text}");
+
+    let scratch = Scratch::new("compare-with");
+    let out = scratch.text();
+    output(&[&["simulate", "hello", "--out", out][..], &short].concat());
+    let again = json(&["compare", out, "--with", file, "--json"]);
+    let first = &again["quantities"]["throughput_mbps"]["simulated"];
+    assert_eq!(again["runs"], 1);
+    assert!(first["mean"] == simulated["least"] || first["mean"] == simulated["most"], "{again:#}");
+    let beside = Scratch::new("compare-with-out");
+    output(&["compare", out, "--with", file, "--out", beside.text()]);
+    let page = std::fs::read_to_string(beside.path().join("report.html")).expect("it is there");
+    assert!(page.contains("measured and simulated"));
+    output(&["report", beside.text()]);
+}
+
 #[test]
 fn a_capture_is_as_its_schema_says() {
     let schema = json(&["schema", "capture"]);

@@ -239,8 +239,12 @@ pub struct Set {
     after_help = "Flows of kind tcp use lasthop's TCP in the simulation and the kernel's in the emulation. The
 simulation runs without TCP small queues, because a TAP device takes the kernel's packets at once.
 
+With --with nothing is emulated: FILE is .flent.gz of flent, JSON of iperf3 or irtt, or a capture, and
+SCENARIO may be the folder that simulate --out wrote, whose runs are repeated.
+
 Examples:
   lasthop compare upload
+  lasthop compare upload --with mine.flent.gz --runs 5
   lasthop compare upload --set flow.upload.congestion_control=reno --runs 3 --out both"
 )]
 pub struct Compare {
@@ -253,7 +257,16 @@ pub struct Compare {
     /// Independent runs of each kind; the table has means
     #[arg(long, value_name = "N", default_value = "1", value_parser = ValueParser::new(count))]
     pub runs: u32,
-    /// Write comparison.json, the files of each run and report.html to DIR
+    /// Compare with a measurement instead of an emulation
+    #[arg(long, value_name = "FILE")]
+    pub with: Option<PathBuf>,
+    /// When FILE begins, in the scenario's time [default: 0s]
+    #[arg(long, value_name = "TIME", requires = "with", value_parser = ValueParser::new(positive_duration))]
+    pub at: Option<Duration>,
+    /// Only these flows, such as my-* [default: all]
+    #[arg(long, value_name = "NAME", requires = "with")]
+    pub flow: Vec<String>,
+    /// Write documents, files of runs and report.html to DIR
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print only one JSON document on standard output

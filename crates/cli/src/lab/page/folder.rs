@@ -31,11 +31,18 @@ pub enum FolderKind {
 }
 
 /// Kinds by the file that only they have, in the order of the search.
-const KINDS: [(&str, FolderKind); 6] = [
+const KINDS: [(&str, FolderKind); 7] = [
     ("comparison.json", FolderKind::Comparison),
     ("run.json", FolderKind::Run),
     ("runs.json", FolderKind::Set),
     ("apq.json", FolderKind::Measured),
+    (
+        "measured.json",
+        FolderKind::Made {
+            page: "report.html",
+            again: "lasthop compare RUN --with FILE --out DIR",
+        },
+    ),
     ("sweep.json", FolderKind::Made { page: "index.html", again: "lasthop sweep --merge DIR" }),
     (
         "capture.json",
@@ -45,8 +52,9 @@ const KINDS: [(&str, FolderKind); 6] = [
 
 /// Expected content of a folder, for errors.
 const EXPECTED: &str = "expected a folder with run.json (simulate, emulate), runs.json (simulate \
-                        --runs), comparison.json (compare), apq.json (apq measure), sweep.json \
-                        (sweep) or capture.json (capture), which --out made";
+                        --runs), comparison.json (compare), measured.json (compare --with), apq.json \
+                        (apq measure), sweep.json (sweep) or capture.json (capture), which --out \
+                        made";
 
 /// Path of a file, and its text.
 pub type Text = (String, String);

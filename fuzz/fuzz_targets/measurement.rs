@@ -1,0 +1,22 @@
+//! Feeds any bytes to the readers of measurements: flent's results, JSON of iperf3 and of irtt. Of an
+//! accepted one all values are numbers, its document is read as it was written, and a page can be
+//! made of it.
+#![no_main]
+
+use lasthop_report::page::outside;
+use lasthop_trace::{MeasuredComparison, Measurement};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(measured) = Measurement::parse("FILE", bytes) else { return };
+    let values = measured.series.iter().flat_map(|series| &series.values);
+    for value in values {
+        assert!([value.at_s, value.span_s, value.value].iter().all(|it| it.is_finite()));
+    }
+    let Some([first, last]) = measured.extent() else { return };
+    let runs = [measured.clone(), measured.clone().later(1.0)];
+    let compared = MeasuredComparison::new("it", 1, "FILE", &measured, &runs, 0.0, [first, last]);
+    let json = compared.to_json();
+    serde_json::from_str::<MeasuredComparison>(&json).expect("it was written");
+    outside::html(&compared, &measured, &runs);
+});
