@@ -1,13 +1,20 @@
 //! Feeds any bytes to the readers of measurements: flent's results, JSON of iperf3 and of irtt. Of an
-//! accepted one all values are numbers, its document is read as it was written, and a page can be
-//! made of it.
+//! accepted one all values are numbers, its document is the same after writing and reading, and a
+//! page can be made of it; metadata of flent make a sound scenario.
 #![no_main]
 
+use lasthop_report::begin;
 use lasthop_report::page::outside;
-use lasthop_trace::{MeasuredComparison, Measurement};
+use lasthop_trace::{FlentMetadata, MeasuredComparison, Measurement};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
+    if let Ok(metadata) = FlentMetadata::parse("FILE", bytes) {
+        let text = begin::scenario("FILE", &metadata);
+        if let Err(error) = lasthop_scenario::parse("begun.toml", &text, &[]) {
+            panic!("{error:?}\n{text}");
+        }
+    }
     let Ok(measured) = Measurement::parse("FILE", bytes) else { return };
     let values = measured.series.iter().flat_map(|series| &series.values);
     for value in values {

@@ -17,7 +17,7 @@ pub use franc::{Franc, FrancKey, FrancRun, FrancStats};
 pub use lab::{
     AggregationBy, Apq, ApqMeasure, ApqMethodName, ApqServe, ApqWay, Capture, Compare, Completions,
     Doctor, Emulate, ExpectArgs, LabVerb, Manual, Medium, PLACES, Report, ScenarioArgs,
-    ScenarioInit, ScenarioVerb, Serve, Set, Shell, Simulate, Sweep,
+    ScenarioFrom, ScenarioInit, ScenarioVerb, Serve, Set, Shell, Simulate, Sweep,
 };
 
 #[cfg(feature = "studies")]

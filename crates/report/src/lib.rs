@@ -2,6 +2,7 @@
 //!
 //! | module | content |
 //! |---|---|
+//! | [`begin`] | a scenario from the metadata of flent's results |
 //! | [`advice`] | findings with remedies and trials, as in documents |
 //! | [`expectation`] | expected values of a run, and the check |
 //! | [`finding`] | findings, by a pure function of a run's document |
@@ -28,6 +29,8 @@
 pub mod advice;
 #[cfg(feature = "files")]
 pub mod apq;
+#[cfg(feature = "files")]
+pub mod begin;
 #[cfg(feature = "capture")]
 pub mod capture;
 #[cfg(feature = "files")]

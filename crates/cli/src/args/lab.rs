@@ -12,8 +12,8 @@ pub use doctor::Doctor;
 pub use install::{Completions, Manual, Shell};
 pub use results::{Capture, Report, Reproduce, Serve};
 pub use runs::{
-    AggregationBy, Compare, Emulate, ExpectArgs, Medium, PLACES, ScenarioArgs, ScenarioInit,
-    ScenarioVerb, Set, Simulate, Sweep,
+    AggregationBy, Compare, Emulate, ExpectArgs, Medium, PLACES, ScenarioArgs, ScenarioFrom,
+    ScenarioInit, ScenarioVerb, Set, Simulate, Sweep,
 };
 
 use clap::Subcommand;

@@ -5,12 +5,13 @@
 
 pub mod shipped;
 
-use crate::args::{ScenarioArgs, ScenarioInit, ScenarioVerb};
+use crate::args::{ScenarioArgs, ScenarioFrom, ScenarioInit, ScenarioVerb};
 use crate::console::{self, Stream};
 use crate::failure::Failure;
 use crate::table::wrapped;
 use lasthop_scenario::file::{read_from, text};
 use lasthop_scenario::{Scenario, ScenarioError, TEXT_BYTES_MAX, did_you_mean};
+use lasthop_trace::{FlentMetadata, read_measurement_text};
 use std::borrow::Cow;
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -27,6 +28,7 @@ pub fn scenario(verb: &ScenarioVerb) -> Result<(), Failure> {
         ScenarioVerb::List => console::print(&list(Stream::Output)),
         ScenarioVerb::Show(args) => console::print(named(&args.name)?),
         ScenarioVerb::Init(args) => init(args),
+        ScenarioVerb::From(args) => begin(args),
     }
 }
 
@@ -50,6 +52,14 @@ fn named(name: &str) -> Result<&'static str, Failure> {
             "there is no built-in scenario {name:?}{near} (`lasthop scenario list` has all)"
         ))
     })
+}
+
+/// Prints the scenario that begins with the metadata of flent's results.
+fn begin(args: &ScenarioFrom) -> Result<(), Failure> {
+    let file = args.file.display().to_string();
+    let text = read_measurement_text(&args.file).map_err(Failure::message)?;
+    let metadata = FlentMetadata::parse(&file, &text).map_err(Failure::message)?;
+    console::print(&lasthop_report::begin::scenario(&file, &metadata))
 }
 
 /// Writes a new scenario file.

@@ -116,6 +116,17 @@ fn a_measurement_stands_beside_runs() {
 }
 
 #[test]
+fn a_scenario_begins_with_flents_metadata() {
+    let text = output(&["scenario", "from", "fuzz/seeds/measurement/flent"]);
+    let scratch = Scratch::new("scenario-from");
+    std::fs::create_dir_all(scratch.path()).expect("there is room");
+    let file = scratch.path().join("begun.toml");
+    std::fs::write(&file, text).expect("there is room");
+    let file = file.to_str().expect("text");
+    output(&["simulate", file, "--set", "duration=6s", "--set", "warmup=1s", "--json"]);
+}
+
+#[test]
 fn a_capture_is_as_its_schema_says() {
     let schema = json(&["schema", "capture"]);
     let scratch = Scratch::new("capture-schema");

@@ -279,7 +279,8 @@ pub struct Compare {
 #[command(after_help = "Examples:
   lasthop scenario list
   lasthop scenario show hello
-  lasthop scenario init my.toml --from upload")]
+  lasthop scenario init my.toml --from upload
+  lasthop scenario from mine.flent.gz > my.toml")]
 pub enum ScenarioVerb {
     /// List the built-in scenarios and their subjects
     #[command(after_help = "Example:
@@ -289,6 +290,20 @@ pub enum ScenarioVerb {
     Show(ScenarioShow),
     /// Write a new scenario file to start from
     Init(ScenarioInit),
+    /// Print a scenario that begins with the metadata of flent's results
+    From(ScenarioFrom),
+}
+
+/// Arguments of `lasthop scenario from`.
+#[derive(Debug, Args)]
+#[command(after_help = "Comments say what the file has and what is assumed.
+
+Example:
+  lasthop scenario from mine.flent.gz > my.toml")]
+pub struct ScenarioFrom {
+    /// Results of flent (.flent.gz)
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
 }
 
 /// Arguments of `lasthop scenario show`.
