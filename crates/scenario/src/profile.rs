@@ -2,9 +2,9 @@
 //! device, unless the file gives these keys. Keys of the channel come from the scenario's profile,
 //! those of a node from the profile of the node, of `[node_defaults]` or of the scenario.
 //!
-//! Sources stand beside the values; "measured" is a figure that others published. Left out:
-//! properties without a key, such as interrupts that are held back for aggregates only. A test
-//! compares the tables of `docs/model.md` with the values here.
+//! Sources stand beside the values: constants of Linux drivers, or a figure that others measured and
+//! published. Values that no source gives say so. A test compares the tables of `docs/model.md` with
+//! the values here.
 
 use lasthop_config::choices;
 use lasthop_config::edit::{Step, at, edit, insert, with_origin};
@@ -17,8 +17,13 @@ use toml_edit::DocumentMut;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Profile {
     Bare,
-    Ath9k2013,
-    LaptopAc,
+    Ath9k44,
+    Ath9k48,
+    Ath10kFirmware,
+    Mt76,
+    Iwlwifi,
+    PcLinux6,
+    RouterMips,
     PhoneAx,
     SmallComputer,
 }
@@ -26,8 +31,13 @@ pub(crate) enum Profile {
 choices! {
     Profile {
         "bare" => Self::Bare,
-        "ath9k-2013" => Self::Ath9k2013,
-        "laptop-ac" => Self::LaptopAc,
+        "ath9k-4.4" => Self::Ath9k44,
+        "ath9k-4.8" => Self::Ath9k48,
+        "ath10k-firmware" => Self::Ath10kFirmware,
+        "mt76" => Self::Mt76,
+        "iwlwifi" => Self::Iwlwifi,
+        "pc-linux-6" => Self::PcLinux6,
+        "router-mips" => Self::RouterMips,
         "phone-ax" => Self::PhoneAx,
         "small-computer" => Self::SmallComputer,
     }
@@ -47,16 +57,17 @@ impl Profile {
 
     /// Keys of `[channel]`.
     fn channel(self) -> &'static [Key] {
+        const AC: [Key; 5] = [
+            ("standard", "802.11ac"),
+            ("band", "5GHz"),
+            ("width", "80MHz"),
+            ("guard_interval", "400ns"),
+            ROOM,
+        ];
         match self {
-            Self::Bare => &[],
-            Self::Ath9k2013 => &[("standard", "802.11n"), ROOM],
-            Self::LaptopAc => &[
-                ("standard", "802.11ac"),
-                ("band", "5GHz"),
-                ("width", "80MHz"),
-                ("guard_interval", "400ns"),
-                ROOM,
-            ],
+            Self::Bare | Self::PcLinux6 => &[],
+            Self::Ath9k44 | Self::Ath9k48 | Self::RouterMips => &[("standard", "802.11n"), ROOM],
+            Self::Ath10kFirmware | Self::Mt76 | Self::Iwlwifi => &AC,
             Self::PhoneAx => {
                 &[("standard", "802.11ax"), ("band", "5GHz"), ("width", "80MHz"), ROOM]
             }
@@ -69,20 +80,54 @@ impl Profile {
         // An idle hop of hardware has a round trip of 1.6 to 4 ms (measured): four times this, and
         // what the air takes.
         const LATENCY: Key = ("host_cost.latency", "400us");
+        // ath9k: ATH_AGGR_MIN_QDEPTH, aggregates of 4 ms (ath_max_4ms_framelen) and of 32 frames
+        // (ATH_AMPDU_SUBFRAME_DEFAULT), interrupts held by rimt_last and rimt_first.
+        const AHEAD: Key = ("aggregation.built_ahead", "true");
+        const HARDWARE: Key = ("aggregation.hardware_ampdus", "2");
+        const DURATION: Key = ("aggregation.ampdu_duration_max", "4ms");
+        const FRAMES: Key = ("aggregation.ampdu_frames_max", "32");
+        const HELD: Key = ("rx_interrupt", "held");
+        // Processors that wake up, tasklets: no source; with it an idle hop has 1.5 ms, and 1.3 to 1.8
+        // were measured.
+        const WAKE: Key = ("host_cost.latency", "100us");
+        // mac80211's queues, with CoDel's target for Wi-Fi (Linux 4.8 with the patches that 4.10
+        // and 4.11 took: queues of ath9k, airtime fairness).
+        const FQ: Key = ("queue.kind", "fq-codel");
         match self {
-            Self::Bare => &[],
-            // Linux 4.4 and before: pfifo_fast of 1000 packets above ATH_MAX_QDEPTH of 123;
-            // ATH_AGGR_MIN_QDEPTH of 2; aggregates of 4 ms, and of 32 frames.
-            Self::Ath9k2013 => &[
+            Self::Bare | Self::PcLinux6 => &[],
+            // Linux before these: pfifo_fast of 1000 packets above ATH_MAX_QDEPTH of 123.
+            Self::Ath9k44 => &[
                 ("queue", "{ kind = \"drop-tail\", packets = 1000 }"),
                 ("driver_queue", "{ packets = 123 }"),
-                ("aggregation.built_ahead", "true"),
-                ("aggregation.ampdu_duration_max", "4ms"),
-                ("aggregation.ampdu_frames_max", "32"),
+                AHEAD,
+                HARDWARE,
+                DURATION,
+                FRAMES,
+                HELD,
+                WAKE,
+            ],
+            Self::Ath9k48 => &[FQ, AHEAD, HARDWARE, DURATION, FRAMES, HELD, WAKE],
+            // A processor of 25 000 packets a second, 300 Mb/s of long ones: no source.
+            Self::RouterMips => &[
+                FQ,
+                AHEAD,
+                HARDWARE,
+                DURATION,
+                FRAMES,
+                HELD,
+                WAKE,
+                ("host_cost.per_packet", "40us"),
+            ],
+            // pfifo_fast above TARGET_10X_NUM_MSDU_DESC: the firmware was measured to hold 970.
+            Self::Ath10kFirmware => &[
+                ("queue", "{ kind = \"drop-tail\", packets = 1000 }"),
+                ("driver_queue", "{ packets = 1424 }"),
                 LATENCY,
             ],
-            // iwlwifi: amsdu_size is 4K (3839 bytes) by default with 802.11ac; two streams.
-            Self::LaptopAc => &[("streams", "2"), ("aggregation.amsdu_bytes_max", "3839"), LATENCY],
+            // An interrupt for each received MPDU; mac80211's queues.
+            Self::Mt76 => &[FQ, ("streams", "2"), ("rx_interrupt", "mpdu"), LATENCY],
+            // amsdu_size is 4K (3839 bytes) by default with 802.11ac; two streams.
+            Self::Iwlwifi => &[("streams", "2"), ("aggregation.amsdu_bytes_max", "3839"), LATENCY],
             Self::PhoneAx => &[("streams", "2"), ("aggregation.amsdu_bytes_max", "3839"), LATENCY],
             Self::SmallComputer => &[("streams", "1"), LATENCY],
         }
@@ -91,12 +136,21 @@ impl Profile {
     /// Keys of a station.
     fn station(self) -> &'static [Key] {
         match self {
-            Self::Bare | Self::Ath9k2013 | Self::LaptopAc => &[],
             Self::PhoneAx => &[("power_save", "{ kind = \"u-apsd\" }")],
             // Pings to such: p90 375 to 554 ms (measured).
             Self::SmallComputer => {
                 &[("power_save", "{ kind = \"legacy\", wake_jitter = \"2.5ms\" }")]
             }
+            _ => &[],
+        }
+    }
+
+    /// Keys of a node without a radio.
+    fn host(self) -> &'static [Key] {
+        match self {
+            // GRO of a gigabit interface of Intel; the defaults of the key have the sources.
+            Self::PcLinux6 => &[("receive_offload", "{}")],
+            _ => &[],
         }
     }
 }
@@ -130,7 +184,7 @@ pub(crate) fn expand(tree: &mut Node, document: &mut DocumentMut, problems: &mut
         let keys = match role {
             Some("access-point") => [profile.node(), &[]],
             Some("station") => [profile.node(), profile.station()],
-            _ => continue,
+            _ => [profile.host(), &[]],
         };
         for (path, text) in keys.into_iter().flatten() {
             if !is_given(Some(node), path) && !is_given(defaults.as_ref(), path) {
@@ -168,12 +222,29 @@ mod tests {
     use super::*;
     use lasthop_packet::queue::QueueConfig;
 
-    const PROFILES: [(&str, Profile); 4] = [
-        ("ath9k-2013", Profile::Ath9k2013),
-        ("laptop-ac", Profile::LaptopAc),
+    const PROFILES: [(&str, Profile); 9] = [
+        ("ath9k-4.4", Profile::Ath9k44),
+        ("ath9k-4.8", Profile::Ath9k48),
+        ("ath10k-firmware", Profile::Ath10kFirmware),
+        ("mt76", Profile::Mt76),
+        ("iwlwifi", Profile::Iwlwifi),
+        ("pc-linux-6", Profile::PcLinux6),
+        ("router-mips", Profile::RouterMips),
         ("phone-ax", Profile::PhoneAx),
         ("small-computer", Profile::SmallComputer),
     ];
+
+    #[test]
+    fn a_host_takes_the_keys_of_hosts() {
+        let text = "profile = \"pc-linux-6\"\n[[node]]\nname = \"pc\"\nrole = \"host\"\n\
+                    [[node]]\nname = \"ap\"\nrole = \"access-point\"\nprofile = \"ath9k-4.8\"\n\
+                    [[wire]]\nbetween = [\"pc\", \"ap\"]\n";
+        let scenario = crate::parse("test.toml", text, &[]).expect("it is sound");
+        let nodes = &scenario.network.nodes;
+        assert!(nodes[0].receive_offload.is_some() && nodes[1].receive_offload.is_none());
+        let cell = scenario.network.cell.as_ref().expect("there is a cell");
+        assert!(cell.stations[0].aggregation.built_ahead);
+    }
 
     /// Returns the cells of the row of `docs/model.md` that begins with `first`.
     fn row(first: &str) -> Vec<String> {
@@ -191,6 +262,7 @@ mod tests {
                 ("channel", profile.channel()),
                 ("nodes", profile.node()),
                 ("stations", profile.station()),
+                ("hosts", profile.host()),
             ];
             let group = |(of, keys): (&str, &[Key])| {
                 let keys: Vec<String> =

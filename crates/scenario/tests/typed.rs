@@ -1049,7 +1049,7 @@ fn a_flow_to_the_group() {
 fn profiles_expand_to_keys() {
     let plain = with(CELL, &[]);
     assert_eq!(with(CELL, &["profile=bare"]).network, plain.network);
-    let scenario = with(CELL, &["profile=laptop-ac"]);
+    let scenario = with(CELL, &["profile=iwlwifi"]);
     let of = |scenario: &Scenario, station: usize| {
         let cell = cell(scenario);
         let aggregation = cell.stations[station].aggregation;
@@ -1060,16 +1060,16 @@ fn profiles_expand_to_keys() {
     let cost = scenario.network.nodes[1].host_cost.expect("packets take time there");
     assert_eq!(cost.latency, Duration::from_micros(400));
     // The kept text is the same scenario, also without the profile's name.
-    let text = scenario.source_text.replace("profile = \"laptop-ac\"", "");
+    let text = scenario.source_text.replace("profile = \"iwlwifi\"", "");
     assert!(text.contains("amsdu_bytes_max") && text.contains("rician"), "{text}");
     assert_eq!(with(&text, &[]).network, scenario.network);
     // What the file, its defaults or a node says goes ahead.
-    let own = ["profile=laptop-ac", "node.ap.aggregation.amsdu_bytes_max=0"];
+    let own = ["profile=iwlwifi", "node.ap.aggregation.amsdu_bytes_max=0"];
     assert_eq!((of(&with(CELL, &own), 0).1, of(&with(CELL, &own), 1).1), (0, 3_839));
-    let defaults = ["profile=laptop-ac", "node_defaults.aggregation.amsdu_bytes_max=7935"];
+    let defaults = ["profile=iwlwifi", "node_defaults.aggregation.amsdu_bytes_max=7935"];
     assert_eq!(of(&with(CELL, &defaults), 1).1, 7_935);
     // A node of another class, and how stations save power.
-    let mixed = with(CELL, &["profile=laptop-ac", "node.laptop.profile=small-computer"]);
+    let mixed = with(CELL, &["profile=iwlwifi", "node.laptop.profile=small-computer"]);
     assert_eq!(cell(&mixed).standard, Standard::Dot11ac);
     let jitter =
         |scenario: &Scenario| cell(scenario).stations[1].power_save.map(|it| it.clock.jitter);
@@ -1077,7 +1077,7 @@ fn profiles_expand_to_keys() {
     assert_eq!(cell(&mixed).stations[0].power_save, None);
     let awake = ["node.laptop.profile=small-computer", "node.laptop.power_save=off"];
     assert_eq!(jitter(&with(CELL, &awake)), None);
-    for name in ["ath9k-2013", "phone-ax", "small-computer"] {
+    for name in ["ath9k-4.4", "ath9k-4.8", "ath10k-firmware", "mt76", "router-mips", "phone-ax"] {
         let scenario = with(CELL, &[&format!("profile={name}")]);
         assert_ne!(scenario.network, plain.network, "{name}");
         assert_eq!(with(&scenario.source_text, &[]).network, scenario.network);

@@ -111,7 +111,7 @@ tables! {
         value mpdu_start_spacing: Duration = "0s";
         /// Longest A-MSDU in bytes, up to 7935 in 802.11n and 11424 later (MPDUs of 11454 bytes); 0
         /// for none, as in ns-3 and most Linux drivers for 802.11n. Two-stream 802.11ac adapters
-        /// use A-MSDUs: see profile "laptop-ac".
+        /// use A-MSDUs: see profile "iwlwifi".
         value amsdu_bytes_max: Whole<0, 11_424> = 0;
         /// A-MPDUs are built before the channel is won, as under ath9k, for one peer after the
         /// other. Otherwise each takes all waiting packets when it begins, which the best drivers
