@@ -19,6 +19,30 @@ pub(super) fn packet(tag: u64, bytes: u16) -> Packet {
     Packet::new(tag, bytes, Instant::ZERO)
 }
 
+/// Fair queueing without CoDel drops no packet for its delay: two flows leave in turn, after an
+/// hour.
+#[test]
+fn fair_queueing_needs_no_codel() {
+    for usual in [QueueConfig::MAC80211, QueueConfig::RFC_8290] {
+        let fair = usual.with_target(QueueConfig::NO_TARGET).expect("above zero");
+        assert!(usual.is_delay_managed() && !fair.is_delay_managed());
+        let mut queue = Queue::new(&fair, 0);
+        let mut dropped = Vec::new();
+        for tag in 0..1_000 {
+            let packet = Packet { flow_hash: (tag / 500) as u32, ..packet(tag, 1_500) };
+            queue.enqueue(Instant::ZERO, PeerId::ONLY, packet, Held::NONE, &mut dropped);
+        }
+        let mut served = [0_i64; 2];
+        for step in 0..1_000 {
+            let now = Instant::ZERO + Duration::from_secs(3_600 + step);
+            let (_, packet) = queue.dequeue(now, &mut dropped).expect("all are there");
+            served[(packet.tag / 500) as usize] += 1;
+            assert!((served[0] - served[1]).abs() <= 2, "{served:?}");
+        }
+        assert!(dropped.is_empty());
+    }
+}
+
 fn any_config() -> impl Strategy<Value = QueueConfig> {
     let limit = prop_oneof![
         (1..40u32).prop_map(Limit::Packets),
