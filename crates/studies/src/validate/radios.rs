@@ -1,7 +1,7 @@
 //! Real radios as others measured them, and scenarios of their set-ups: throughput in Mb/s as the
 //! sender counts it, medians and 95th percentiles of pings in ms, shares and ratios. Figures are in
 //! `data/radios`, with their sources in the first line of each file; scenarios, written from what is
-//! known of each set-up before anything was run, are in `scenarios/radios`.
+//! known of each set-up before anything was run, are beside them.
 //!
 //! Rows are simulated by `validate radios`, which takes minutes, and results are kept in
 //! `data/radios.csv`. Left out: disturbed rows, and rows without a scenario ([`RadioGroup::text`]).
@@ -38,10 +38,10 @@ const C11: &str = include_str!("../../data/radios/c11-battlemesh-v8.csv");
 const C14: &str = include_str!("../../data/radios/c14-cafes.csv");
 const AD_HOC: &str = include_str!("../../data/radios/adhoc-nup.csv");
 
-/// The text of a scenario of `scenarios/radios`.
+/// The text of a scenario of `data/radios`.
 macro_rules! scenario {
     ($name:literal) => {
-        include_str!(concat!("../../scenarios/radios/", $name, ".toml"))
+        include_str!(concat!("../../data/radios/", $name, ".toml"))
     };
 }
 
@@ -226,7 +226,7 @@ impl RadioBand {
 
 /// A measured figure and its band.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Measured {
+pub struct RadioMeasured {
     /// The quantity with its unit.
     pub quantity: &'static str,
     /// The figure.
@@ -257,7 +257,7 @@ impl Changed {
 }
 
 /// Figures of the runs of a row's scenarios, one for each measured figure.
-type Figures = fn(&[RadioRun]) -> Vec<f64>;
+type RadioFigures = fn(&[RadioRun]) -> Vec<f64>;
 
 /// Measured figures of one set-up, and the scenarios that stand for it.
 #[derive(Clone, Debug)]
@@ -267,9 +267,9 @@ pub struct RadioRow {
     /// Name of the row in its group.
     pub name: String,
     /// The measured figures.
-    pub measured: Vec<Measured>,
+    pub measured: Vec<RadioMeasured>,
     scenarios: Vec<Changed>,
-    figures: Figures,
+    figures: RadioFigures,
 }
 
 impl RadioRow {
@@ -290,7 +290,7 @@ impl RadioRow {
     fn flent(group: RadioGroup, name: String, record: &Record, scenario: Changed) -> Self {
         let measured = |quantity, column, band| {
             let value = record.number(column);
-            Measured { quantity, value, band }
+            RadioMeasured { quantity, value, band }
         };
         Self {
             group,
@@ -364,12 +364,12 @@ fn scans() -> Vec<RadioRow> {
         group: RadioGroup::Scans,
         name: "NetworkManager".into(),
         measured: vec![
-            Measured {
+            RadioMeasured {
                 quantity: "inside to outside",
                 value: record.number("ratio"),
                 band: RadioBand::Share(SHARE),
             },
-            Measured {
+            RadioMeasured {
                 quantity: "longest, ms",
                 value: record.number("ping_inside_max_ms"),
                 band: RadioBand::Factor(FACTOR),
@@ -383,7 +383,8 @@ fn scans() -> Vec<RadioRow> {
 
 /// Measured by the author of Linux commit 63fefa050477; the table of its message.
 fn fairness() -> Vec<RadioRow> {
-    let measured = |quantity, value| Measured { quantity, value, band: RadioBand::Share(SHARE) };
+    let measured =
+        |quantity, value| RadioMeasured { quantity, value, band: RadioBand::Share(SHARE) };
     vec![RadioRow {
         group: RadioGroup::Fairness,
         name: "three stations".into(),
@@ -411,7 +412,7 @@ fn small_queues() -> Vec<RadioRow> {
     vec![RadioRow {
         group: RadioGroup::SmallQueues,
         name: "1 ms to 8 ms".into(),
-        measured: vec![Measured {
+        measured: vec![RadioMeasured {
             quantity: "ratio",
             value: mbps("1") / mbps("8"),
             band: RadioBand::Share(SHARE),
@@ -423,7 +424,7 @@ fn small_queues() -> Vec<RadioRow> {
 
 fn idle() -> Vec<RadioRow> {
     let row = |record: &Record| {
-        let measured = |quantity, column| Measured {
+        let measured = |quantity, column| RadioMeasured {
             quantity,
             value: record.number(column),
             band: RadioBand::Factor(FACTOR),
@@ -552,7 +553,7 @@ impl RadioStore {
         KEPT.replace(lines)
     }
 
-    fn line(&self, row: &RadioRow, measured: &Measured) -> Option<&RadioLine> {
+    fn line(&self, row: &RadioRow, measured: &RadioMeasured) -> Option<&RadioLine> {
         self.lines.iter().find(|line| line.is_of(row, measured))
     }
 
@@ -604,7 +605,7 @@ impl RadioStore {
 }
 
 impl RadioLine {
-    fn is_of(&self, row: &RadioRow, measured: &Measured) -> bool {
+    fn is_of(&self, row: &RadioRow, measured: &RadioMeasured) -> bool {
         self.group == row.group.name()
             && self.row == row.name
             && self.quantity == quantity_field(measured)
@@ -612,12 +613,12 @@ impl RadioLine {
 }
 
 /// The quantity without commas, as a field of `radios.csv`.
-fn quantity_field(measured: &Measured) -> String {
+fn quantity_field(measured: &RadioMeasured) -> String {
     measured.quantity.replace(',', "")
 }
 
 /// The row of a figure; its mean over runs decides. Without runs it is listed.
-fn compared(name: &str, measured: &Measured, runs: &[f64]) -> Row {
+fn compared(name: &str, measured: &RadioMeasured, runs: &[f64]) -> Row {
     let mut cells = vec![name.to_owned(), measured.quantity.to_owned(), figure(measured.value)];
     if runs.is_empty() {
         cells.extend(["", "", "", ""].map(str::to_owned));
@@ -681,7 +682,7 @@ mod tests {
     #[test]
     fn bands_are_closed_and_the_mean_decides() {
         let measured =
-            Measured { quantity: "median, ms", value: 10.0, band: RadioBand::Factor(1.3) };
+            RadioMeasured { quantity: "median, ms", value: 10.0, band: RadioBand::Factor(1.3) };
         let (cells, verdict) = compared("it", &measured, &[12.0, 14.0]);
         assert_eq!(cells, ["it", "median, ms", "10.0", "13.0", "12.0", "14.0", "1.30"]);
         assert_eq!(verdict, Verdict::Pass);
