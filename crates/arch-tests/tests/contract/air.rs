@@ -11,7 +11,7 @@ use lasthop_units::{Db, Dbm, Duration, Identity, Instant, Meters, Probability, S
 use lasthop_wifi::Capabilities;
 use lasthop_wifi::cell::{
     Aggregation, BlockAck, BlockAckRequestPolicy, Cell, CellConfig, EdcaParameters, Output,
-    PairConfig, Role, RxInterrupt, StationConfig,
+    PairConfig, Role, RxHold, RxInterrupt, StationConfig,
 };
 use lasthop_wifi::mac::beacon_clock::WakeClock;
 use lasthop_wifi::mac::originator::LowRateRetry;
@@ -165,6 +165,7 @@ fn station() -> impl Strategy<Value = StationConfig> {
                     ampdu_frames_max: window,
                     amsdu_bytes_max: amsdu,
                     built_ahead,
+                    hardware_ampdus: 1 + retry_limit % 3,
                     ..Aggregation::STANDARD
                 },
                 block_ack: BlockAck {
@@ -176,7 +177,14 @@ fn station() -> impl Strategy<Value = StationConfig> {
                     },
                     ..BlockAck::STANDARD
                 },
-                rx_interrupt: if per_mpdu { RxInterrupt::Mpdu } else { RxInterrupt::Ppdu },
+                transmit_gap: Duration::from_micros(if low_rate { 450 } else { 0 }),
+                rx_interrupt: if retry_out && low_rate {
+                    RxInterrupt::Held(RxHold::ATH9K)
+                } else if per_mpdu {
+                    RxInterrupt::Mpdu
+                } else {
+                    RxInterrupt::Ppdu
+                },
                 retry_limit,
                 low_rate_retry: low_rate.then_some(LowRateRetry { table, all_traffic: false }),
                 pseudo_retry_out: retry_out.then_some(table),
