@@ -408,7 +408,7 @@ fn small_queues() -> Vec<RadioRow> {
         row.expect("a row of the file").number("mbps")
     };
     // The bytes of 1 ms that the scenario's header derives.
-    let short = Changed::new(scenario!("c5-tsq"), &["flow.tcp.tcp.small_queues=7.4kB"]);
+    let short = Changed::new(scenario!("c5-tsq"), &["flow.tcp.tcp.pacing_shift=10"]);
     vec![RadioRow {
         group: RadioGroup::SmallQueues,
         name: "1 ms to 8 ms".into(),
