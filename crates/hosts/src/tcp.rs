@@ -156,7 +156,9 @@ impl Tcp {
             return;
         }
         self.asked[wake.end] = Instant::MAX;
-        self.merged[wake.end] = self.merged[wake.end].filter(|merged| merged.due > now);
+        if self.merged[wake.end].as_ref().is_some_and(|merged| merged.due <= now) {
+            self.merged[wake.end] = None;
+        }
         self.endpoints[wake.end].handle_timeout(now);
         self.act(wake.end, now, net);
     }

@@ -448,9 +448,8 @@ impl Cell {
             channels.end_signal_fields(&mut scene);
             self.power(|power, floor| floor.expire_uplink_timers(power));
         }
-        self.outbox.raise_interrupts(at);
-        while let Some((station, edcaf)) = self.timers.take_rested(at) {
-            self.floor().arm(station, edcaf);
+        if self.outbox.next_interrupt <= at || self.timers.has_rested(at) {
+            self.drivers_act(at);
         }
         // Whoever starts at this instant starts before anyone senses it.
         let mut winners = self.timers.take_winners(&mut self.contention, at);
@@ -468,8 +467,17 @@ impl Cell {
         }
     }
 
+    /// Raises held back interrupts, and lets EDCAFs contend whose drivers are ready.
+    #[cold]
+    fn drivers_act(&mut self, at: Instant) {
+        self.outbox.raise_interrupts(at);
+        while let Some((station, edcaf)) = self.timers.take_rested(at) {
+            self.floor().arm(station, edcaf);
+        }
+    }
+
     fn schedule(&mut self) {
-        self.timers.interrupt = self.outbox.next_interrupt();
+        self.timers.interrupt = self.outbox.next_interrupt;
         self.timers.schedule(self.air.next_end(), &mut self.contention);
         if !self.arrivals.is_empty() {
             self.timers.merge(self.arrivals.next_prompt());
@@ -587,7 +595,7 @@ impl Machine for Cell {
             if reason == Reason::MpduEnd {
                 self.now = at;
                 self.take_arrived(at);
-                self.timers.interrupt = self.outbox.next_interrupt();
+                self.timers.interrupt = self.outbox.next_interrupt;
                 self.timers.merge(self.arrivals.next_prompt());
             } else {
                 self.step(at);

@@ -285,7 +285,6 @@ impl Station {
         }
         self.record_rate(cx, edcaf, index);
         let rts_threshold = self.config.rts_threshold;
-        let is_dozing = self.edcaf(edcaf).absent.is_dozing(peer);
         let built = self.edcaf(edcaf).take_turn(peer);
         let originator = &mut self.edcaf(edcaf).originators[index];
         let agreed = originator.agreement.window();
@@ -296,6 +295,7 @@ impl Station {
             && rate.may_aggregate()
             && psdu_bytes <= originator.shared.ampdu_mpdu_bytes_max
         {
+            let is_dozing = self.edcaf(edcaf).absent.is_dozing(peer);
             let mut limits = self.ampdu_limits(cx, edcaf, index, rate, opportunity_end);
             limits.frames_max = limits.frames_max.min(mpdus_max);
             if let Some(built) = built {
@@ -340,6 +340,7 @@ impl Station {
 
     /// Limits of an A-MPDU to a peer at `rate`, in a transmission opportunity that ends at
     /// `opportunity_end` if opportunities are limited.
+    #[inline]
     pub fn ampdu_limits(
         &self,
         cx: &mut Context<'_>,

@@ -29,6 +29,8 @@ pub(super) struct Outbox {
     pub dropped: Vec<Packet>,
     /// Packets whose interrupt is held back, by station; empty if no device does that.
     held_back: Vec<Option<HeldBack>>,
+    /// The next interrupt of a device that holds them back; [`Instant::MAX`] for none.
+    pub next_interrupt: Instant,
 }
 
 impl Outbox {
@@ -41,18 +43,16 @@ impl Outbox {
         if held_back.iter().all(Option::is_none) {
             held_back.clear();
         }
-        Self { records, held_back, ..Self::default() }
+        Self { records, held_back, next_interrupt: Instant::MAX, ..Self::default() }
     }
 
-    /// The next interrupt of a device that holds them back; [`Instant::MAX`] for none.
-    #[inline]
-    pub fn next_interrupt(&self) -> Instant {
+    /// Finds the next interrupt.
+    fn seek_interrupt(&mut self) {
         let due = self.held_back.iter().flatten().map(HeldBack::due);
-        due.min().unwrap_or(Instant::MAX)
+        self.next_interrupt = due.min().unwrap_or(Instant::MAX);
     }
 
     /// Delivers the packets whose interrupts are due at `now`.
-    #[inline]
     pub fn raise_interrupts(&mut self, now: Instant) {
         for index in 0..self.held_back.len() {
             if self.held_back[index].as_ref().is_some_and(|held| held.due() <= now) {
@@ -64,9 +64,17 @@ impl Outbox {
     /// Delivers the packets that `station` holds back: its device raises an interrupt.
     #[inline]
     pub fn interrupt(&mut self, now: Instant, station: StationId) {
+        if self.next_interrupt < Instant::MAX {
+            self.release(now, station);
+        }
+    }
+
+    #[cold]
+    fn release(&mut self, now: Instant, station: StationId) {
         if let Some(held) = self.held_back.get_mut(station.index()).and_then(Option::as_mut) {
             let mut held = core::mem::replace(held, HeldBack::new(held.hold()));
             held.release(now, |packet| self.put_delivered(now, station, packet, |_| {}));
+            self.seek_interrupt();
         }
     }
 
@@ -134,7 +142,8 @@ impl Outbox {
         self.outputs.push_back(output);
     }
 
-    /// Delivers `packet` at `station`, at once or with its interrupt, once `finish` has completed its delay parts.
+    /// Delivers `packet` at `station`, at once or with its interrupt, once `finish` has completed its
+    /// delay parts.
     #[inline]
     pub fn deliver(
         &mut self,
@@ -143,12 +152,28 @@ impl Outbox {
         packet: &Packet,
         finish: impl FnOnce(&mut Packet),
     ) {
-        if let Some(held) = self.held_back.get_mut(station.index()).and_then(Option::as_mut) {
-            let mut packet = *packet;
-            finish(&mut packet);
-            return held.push(at, packet);
-        }
         self.put_delivered(at, station, packet, finish);
+        if !self.held_back.is_empty() {
+            self.hold_back(at, station);
+        }
+    }
+
+    /// Takes the last delivery back until its interrupt, where a device holds it back. Group frames
+    /// are not held back: copies of a packet are counted while its transmission lasts.
+    #[cold]
+    fn hold_back(&mut self, at: Instant, station: StationId) {
+        let Some(Some(held)) = self.held_back.get_mut(station.index()) else { return };
+        if let Some(&Output::Delivered { packet, .. }) = self.outputs.back()
+            && packet.destination != Packet::EVERYWHERE
+        {
+            self.outputs.pop_back();
+            self.prompt -= usize::from(!packet.passive);
+            if self.records {
+                self.events.pop_back();
+            }
+            held.push(at, packet);
+            self.seek_interrupt();
+        }
     }
 
     #[inline]

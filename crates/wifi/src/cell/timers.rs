@@ -29,6 +29,7 @@ pub(super) struct Timers {
     gaps: Vec<Gap>,
     /// EDCAFs whose driver is busy, and the instant until which.
     rests: Vec<Rest>,
+    first_rest: Instant,
     /// The next interrupt that a device has held back.
     pub interrupt: Instant,
     /// The next instant at which an access point queues a beacon.
@@ -124,6 +125,7 @@ impl Timers {
             timeouts: Vec::new(),
             gaps: Vec::new(),
             rests: Vec::new(),
+            first_rest: Instant::MAX,
             interrupt: Instant::MAX,
             beacon: Instant::MAX,
             absence: Instant::MAX,
@@ -148,9 +150,8 @@ impl Timers {
         let gap = self.first_gap();
         let (beacon, absence) = (self.beacon, self.absence);
         let uplink = self.first_uplink.min(self.signal_field);
-        let driver = earliest(self.rests.iter().map(|rest| rest.until));
         let horizon = ppdu_end.min(sequel).min(timeout).min(gap).min(beacon).min(absence);
-        let horizon = horizon.min(uplink).min(driver).min(self.interrupt);
+        let horizon = horizon.min(uplink).min(self.first_rest.min(self.interrupt));
         let access = contention.next_access(horizon);
         let reason = match horizon.min(access) {
             at if at == ppdu_end => Reason::PpduEnd,
@@ -161,7 +162,7 @@ impl Timers {
             at if at == beacon => Reason::Beacon,
             at if at == absence => Reason::Absence,
             at if at == self.first_uplink => Reason::Uplink,
-            at if at == driver => Reason::Driver,
+            at if at == self.first_rest => Reason::Driver,
             at if at == self.interrupt => Reason::Interrupt,
             _ => Reason::SignalField,
         };
@@ -256,13 +257,20 @@ impl Timers {
     /// Lets the EDCAF rest until `until`.
     pub fn rest(&mut self, until: Instant, station: StationId, edcaf: usize) {
         self.rests.push(Rest { until, station, edcaf });
+        self.first_rest = self.first_rest.min(until);
+    }
+
+    /// Whether a driver is ready at `now`.
+    #[inline]
+    pub fn has_rested(&self, now: Instant) -> bool {
+        self.first_rest <= now
     }
 
     /// The next station and EDCAF whose driver is ready at `now`.
-    #[inline]
     pub fn take_rested(&mut self, now: Instant) -> Option<(StationId, usize)> {
         let index = self.rests.iter().position(|rest| rest.until <= now)?;
         let Rest { station, edcaf, .. } = self.rests.remove(index);
+        self.first_rest = earliest(self.rests.iter().map(|rest| rest.until));
         Some((station, edcaf))
     }
 

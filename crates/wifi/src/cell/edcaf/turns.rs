@@ -71,8 +71,14 @@ impl Edcaf {
     /// Takes the turn of `peer`, which sends now; returns the number of MPDUs of a built A-MPDU, or
     /// that of the pending MPDUs, none of which are built. `None` if neither exist, and for dozing
     /// peers, for which nothing is built.
+    #[inline]
     pub fn take_turn(&mut self, peer: Address) -> Option<usize> {
-        if !self.hardware.is_used() || self.absent.is_dozing(peer) {
+        if self.hardware.is_used() { self.take_built(peer) } else { None }
+    }
+
+    #[inline(never)]
+    fn take_built(&mut self, peer: Address) -> Option<usize> {
+        if self.absent.is_dozing(peer) {
             return None;
         }
         let index = self.originator(peer)?;
