@@ -79,8 +79,10 @@ fn absences_are_where_they_were() {
             println!("{missing} missing, seed {seed}: {off} of 52 ends off");
             all_off += off;
         }
-        // Of 52 ends for each seed. What is left is where a Null frame and its Ack were missed.
-        let allowed = (SEEDS as f64 * 52.0 * missing * missing).ceil() as usize;
+        // Of 52 ends for each seed. What is left is where a Null frame and its Ack were missed, a
+        // binomial number; two standard deviations above its mean.
+        let mean = SEEDS as f64 * 52.0 * missing * missing;
+        let allowed = (mean + 2.0 * mean.sqrt()).ceil() as usize;
         assert!(all_off <= allowed, "{all_off} ends off by more than 1 ms, {missing} missing");
     }
 }
@@ -203,6 +205,8 @@ fn findings_name_the_cause() {
         let causes = [Kind::HiddenStation, Kind::Collisions, Kind::SlowStation];
         let others = document.findings.iter().map(|finding| finding.kind);
         let others: Vec<_> = others.filter(|it| Some(*it) != kind && causes.contains(it)).collect();
-        assert_eq!(others, [], "{}", scene.name);
+        // Two saturated senders collide in a tenth of their PPDUs, with a CWmin of 15 (Bianchi).
+        let true_ones: &[Kind] = if scene.name == "scan" { &[Kind::Collisions] } else { &[] };
+        assert_eq!(others, true_ones, "{}", scene.name);
     }
 }
