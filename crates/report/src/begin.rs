@@ -172,7 +172,7 @@ impl Setup {
                  between = [\"{name}\", \"ap\"]\n"
             );
         };
-        let queue = queue(metadata);
+        let queue = profile(metadata) + &queue(metadata);
         match self.place {
             Place::Station => {
                 node(out, "ap", "access-point", "");
@@ -201,6 +201,22 @@ impl Setup {
             }
         }
     }
+}
+
+/// The profile of the machine's radio: its driver, and whether mac80211 has its queues (no
+/// discipline above them).
+fn profile(metadata: &FlentMetadata) -> String {
+    let is_queued_by_mac80211 =
+        metadata.qdiscs.iter().filter(|(name, _)| name != "mq").all(|(name, _)| name == "noqueue");
+    let profile = match (metadata.driver.as_deref().unwrap_or(""), is_queued_by_mac80211) {
+        (driver, true) if driver.starts_with("ath9k") => "ath9k-4.8",
+        (driver, false) if driver.starts_with("ath9k") => "ath9k-4.4",
+        (driver, false) if driver.starts_with("ath10k") => "ath10k-firmware",
+        (driver, true) if driver.starts_with("mt7") => "mt76",
+        ("iwlwifi", _) => "iwlwifi",
+        _ => return String::new(),
+    };
+    format!("profile = \"{profile}\"   # the driver and its queues\n")
 }
 
 /// Keys of the queue of the machine's radio.
@@ -270,7 +286,7 @@ fn flows(out: &mut String, metadata: &FlentMetadata, setup: &Setup) {
         flow(series, "tcp", true, &load(series));
     }
     for series in metadata.pings.iter().take(FLOWS_MAX) {
-        flow(series, "ping", false, &format!("interval = \"{}us\"\n", (step * 1e6).round()));
+        flow(series, "ping", false, &format!("interval = \"{}ms\"\n", (step * 1e6).round() / 1e3));
     }
 }
 
@@ -356,6 +372,8 @@ mod tests {
         let scenario = parsed(&metadata);
         assert_eq!((scenario.name.as_str(), scenario.flows.len()), ("rrul", 4));
         assert_eq!(scenario.duration.as_secs_f64(), 65.0);
+        let cell = scenario.network.cell.as_ref().expect("there is a cell");
+        assert!(cell.stations.iter().any(|it| it.aggregation.built_ahead), "ath9k's profile");
         let node = |name: &str| scenario.node(name).expect("it is there");
         let [up, down] = [0, 2].map(|index: usize| scenario.flows[index].clone());
         assert_eq!((up.from, up.to), (node("my-laptop"), node("server-example")));
@@ -390,7 +408,7 @@ mod tests {
             downloads: vec!["TCP download".into()],
             ..bare.clone()
         };
-        for driver in ["ath9k", "ath10k_pci", "iwlwifi"] {
+        for driver in ["ath9k", "ath10k_pci", "iwlwifi", "mt7921e"] {
             for role in ["AP", "managed"] {
                 for (mhz, width) in [(2_412.0, 20.0), (5_180.0, 80.0), (5_955.0, 160.0)] {
                     let driver = Some(driver.to_owned());
