@@ -377,6 +377,28 @@ class FindingSummary(_FindingSummary, total=False):
     """The result of the remedy in virtual time; absent if the remedy was not tried."""
 
 
+class _FlowGroupSummary(TypedDict):
+    kind: FlowKind
+    """Kind of traffic."""
+    flows: int
+    """Number of flows."""
+
+
+class FlowGroupSummary(_FlowGroupSummary, total=False):
+    """Several flows that a scenario describes together."""
+
+    fairness: float
+    """Jain's fairness index of the flows' `goodput_mbps`: 1 if all are equal."""
+    goodput_mbps: float
+    """Sum of the flows' `goodput_mbps`."""
+    one_way_delay_ms: TimeSummary
+    """One-way delays of all flows together, in ms."""
+    rtt_ms: TimeSummary
+    """Round-trip times of all flows together, in ms."""
+    written_mbps: float
+    """Sum of the flows' `written_mbps`."""
+
+
 FlowKind = Literal["tcp", "udp", "ping", "video", "apq"]
 """Kinds of flows."""
 
@@ -438,6 +460,9 @@ class FlowSummary(_FlowSummary, total=False):
     sender: str
     """Node at which the flow's data enters the network; absent, as `receiver`, in documents of
     earlier versions."""
+    written_mbps: float
+    """Payload that the sender's socket accepted in the time of `goodput_mbps`, in Mb/s: netperf and
+    iperf count this where they send. Of simulated TCP senders only."""
 
 
 class LatenessSummary(TypedDict):
@@ -741,6 +766,9 @@ class RunDocument(_RunDocument, total=False):
     """Timing of an emulated run; absent in simulated ones."""
     findings: list[FindingSummary]
     """Findings of the run's report, worst first; absent if there are none."""
+    flow_groups: dict[str, FlowGroupSummary]
+    """Flows that the scenario describes together, by a count or a pattern; absent if there are
+    none."""
     franc: dict[str, CodedLinkSummary]
     """Coded links by name."""
     neighbours: dict[str, NeighbourSummary]
