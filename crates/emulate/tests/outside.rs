@@ -101,8 +101,8 @@ impl Written {
     }
 }
 
-/// A client outside, and the command of the emulation that lasts as long as the client: how soon a
-/// server answers on a busy machine, nobody knows. Both give up after a minute.
+/// A client outside. The emulation's command lasts as long as the client, because a server starts
+/// late on a busy machine. Both give up after a minute.
 struct Outside<T> {
     thread: std::thread::JoinHandle<Option<T>>,
     done: Written,

@@ -191,7 +191,7 @@ impl Tcp {
     }
 
     /// Handles data that arrived at `end` and waits for more; it is acknowledged later. TCP sees it
-    /// at once, which only acknowledgements could tell.
+    /// at once, which changes nothing but the time of acknowledgements.
     fn merge<S: Sink>(
         &mut self,
         rules: ReceiveOffload,

@@ -1,7 +1,7 @@
 //! Generic receive offload (GRO) at the wires of a node: packets that arrive in one interrupt reach
-//! the node together, and full segments of a TCP connection that follow each other as one. Queues
-//! that count packets, and the processor, count what was merged as one
-//! ([`Packet::follows`]); radios and wires send its segments.
+//! the node together, and full segments of a TCP connection that follow each other as one. A
+//! merged packet counts once for limits of packets and for the processor ([`Packet::follows`]);
+//! radios and wires send its segments.
 //!
 //! The rules are those of Linux' tcp_gro_receive, as far as a packet shows them: data of the same
 //! socket, the same millisecond (timestamps) and ECN codepoint, no longer than the first; a shorter
@@ -150,8 +150,8 @@ mod tests {
     const RULES: ReceiveOffload =
         ReceiveOffload { interval: Duration::from_micros(50), segments_max: 64 };
 
-    /// Two connections in turn are two merged packets; an acknowledgement and another protocol stay
-    /// alone, and an acknowledgement ends what is merged.
+    /// Two connections in turn are two merged packets. Acknowledgements and other protocols stay
+    /// alone, and an acknowledgement ends a merged packet.
     #[test]
     fn segments_of_a_connection_are_merged() {
         let [a, b] = [1, 2].map(|flow| move |tag| data(tag, flow));

@@ -1,7 +1,8 @@
 //! Real radios as others measured them, and scenarios of their set-ups: throughput in Mb/s as the
-//! sender counts it, medians and 95th percentiles of pings in ms, shares and ratios. Figures are in
-//! `data/radios`, with their sources in the first line of each file; scenarios, written from what is
-//! known of each set-up before anything was run, are beside them.
+//! sender counts it, medians and 95th percentiles of pings in ms, shares and ratios. The folder
+//! `data/radios` has the figures, with sources in the first line of each file, and the scenarios.
+//! These were written before any run, from published facts of each set-up; later only the profile of
+//! the device, receive offload and the pacing shift were added.
 //!
 //! Rows are simulated by `validate radios`, which takes minutes, and results are kept in
 //! `data/radios.csv`. Left out: disturbed rows, and rows without a scenario ([`RadioGroup::text`]).
@@ -27,7 +28,7 @@ const SHARE: f64 = 0.10;
 /// Largest factor between a simulated and the measured round trip.
 const FACTOR: f64 = 1.3;
 
-/// The results.
+/// Kept results of five runs of each row.
 const KEPT: Kept = Kept { file: "radios.csv", header: "group,row,quantity,runs" };
 
 const C1: &str = include_str!("../../data/radios/c1-ath9k-mcs.csv");
@@ -229,7 +230,7 @@ impl RadioBand {
 pub struct RadioMeasured {
     /// The quantity with its unit.
     pub quantity: &'static str,
-    /// The figure.
+    /// Measured figure, in the unit of `quantity`.
     pub value: f64,
     /// The accepted difference.
     pub band: RadioBand,
@@ -262,7 +263,7 @@ type RadioFigures = fn(&[RadioRun]) -> Vec<f64>;
 /// Measured figures of one set-up, and the scenarios that stand for it.
 #[derive(Clone, Debug)]
 pub struct RadioRow {
-    /// The set-up.
+    /// Set-up of the measurement.
     pub group: RadioGroup,
     /// Name of the row in its group.
     pub name: String,
@@ -692,7 +693,7 @@ mod tests {
         assert!(RadioBand::Share(0.1).holds(0.9001) && !RadioBand::Share(0.1).holds(1.11));
     }
 
-    /// The run's document has goodput by acknowledged bytes and percentiles of its own reckoning.
+    /// The run's document computes goodput from acknowledged bytes, and percentiles, by other code.
     #[test]
     fn a_short_run_agrees_with_its_document() {
         let row = RadioRow::all().into_iter().find(|row| row.name == "pfifo20 MCS 15");

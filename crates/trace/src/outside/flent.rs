@@ -34,17 +34,17 @@ pub struct FlentMetadata {
     pub kernel: Option<String>,
     /// Default congestion control.
     pub congestion_control: Option<String>,
-    /// `net.ipv4.tcp_ecn`.
+    /// Value of the sysctl `net.ipv4.tcp_ecn`.
     pub tcp_ecn: Option<f64>,
-    /// `net.ipv4.tcp_no_metrics_save`.
+    /// Value of the sysctl `net.ipv4.tcp_no_metrics_save`.
     pub no_metrics_save: Option<f64>,
     /// Interface towards the other end.
     pub interface: Option<String>,
-    /// Its driver.
+    /// Driver of the interface.
     pub driver: Option<String>,
-    /// Its rate by ethtool, such as `1000Mb/s`.
+    /// Rate of the interface by ethtool, such as `1000Mb/s`.
     pub speed: Option<String>,
-    /// Its queue disciplines: name and parameters.
+    /// Queue disciplines of the interface: name and parameters.
     pub qdiscs: Vec<(String, String)>,
     /// Wi-Fi of the machine.
     pub wifi: Option<FlentWifi>,

@@ -4,7 +4,7 @@
 /// Latest time of a value, in seconds before or after the begin: eleven days.
 pub(super) const TIME_S_MAX: f64 = 1e6;
 
-/// A measurement.
+/// Figures of another program, as series.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Measurement {
     /// The program that measured.
@@ -22,7 +22,7 @@ pub struct Measurement {
 pub struct MeasurementSeries {
     /// Name of the series.
     pub name: String,
-    /// The quantity.
+    /// Quantity of the values.
     pub kind: MeasurementKind,
     /// The values in the order of the file.
     pub values: Vec<MeasurementValue>,
@@ -46,7 +46,7 @@ pub struct MeasurementValue {
     pub at_s: f64,
     /// Length of the interval in seconds; 0 for an instant.
     pub span_s: f64,
-    /// The value.
+    /// Value in the unit of the series.
     pub value: f64,
 }
 
@@ -102,8 +102,8 @@ struct Weighted {
 }
 
 impl MeasurementSeries {
-    /// The values between two instants. Those of intervals weigh by the part inside, instants by 1;
-    /// in a series of both, instants weigh nothing.
+    /// The values between two instants. A value of an interval weighs by the part inside, a value of
+    /// an instant by 1; in a series of both, values of instants weigh nothing.
     fn weighted(&self, [from, to]: [f64; 2]) -> impl Iterator<Item = Weighted> {
         let has_spans = self.values.iter().any(|value| value.span_s > 0.0);
         self.values.iter().filter_map(move |it| {

@@ -1,5 +1,5 @@
 //! A simulated run as a measurement: bytes that each TCP sender saw acknowledged, payload that each
-//! UDP sender sent, round trips of requests, and TCP's estimates of its own. netperf counts bytes
+//! UDP sender sent, and round trips: of requests, and as TCP estimates them. netperf counts bytes
 //! that its socket accepted; over a window the two differ by a send buffer.
 
 use super::measurement::{Measurement, MeasurementKind, MeasurementSeries, MeasurementValue};
@@ -19,7 +19,7 @@ pub struct FlowWatch {
     flows: Vec<Option<Watched>>,
 }
 
-/// A flow.
+/// State of one flow.
 #[derive(Clone, Debug)]
 struct Watched {
     name: String,

@@ -33,7 +33,7 @@ pub(super) fn mpdus_on_air(on_air: Option<Turn>, peer: Address) -> usize {
 }
 
 impl Hardware {
-    /// An empty queue for so many turns.
+    /// An empty queue of at most `turns_max` turns.
     pub fn new(turns_max: usize) -> Self {
         Self { turns_max, turns: VecDeque::new(), waiting: VecDeque::new() }
     }
@@ -43,8 +43,8 @@ impl Hardware {
         self.turns_max > 0
     }
 
-    /// Whether there is room for a turn; turns of unreachable peers do not count, because hardware
-    /// returns their frames.
+    /// Whether another turn fits. Turns of unreachable peers do not count, because hardware returns
+    /// their frames.
     pub fn has_room(&self, on_air: Option<Turn>, is_reachable: impl Fn(Address) -> bool) -> bool {
         let turns = self.turns.iter().filter(|turn| is_reachable(turn.peer)).count();
         turns + usize::from(on_air.is_some()) < self.turns_max
