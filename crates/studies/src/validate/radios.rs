@@ -5,7 +5,7 @@
 //! the device, receive offload and the pacing shift were added.
 //!
 //! Rows are simulated by `validate radios`, which takes minutes, and results are kept in
-//! `data/radios.csv`. Left out: disturbed rows, and rows without a scenario ([`RadioGroup::text`]).
+//! `data/radios.csv`. Left out: disturbed rows, and rows without a scenario (`RadioGroup::text`).
 
 mod run;
 
