@@ -9,7 +9,7 @@
 //! | `watch` | a simulated run as a measurement |
 //! | `beside` | both in one document |
 //!
-//! Files are untrusted. Text is limited to [`TEXT_BYTES_MAX`], and memory to some twenty times the
+//! Files are untrusted. Text is limited to `TEXT_BYTES_MAX`, and memory to some twenty times the
 //! text.
 
 mod beside;
@@ -116,7 +116,7 @@ fn json(file: &str, text: &[u8]) -> Result<Value, MeasurementError> {
 /// Reads a file, decompressed if it is compressed with gzip.
 ///
 /// # Errors
-/// If it cannot be read, or its text is longer than [`TEXT_BYTES_MAX`].
+/// If it cannot be read, or its text is longer than `TEXT_BYTES_MAX`.
 #[cfg(feature = "files")]
 pub fn read_measurement_text(path: &std::path::Path) -> Result<Vec<u8>, MeasurementError> {
     use std::io::{BufRead, BufReader, Read};
