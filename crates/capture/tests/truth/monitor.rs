@@ -55,11 +55,11 @@ impl Monitor {
 
     /// Returns the analysis of its capture.
     pub fn hear(&self, scene: &Scene) -> Analysis {
-        self.watch(scene, &mut |_| ())
+        self.watch(scene, &mut |_, _| ())
     }
 
-    /// Returns the analysis, and calls `seen` after each packet.
-    pub fn watch(&self, scene: &Scene, seen: &mut dyn FnMut(&Analysis)) -> Analysis {
+    /// Returns the analysis, and calls `seen` after each packet that it hears.
+    pub fn watch(&self, scene: &Scene, seen: &mut dyn FnMut(&Analysis, &Packet<'_>)) -> Analysis {
         let file = File::open(scene.path.join("air.pcapng")).expect("it was written");
         let mut capture = Capture::open(file).expect("it is a capture");
         let mut analysis = Analysis::default();
@@ -82,14 +82,10 @@ impl Monitor {
                 0 => at_ns,
                 most => host.takes(at_ns, most, &mut draws),
             });
-            analysis.handle_packet(&Packet {
-                number,
-                at_ns,
-                bytes: &bytes,
-                length: packet.length - shorter as u32,
-                ..packet
-            });
-            seen(&analysis);
+            let length = packet.length - shorter as u32;
+            let packet = Packet { number, at_ns, bytes: &bytes, length, ..packet };
+            analysis.handle_packet(&packet);
+            seen(&analysis, &packet);
         }
         analysis.finish();
         analysis

@@ -231,7 +231,7 @@ pub fn heard(scene: &Scene, missing: f64) -> Analysis {
 
 /// The same, of which something is seen after each packet.
 pub fn watched(scene: &Scene, missing: f64, seen: &mut dyn FnMut(&Analysis)) -> Analysis {
-    Monitor { missing, ..Monitor::WHOLE }.watch(scene, seen)
+    Monitor { missing, ..Monitor::WHOLE }.watch(scene, &mut |analysis, _| seen(analysis))
 }
 
 /// The analysis of a capture that ends with a packet.
