@@ -10,6 +10,7 @@
 //! | [`record`] | the result of a run |
 //! | [`store`] | a sweep in a folder: journal, continuation, shards, tables |
 //! | `asked` | the request, as in `sweep.json` |
+//! | [`means`] | means of the runs, by quantity and combination |
 //! | `page` | the page with curves |
 //! | `tables` | the tables and their columns |
 //!
@@ -29,6 +30,7 @@ pub mod afar;
 mod asked;
 pub mod engine;
 mod error;
+pub mod means;
 mod page;
 pub mod plan;
 pub mod record;
@@ -41,6 +43,7 @@ pub use afar::{AfarError, Blueprint, Made, Pending};
 pub use asked::{Asked, AskedKey};
 pub use engine::{Engine, Progress};
 pub use error::StoreError;
+pub use means::{Means, QuantityMeans};
 pub use plan::{Impossible, Plan, PlanError, Request, Task};
 pub use record::{Outcome, Record};
 pub use store::{FailedRuns, Merged, Shard, Store, merge, read_tables};

@@ -1,42 +1,19 @@
 //! The page of a sweep: means over runs with 95 % confidence intervals (Student), as curves over
 //! one key, as a heat map of two, and as a table; the reader chooses. The page is one file and
-//! needs no network. A quantity is a number of a run, or the mean of a number over the flows of a
-//! run; a run counts once, whatever its number of flows.
+//! needs no network.
 
-use crate::asked::Asked;
-use crate::tables;
+use crate::means::{Means, QuantityMeans};
 use crate::value::{Value, ValueColumn};
 use lasthop_figures::{page, text::escaped};
-use lasthop_trace::{Cell, ColumnKind, DocumentColumn, Estimate};
 use serde::Serialize;
-use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-/// Largest number of combinations on a page.
-const COMBINATIONS_MAX: usize = 20_000;
 /// Largest number of means on a page, so that a browser opens the page at once.
 const MEANS_MAX: usize = 300_000;
 /// Largest number of values compared for a key.
 const COMPARED_MAX: usize = 50;
 /// Largest number of values in a sentence.
 const TEXTS_MAX: usize = 6;
-/// Largest number of flows with separate quantities.
-const FLOWS_MAX: usize = 6;
-
-/// Results of a sweep's runs, by quantity and combination.
-pub(crate) struct Page {
-    is_wanted: bool,
-    /// Columns of flows with numbers.
-    columns: Vec<DocumentColumn>,
-    /// Flows with separate quantities.
-    flows: Vec<String>,
-    /// Names of quantities: totals; then, of each column, the mean of flows and each flow.
-    names: Vec<String>,
-    /// Results of the runs of each combination, by quantity.
-    estimates: Vec<BTreeMap<u32, Estimate>>,
-    /// The current combination, and the values of its runs by quantity.
-    current: (u32, Vec<Vec<f64>>),
-}
 
 #[derive(Serialize)]
 struct Data<'a> {
@@ -61,130 +38,60 @@ struct Quantity {
     n: Vec<u32>,
 }
 
-impl Page {
-    /// Returns an empty page for this number of combinations, of runs with these flows.
-    pub fn new(combinations: usize, flows: impl ExactSizeIterator<Item = String>) -> Self {
-        let flows: Vec<String> = if flows.len() > FLOWS_MAX { Vec::new() } else { flows.collect() };
-        let is_number =
-            |column: &DocumentColumn| matches!(column.kind, ColumnKind::Int | ColumnKind::Double);
-        let columns: Vec<DocumentColumn> =
-            tables::flow_columns().into_iter().filter(is_number).collect();
-        let mut names: Vec<String> =
-            tables::TOTALS.iter().map(|(name, _)| (*name).to_owned()).collect();
-        for column in &columns {
-            names.push(format!("{}, mean of flows", column.name));
-            names.extend(flows.iter().map(|flow| format!("{flow}: {}", column.name)));
-        }
-        Self {
-            is_wanted: combinations <= COMBINATIONS_MAX,
-            columns,
-            flows,
-            estimates: vec![BTreeMap::new(); names.len()],
-            current: (0, vec![Vec::new(); names.len()]),
-            names,
-        }
-    }
+/// Returns the page as HTML.
+pub fn page(means: Means<'_>) -> String {
+    let Means { asked, keys, ordered, .. } = means;
+    let title = format!("{}: sweep", asked.file);
+    let what = format!(
+        "<h1>{}</h1>\n<p class=\"muted\">{} combination{} of {}, {} run{} each; lasthop {}.</p>\n",
+        escaped(&title),
+        ordered.len(),
+        plural(ordered.len()),
+        escaped(
+            &keys.iter().map(|(column, _)| column.name.as_str()).collect::<Vec<_>>().join(", ")
+        ),
+        asked.runs,
+        plural(asked.runs as usize),
+        escaped(&asked.version),
+    );
+    let command = format!(
+        "<section><h2>Made by</h2>{}</section>\n\
+         <section><details><summary>The scenario</summary>{}</details></section>",
+        page::preformatted("Made by", &asked.command),
+        page::preformatted("The scenario", &asked.scenario)
+    );
+    let Some(quantities) = means.quantities else {
+        let much = format!(
+            "<p>There are more than {} combinations, too many for a page: \
+             the tables beside it have them.</p>\n",
+            Means::COMBINATIONS_MAX
+        );
+        return page::document(&title, &[what, much, command].concat());
+    };
+    let data = Data::new(keys, ordered, quantities);
+    let same = data.same().into_iter().map(|one| format!("<p>{}</p>\n", escaped(&one)));
+    let same: String = same.collect();
+    let json = serde_json::to_string(&data).expect("it is valid JSON");
+    // Nothing in a script ends it but this.
+    let json = json.replace("</", "<\\/");
+    let body = format!(
+        "<style>{}</style>\n{what}<div id=\"choice\"></div>\n<figure id=\"curves\"></figure>\n\
+         <p class=\"muted\">Means over runs; the bars are 95 % confidence intervals.</p>\n{same}\
+         <section id=\"map\" hidden><h2>Both keys</h2><figure id=\"heat\"></figure></section>\n\
+         <section><h2>Table</h2><div class=\"scroll\" id=\"rows\" role=\"region\" tabindex=\"0\" aria-label=\"Table\"></div></section>\n{command}\n\
+         <script type=\"application/json\" id=\"data\">{json}</script>\n<script>\n{}</script>",
+        include_str!("page.css"),
+        include_str!("page.js"),
+    );
+    page::document(&title, &body)
+}
 
-    /// Adds a run of the combination `values`. All runs of one combination follow each other, so
-    /// that only their values are in memory.
-    pub fn add(&mut self, values: u32, document: &Json) {
-        if !self.is_wanted {
-            return;
-        }
-        if self.current.0 != values {
-            self.close_combination();
-            self.current.0 = values;
-        }
-        let mut quantities = self.current.1.iter_mut();
-        let mut note = |value: Option<f64>| {
-            quantities.next().expect("there is one for each name").extend(value);
-        };
-        for total in tables::totals(document) {
-            note(match total {
-                Cell::Int(number) => Some(number as f64),
-                Cell::Double(number) => Some(number),
-                _ => None,
-            });
-        }
-        let Some(flows) = document["flows"].as_object() else { return };
-        // The only flow is its own mean.
-        let has_mean = self.flows.len() != 1;
-        for column in &self.columns {
-            let number = |flow: &Json| column.value(flow)?.as_f64();
-            let (sum, count) = flows
-                .values()
-                .filter_map(number)
-                .fold((0.0, 0), |(sum, count), number| (sum + number, count + 1));
-            note((has_mean && count > 0).then(|| sum / f64::from(count)));
-            for flow in &self.flows {
-                note(flows.get(flow).and_then(number));
-            }
-        }
-    }
-
-    fn close_combination(&mut self) {
-        let (combination, quantities) = &mut self.current;
-        for (values, estimates) in quantities.iter_mut().zip(&mut self.estimates) {
-            estimates
-                .extend(Estimate::from_values(values).map(|estimate| (*combination, estimate)));
-            values.clear();
-        }
-    }
-
-    /// Returns the page as HTML. `ordered` are the indices of combinations in the order of their
-    /// values, which `keys` has.
-    pub fn html(
-        mut self,
-        asked: &Asked,
-        keys: &[(ValueColumn, Vec<Value>)],
+impl<'a> Data<'a> {
+    fn new(
+        keys: &'a [(ValueColumn, Vec<Value>)],
         ordered: &[u32],
-    ) -> String {
-        self.close_combination();
-        let title = format!("{}: sweep", asked.file);
-        let what = format!(
-            "<h1>{}</h1>\n<p class=\"muted\">{} combination{} of {}, {} run{} each; lasthop {}.</p>\n",
-            escaped(&title),
-            ordered.len(),
-            plural(ordered.len()),
-            escaped(
-                &keys.iter().map(|(column, _)| column.name.as_str()).collect::<Vec<_>>().join(", ")
-            ),
-            asked.runs,
-            plural(asked.runs as usize),
-            escaped(&asked.version),
-        );
-        let command = format!(
-            "<section><h2>Made by</h2>{}</section>\n\
-             <section><details><summary>The scenario</summary>{}</details></section>",
-            page::preformatted("Made by", &asked.command),
-            page::preformatted("The scenario", &asked.scenario)
-        );
-        if !self.is_wanted {
-            let much = format!(
-                "<p>There are more than {COMBINATIONS_MAX} combinations, too many for a page: \
-                 the tables beside it have them.</p>\n"
-            );
-            return page::document(&title, &[what, much, command].concat());
-        }
-        let data = self.data(keys, ordered);
-        let same = data.same().into_iter().map(|one| format!("<p>{}</p>\n", escaped(&one)));
-        let same: String = same.collect();
-        let json = serde_json::to_string(&data).expect("it is valid JSON");
-        // Nothing in a script ends it but this.
-        let json = json.replace("</", "<\\/");
-        let body = format!(
-            "<style>{}</style>\n{what}<div id=\"choice\"></div>\n<figure id=\"curves\"></figure>\n\
-             <p class=\"muted\">Means over runs; the bars are 95 % confidence intervals.</p>\n{same}\
-             <section id=\"map\" hidden><h2>Both keys</h2><figure id=\"heat\"></figure></section>\n\
-             <section><h2>Table</h2><div class=\"scroll\" id=\"rows\" role=\"region\" tabindex=\"0\" aria-label=\"Table\"></div></section>\n{command}\n\
-             <script type=\"application/json\" id=\"data\">{json}</script>\n<script>\n{}</script>",
-            include_str!("page.css"),
-            include_str!("page.js"),
-        );
-        page::document(&title, &body)
-    }
-
-    fn data<'a>(self, keys: &'a [(ValueColumn, Vec<Value>)], ordered: &[u32]) -> Data<'a> {
+        mut quantities: Vec<QuantityMeans>,
+    ) -> Self {
         let mut points = vec![Vec::new(); ordered.len()];
         let keys = keys.iter().map(|(column, values)| {
             let mut distinct: Vec<&Value> = Vec::new();
@@ -207,19 +114,18 @@ impl Page {
         });
         let keys = keys.collect();
         let most = MEANS_MAX / ordered.len().max(1);
-        let quantities = self.names.into_iter().zip(self.estimates);
-        let mut quantities: Vec<_> = quantities.filter(|(_, values)| !values.is_empty()).collect();
-        quantities.sort_by_key(|(name, _)| (interest(name), name.clone()));
-        let quantity = |(name, values): (String, BTreeMap<u32, Estimate>)| {
-            let estimates = ordered.iter().map(|at| values.get(at));
+        quantities.retain(|quantity| !quantity.estimates.is_empty());
+        quantities.sort_by_key(|quantity| (interest(&quantity.name), quantity.name.clone()));
+        let quantity = |quantity: QuantityMeans| {
+            let estimates = ordered.iter().map(|at| quantity.estimates.get(at));
             Quantity {
-                name,
                 mean: estimates.clone().map(|one| Some(one?.mean)).collect(),
                 ci: estimates.clone().map(|one| one?.ci95).collect(),
                 n: estimates.map(|one| one.map_or(0, |one| one.runs)).collect(),
+                name: quantity.name,
             }
         };
-        Data { keys, points, quantities: quantities.into_iter().take(most).map(quantity).collect() }
+        Self { keys, points, quantities: quantities.into_iter().take(most).map(quantity).collect() }
     }
 }
 

@@ -9,7 +9,8 @@
 
 use crate::asked::{Asked, AskedKey};
 use crate::error::StoreError;
-use crate::page::Page;
+use crate::means::Collector;
+use crate::page;
 use crate::plan::{Plan, Task};
 use crate::record::{Ended, Outcome, Record, is_sound};
 use crate::tables::{self, NamedTables};
@@ -539,11 +540,11 @@ fn write_tables(
     let results = Results::new(asked, journal)?;
     let mut directory = OutputDir::create(folder)?;
     let flows = results.found.flows.iter().cloned();
-    let mut page = shard.is_none().then(|| Page::new(results.places.len(), flows));
+    let mut means = shard.is_none().then(|| Collector::new(results.places.len(), flows));
     let files = tables::Destination::Files(&mut directory, part(shard));
-    results.fill(files, page.as_mut())?;
-    if let Some(page) = page {
-        let html = page.html(asked, &results.keys, &results.places);
+    results.fill(files, means.as_mut())?;
+    if let Some(means) = means {
+        let html = page::page(means.finish(asked, &results.keys, &results.places));
         directory.write("index.html", html.as_bytes())?;
     }
     directory.commit()?;
@@ -598,18 +599,18 @@ impl<'a> Results<'a> {
         Ok(results)
     }
 
-    /// Makes the tables, and adds every run to a page.
+    /// Makes the tables, and adds every run to the means.
     fn fill(
         &self,
         to: tables::Destination<'_>,
-        mut page: Option<&mut Page>,
+        mut means: Option<&mut Collector>,
     ) -> Result<NamedTables, StoreError> {
         let mut tables = tables::Tables::new(to, self.asked, &self.keys, &self.found)?;
         for entry in &self.entries {
             let ended: Ended = self.read(entry)?;
             tables.add(entry.values as usize, entry.run, &ended)?;
-            if let (Some(document), Some(page)) = (&ended.document, &mut page) {
-                page.add(entry.values, document);
+            if let (Some(document), Some(means)) = (&ended.document, &mut means) {
+                means.add(entry.values, document);
             }
         }
         tables.finish()
