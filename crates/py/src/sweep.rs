@@ -15,6 +15,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
+use lasthop_report::sweep::page;
 use lasthop_sweep::afar::{self, AfarError, Blueprint, Made, Pending};
 use lasthop_sweep::vary::{Axis, VaryError};
 use lasthop_sweep::{Engine, Plan, PlanError, Progress, Store, StoreError};
@@ -240,7 +241,8 @@ impl SweepWork {
     /// Closes the sweep and keeps its results; makes tables and the page if ``tables``.
     fn close(&mut self, py: Python<'_>, tables: bool) -> PyResult<()> {
         let Some(mut store) = self.store.take() else { return Ok(()) };
-        let closed = py.detach(|| if tables { store.finish().map(drop) } else { store.flush() });
+        let closed =
+            py.detach(|| if tables { store.finish(page).map(drop) } else { store.flush() });
         closed.map_err(|why| not_kept(py, why))
     }
 }

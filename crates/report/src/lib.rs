@@ -11,6 +11,7 @@
 //! | [`plots`] | series and delays as panels |
 //! | [`page`] | findings, trials and plots as one HTML page |
 //! | [`capture`] | a capture as text and as a page |
+//! | [`sweep`] | the means of a sweep as a page |
 //! | [`apq`] | a measured queue as text and as plots |
 //! | [`table`], [`style`] | tables as text, and its look |
 //! | [`ways`] | drops between nodes and the machine (`--reach`, `--publish`), as text |
@@ -20,7 +21,8 @@
 //! were read from files; they require the feature `files`, which is on by default.
 //!
 //! A new finding of a run is in `finding`, judged by new draws in `tests/drawn`; its remedy is in
-//! `remedy`. Captures and measured queues are features, `capture` and `apq`.
+//! `remedy`. Captures, measured queues and sweeps are features: `capture`,
+//! `apq` and `sweep`.
 //!
 //! Unstable: the API follows the command `lasthop` and may change in any version.
 
@@ -42,6 +44,8 @@ pub mod page;
 pub mod plots;
 pub mod remedy;
 pub mod style;
+#[cfg(feature = "sweep")]
+pub mod sweep;
 pub mod table;
 pub mod trial;
 pub mod ways;

@@ -11,11 +11,11 @@
 //! | [`store`] | a sweep in a folder: journal, continuation, shards, tables |
 //! | `asked` | the request, as in `sweep.json` |
 //! | [`means`] | means of the runs, by quantity and combination |
-//! | `page` | the page with curves |
 //! | `tables` | the tables and their columns |
 //!
 //! A run is a pure function of scenario, seed, number and version, so any thread or machine may
-//! make it at any time. Left out: making one run (`sim`), and the terminal.
+//! make it at any time. Left out: making one run (`sim`), the page
+//! of the means (`report`), and the terminal.
 //!
 //! The feature `schema` derives `schemars::JsonSchema` of the document; the test `schemas` compares
 //! the kept JSON Schema with it.
@@ -31,7 +31,6 @@ mod asked;
 pub mod engine;
 mod error;
 pub mod means;
-mod page;
 pub mod plan;
 pub mod record;
 pub mod store;

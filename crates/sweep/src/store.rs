@@ -9,8 +9,7 @@
 
 use crate::asked::{Asked, AskedKey};
 use crate::error::StoreError;
-use crate::means::Collector;
-use crate::page;
+use crate::means::{Collector, Means};
 use crate::plan::{Plan, Task};
 use crate::record::{Ended, Outcome, Record, is_sound};
 use crate::tables::{self, NamedTables};
@@ -287,24 +286,25 @@ impl Store {
         StoreError::File { path: self.journal.path.clone(), source }
     }
 
-    /// Makes the tables and, unless this is a shard, the page of all runs in the journal.
+    /// Makes the tables and, unless this is a shard, `index.html`, which `page` returns for the
+    /// means of all runs in the journal.
     ///
     /// # Errors
     /// If they cannot be written; earlier ones stay.
-    pub fn finish(mut self) -> Result<PathBuf, StoreError> {
+    pub fn finish(mut self, page: impl FnOnce(Means<'_>) -> String) -> Result<PathBuf, StoreError> {
         self.flush()?;
         self.writer.get_ref().sync_data().map_err(|source| self.error(source))?;
-        write_tables(&self.folder, &self.asked, &self.journal, self.shard)?;
+        write_tables(&self.folder, &self.asked, &self.journal, self.shard, page)?;
         Ok(self.folder)
     }
 }
 
 /// Combines journals and tables of all shards in a folder into one journal and one set of tables,
-/// and removes the files of the shards.
+/// and removes the files of the shards. `page` returns `index.html`, as in [`Store::finish`].
 ///
 /// # Errors
 /// If a shard is still being written, a file cannot be read or written, or there is no sweep.
-pub fn merge(folder: &Path) -> Result<Merged, StoreError> {
+pub fn merge(folder: &Path, page: impl FnOnce(Means<'_>) -> String) -> Result<Merged, StoreError> {
     let Some(asked) = read_asked(folder)? else {
         let message = "there is no sweep.json here".to_owned();
         return Err(StoreError::Damaged { path: folder.to_owned(), message });
@@ -337,7 +337,7 @@ pub fn merge(folder: &Path) -> Result<Merged, StoreError> {
     drop(merged);
     directory.commit()?;
     let journal = Journal::read(&whole, asked.keys.len())?;
-    write_tables(folder, &asked, &journal, None)?;
+    write_tables(folder, &asked, &journal, None, page)?;
     for path in parts.iter().filter(|path| **path != whole) {
         remove_part(folder, path)?;
     }
@@ -530,12 +530,13 @@ pub fn read_tables(folder: &Path) -> Result<(Asked, NamedTables), StoreError> {
     Ok((asked, tables))
 }
 
-/// Makes the tables of a journal, and the page.
+/// Makes the tables of a journal and, unless it is a shard's, the page.
 fn write_tables(
     folder: &Path,
     asked: &Asked,
     journal: &Journal,
     shard: Option<Shard>,
+    page: impl FnOnce(Means<'_>) -> String,
 ) -> Result<(), StoreError> {
     let results = Results::new(asked, journal)?;
     let mut directory = OutputDir::create(folder)?;
@@ -544,7 +545,7 @@ fn write_tables(
     let files = tables::Destination::Files(&mut directory, part(shard));
     results.fill(files, means.as_mut())?;
     if let Some(means) = means {
-        let html = page::page(means.finish(asked, &results.keys, &results.places));
+        let html = page(means.finish(asked, &results.keys, &results.places));
         directory.write("index.html", html.as_bytes())?;
     }
     directory.commit()?;

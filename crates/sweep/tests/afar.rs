@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Folder, plan};
+use common::{Folder, page, plan};
 use lasthop_sweep::afar::{self, AfarError, Blueprint, Made, Pending};
 use lasthop_sweep::vary::Axis;
 use lasthop_sweep::{Engine, Plan, Progress, Store, read_tables};
@@ -33,7 +33,7 @@ fn another_process_makes_the_same_runs() {
         ControlFlow::Continue(())
     };
     engine.make(&tasks, &mut watch).expect("nothing is written");
-    store.finish().expect("there is room");
+    store.finish(page).expect("there is room");
 
     let there = Folder::new("afar-there");
     let mut store = Store::open(&there.0, &plan, None, false).expect("it can be made");
@@ -53,7 +53,7 @@ fn another_process_makes_the_same_runs() {
         }
     }
     assert_eq!((store.len(), store.failed()), (18, 0));
-    store.finish().expect("there is room");
+    store.finish(page).expect("there is room");
     assert_eq!(here.names(), there.names());
     let rows = |folder: &Folder| {
         let (_, mut tables) = read_tables(&folder.0).expect("it is there");

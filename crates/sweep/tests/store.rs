@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Folder, plan};
+use common::{Folder, page, plan};
 use lasthop_sweep::{
     Asked, Engine, Outcome, Plan, PlanError, Progress, Record, Request, Shard, Store, Task, merge,
     read_tables,
@@ -43,7 +43,7 @@ fn a_run_that_failed_is_a_row_and_is_not_made_again() {
         store.append(&record, &line).expect("there is room");
     }
     assert_eq!((store.len(), store.failed()), (4, 1));
-    store.finish().expect("there is room");
+    store.finish(page).expect("there is room");
     let expected = [
         "flows.parquet",
         "index.html",
@@ -135,7 +135,7 @@ fn a_line_that_was_cut_is_dropped_and_one_with_other_values_is_an_error() {
         std::fs::write(&journal, format!("{whole}{}", line(values))).expect("there is room");
         let expected = format!("line 2 has {count} values: expected 1");
         let opened = Store::open(&folder.0, &plan, None, false).map(drop);
-        let errors = [opened, read_tables(&folder.0).map(drop), merge(&folder.0).map(drop)];
+        let errors = [opened, read_tables(&folder.0).map(drop), merge(&folder.0, page).map(drop)];
         for error in errors.map(|it| it.expect_err("no such run").to_string()) {
             assert!(error.contains(&expected), "{error}");
             assert!(error.starts_with(journal.to_str().expect("text")), "{error}");
@@ -153,7 +153,7 @@ fn a_damaged_line_is_no_result() {
     for (record, line) in make(&plan, &store.missing(&plan), 1, usize::MAX) {
         store.append(&record, &line).expect("there is room");
     }
-    store.finish().expect("there is room");
+    store.finish(page).expect("there is room");
     let journal = folder.0.join("journal.jsonl");
     let sound = std::fs::read(&journal).expect("it is there");
     let lines: Vec<&[u8]> = sound.split_inclusive(|byte| *byte == b'\n').collect();
@@ -191,35 +191,12 @@ fn a_damaged_line_is_no_result() {
             for (record, line) in make(&plan, &missing, 1, usize::MAX) {
                 store.append(&record, &line).expect("there is room");
             }
-            store.finish().expect("there is room");
+            store.finish(page).expect("there is room");
             assert_eq!(open(&folder.0, &plan).damaged(), 0);
             let again = std::fs::read(folder.0.join("flows.parquet")).expect("it is there");
             assert!(again == tables, "byte {place} by {flip}");
         }
     }
-}
-
-/// A queue that stays empty is the same in any discipline; the page says so.
-#[test]
-fn values_without_a_difference_are_told() {
-    let page = |vary: &[&str]| {
-        let folder = Folder::new("same");
-        let plan = plan(vary, 1);
-        let mut store = open(&folder.0, &plan);
-        for (record, line) in make(&plan, &store.missing(&plan), 1, usize::MAX) {
-            store.append(&record, &line).expect("there is room");
-        }
-        store.finish().expect("there is room");
-        std::fs::read_to_string(folder.0.join("index.html")).expect("it is there")
-    };
-    let kinds = "node.sta.queue.kind=drop-tail,fq-codel";
-    let told = "node.sta.queue.kind = drop-tail, fq-codel: the same results to the last digit";
-    let text = page(&[kinds, "flow.up.rate=1Mb/s,2Mb/s"]);
-    assert!(text.contains(told));
-    assert!(!text.contains("flow.up.rate_mbps = 1"));
-    // Above what the link carries they differ.
-    let text = page(&[kinds, "flow.up.rate=1Mb/s,900Mb/s", "duration=200ms"]);
-    assert!(!text.contains("the same results"));
 }
 
 /// A folder has one writer; shards have separate files beside each other.
@@ -233,11 +210,11 @@ fn a_folder_has_one_writer() {
     for why in [
         shard(1).expect_err("it is written").to_string(),
         Store::open(&folder.0, &plan, None, false).expect_err("it is written").to_string(),
-        merge(&folder.0).expect_err("it is written").to_string(),
+        merge(&folder.0, page).expect_err("it is written").to_string(),
     ] {
         assert!(why.contains("another process works on this sweep"), "{why}");
         assert!(why.contains(&own), "{why}");
     }
     drop((one, two));
-    merge(&folder.0).expect("nobody writes it");
+    merge(&folder.0, page).expect("nobody writes it");
 }

@@ -10,6 +10,7 @@ use crate::lab::simulate::{QUIET, wall_s};
 use crate::table::counted;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_linux::clock::Clock;
+use lasthop_report::sweep;
 use lasthop_sweep::{Engine, FailedRuns, Merged, Plan, Progress, Request, Store, StoreError, Task};
 use lasthop_units::Instant;
 use serde_json::json;
@@ -70,7 +71,7 @@ pub fn sweep(args: &Sweep) -> Result<u8, Failure> {
     let failures = store.failures().map_err(Failure::message)?;
     let finished = match failure {
         Some(failure) => Err(failure),
-        None => store.finish(),
+        None => store.finish(sweep::page),
     };
     finished.map_err(Failure::message)?;
     made.map_err(Failure::message)?;
@@ -104,7 +105,8 @@ pub fn sweep(args: &Sweep) -> Result<u8, Failure> {
 }
 
 fn merge(folder: &Path, is_json: bool) -> Result<u8, Failure> {
-    let Merged { runs, asked, damaged } = lasthop_sweep::merge(folder).map_err(Failure::message)?;
+    let Merged { runs, asked, damaged } =
+        lasthop_sweep::merge(folder, sweep::page).map_err(Failure::message)?;
     if damaged > 0 {
         let lines = counted(damaged, "line");
         console::error(&format!("{lines} of the journals {} left out: damaged\n", were(damaged)));

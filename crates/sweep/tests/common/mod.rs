@@ -1,6 +1,6 @@
 //! Shared parts of the sweep tests.
 
-use lasthop_sweep::{Plan, Request};
+use lasthop_sweep::{Means, Plan, Request};
 use std::path::PathBuf;
 
 /// A cell of 20 ms with one flow.
@@ -25,6 +25,12 @@ pub fn plan(vary: &[&str], runs: u32) -> Plan {
     let vary = vary.iter().map(|one| (*one).to_owned()).collect();
     let request = Request { vary, zip: false, runs: Some(runs) };
     Plan::new("cell.toml", SCENARIO, &[], &request).expect("it is right")
+}
+
+/// A page with the names of the quantities.
+pub fn page(means: Means<'_>) -> String {
+    let quantities = means.quantities.unwrap_or_default();
+    quantities.into_iter().map(|quantity| quantity.name + "\n").collect()
 }
 
 /// A folder that is removed again.

@@ -2,9 +2,9 @@
 //! one key, as a heat map of two, and as a table; the reader chooses. The page is one file and
 //! needs no network.
 
-use crate::means::{Means, QuantityMeans};
-use crate::value::{Value, ValueColumn};
 use lasthop_figures::{page, text::escaped};
+use lasthop_sweep::value::{Value, ValueColumn};
+use lasthop_sweep::{Means, QuantityMeans};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const TEXTS_MAX: usize = 6;
 struct Data<'a> {
     keys: Vec<Key<'a>>,
     points: Vec<Vec<usize>>,
-    quantities: Vec<Quantity>,
+    quantities: Vec<SweepQuantity>,
 }
 
 /// A key: its values in order, and as numbers if all of them are.
@@ -31,7 +31,7 @@ struct Key<'a> {
 }
 
 #[derive(Serialize)]
-struct Quantity {
+struct SweepQuantity {
     name: String,
     mean: Vec<Option<f64>>,
     ci: Vec<Option<f64>>,
@@ -80,8 +80,8 @@ pub fn page(means: Means<'_>) -> String {
          <section id=\"map\" hidden><h2>Both keys</h2><figure id=\"heat\"></figure></section>\n\
          <section><h2>Table</h2><div class=\"scroll\" id=\"rows\" role=\"region\" tabindex=\"0\" aria-label=\"Table\"></div></section>\n{command}\n\
          <script type=\"application/json\" id=\"data\">{json}</script>\n<script>\n{}</script>",
-        include_str!("page.css"),
-        include_str!("page.js"),
+        include_str!("sweep/page.css"),
+        include_str!("sweep/page.js"),
     );
     page::document(&title, &body)
 }
@@ -118,7 +118,7 @@ impl<'a> Data<'a> {
         quantities.sort_by_key(|quantity| (interest(&quantity.name), quantity.name.clone()));
         let quantity = |quantity: QuantityMeans| {
             let estimates = ordered.iter().map(|at| quantity.estimates.get(at));
-            Quantity {
+            SweepQuantity {
                 mean: estimates.clone().map(|one| Some(one?.mean)).collect(),
                 ci: estimates.clone().map(|one| one?.ci95).collect(),
                 n: estimates.map(|one| one.map_or(0, |one| one.runs)).collect(),
