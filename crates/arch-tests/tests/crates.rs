@@ -173,8 +173,8 @@ fn the_command_links_nothing_of_python() {
 /// that overhears on Wi-Fi has the frames of 802.11 as bytes too.
 #[test]
 fn a_router_links_the_coded_link_alone() {
-    const LINK: [&str; 8] =
-        ["config", "daemon", "franc", "franc-node", "linux", "packet", "rlnc", "units"];
+    const LINK: [&str; 9] =
+        ["config", "daemon", "franc", "franc-node", "linux", "packet", "report", "rlnc", "units"];
     let own = |features: &[&str]| -> BTreeSet<String> {
         let linked = cargo::linked_with_only("lasthop", features).into_iter();
         linked.filter_map(|it| it.name.strip_prefix("lasthop-").map(str::to_owned)).collect()

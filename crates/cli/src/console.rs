@@ -3,7 +3,6 @@
 //! [`Failure::NoReader`]. In contrast to `println!`, no function here panics.
 
 use crate::failure::Failure;
-#[cfg(feature = "lab")]
 use lasthop_report::style::Style;
 #[cfg(feature = "lab")]
 use ratatui::crossterm::terminal;
@@ -58,7 +57,6 @@ impl Stream {
     }
 
     /// Returns the look of text on the stream.
-    #[cfg(feature = "lab")]
     pub fn style(self) -> Style {
         Style { is_plain: self.is_plain(), width: width() }
     }
@@ -126,8 +124,14 @@ pub fn error(text: &str) {
 pub fn width() -> usize {
     match terminal::size() {
         Ok((columns @ 1.., _)) => usize::from(columns.max(20)),
-        _ => 80,
+        _ => Style::PLAIN.width,
     }
+}
+
+/// Number of columns, where nothing reports them.
+#[cfg(not(feature = "lab"))]
+fn width() -> usize {
+    Style::PLAIN.width
 }
 
 /// Whether a view that redraws itself can be shown on standard output.

@@ -13,21 +13,24 @@
 //! | [`capture`] | a capture as text and as a page |
 //! | [`sweep`] | the means of a sweep as a page |
 //! | [`apq`] | a measured queue as text and as plots |
+//! | [`franc`] | a coded link: events, state and counters as text |
 //! | [`table`], [`style`] | tables as text, and its look |
 //! | [`ways`] | drops between nodes and the machine (`--reach`, `--publish`), as text |
 //!
 //! Simulated and emulated runs have the same document, and the same function judges both. The
-//! crate runs nothing and reads and writes no file. Pages, plots and expectations use values that
-//! were read from files; they require the feature `files`, which is on by default.
+//! crate runs nothing and reads and writes no file. Findings require
+//! the feature `runs`. Pages, plots and expectations use values that were read from files; they
+//! require the feature `files`. All features are on by default.
 //!
 //! A new finding of a run is in `finding`, judged by new draws in `tests/drawn`; its remedy is in
-//! `remedy`. Captures, measured queues and sweeps are features: `capture`,
-//! `apq` and `sweep`.
+//! `remedy`. Captures, measured queues, sweeps and coded links are features: `capture`, `apq`,
+//! `sweep` and `franc`.
 //!
 //! Unstable: the API follows the command `lasthop` and may change in any version.
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "runs")]
 pub mod advice;
 #[cfg(feature = "files")]
 pub mod apq;
@@ -37,15 +40,22 @@ pub mod begin;
 pub mod capture;
 #[cfg(feature = "files")]
 pub mod expectation;
+#[cfg(feature = "runs")]
 pub mod finding;
+#[cfg(feature = "franc")]
+pub mod franc;
 #[cfg(feature = "files")]
 pub mod page;
 #[cfg(feature = "files")]
 pub mod plots;
+#[cfg(feature = "runs")]
 pub mod remedy;
 pub mod style;
 #[cfg(feature = "sweep")]
 pub mod sweep;
+#[cfg(feature = "runs")]
 pub mod table;
+#[cfg(feature = "runs")]
 pub mod trial;
+#[cfg(feature = "runs")]
 pub mod ways;

@@ -10,13 +10,13 @@ use crate::failure::Failure;
 use lasthop_daemon::franc::{
     Daemon, DaemonReport, Deaf, FrancError, Host, Options, PORT, Reach, Snapshot, Transport, room,
 };
-use lasthop_franc::config::{Config, Keys};
-use lasthop_franc::wire::VERSION;
-use lasthop_franc::{Address as Place, Event, NodeId, Role, Unanswered};
+use lasthop_franc::config::Keys;
+use lasthop_franc::{Address as Place, NodeId, Role, Unanswered};
 use lasthop_franc_node::document::{FrancDaemonCounts, FrancDocument};
 use lasthop_franc_node::{self as file, Link};
 use lasthop_linux::confine::{self, capabilities};
 use lasthop_linux::link::Address;
+use lasthop_report::franc as words;
 use std::fs;
 use std::io::ErrorKind;
 use std::ops::ControlFlow;
@@ -195,7 +195,7 @@ fn line(name: &str, report: DaemonReport<'_>) -> String {
         DaemonReport::Ready { config, metrics } => {
             let metrics =
                 metrics.map_or(String::new(), |at| format!(", metrics at http://{at}/metrics"));
-            format!("{name}: node {}: {}{metrics}\n", config.id, what(config))
+            format!("{name}: node {}: {}{metrics}\n", config.id, words::node(config))
         }
         DaemonReport::Unconfined(refused) => {
             let refused: Vec<String> = refused.iter().map(ToString::to_string).collect();
@@ -211,34 +211,9 @@ fn line(name: &str, report: DaemonReport<'_>) -> String {
                 refused.join("; ")
             )
         }
-        DaemonReport::Event(Event::Connected { peer }) => {
-            format!("{name}: connected to node {peer}\n")
+        DaemonReport::Event(event) => {
+            words::event(event).map_or(String::new(), |text| format!("{name}: {text}\n"))
         }
-        DaemonReport::Event(Event::Disconnected { peer }) => {
-            format!("{name}: no answer from node {peer}, or it restarted\n")
-        }
-        DaemonReport::Event(Event::KeyMismatch { sender }) => format!(
-            "{name}: datagrams arrive that this key does not open, apparently from node {sender}: do all \
-             nodes have the same key?\n"
-        ),
-        DaemonReport::Event(Event::CodeMismatch { peer }) => format!(
-            "{name}: node {peer} has another code: field, block and symbol must be the same at both ends; \
-             with different MTUs, set symbol_bytes at both\n"
-        ),
-        DaemonReport::Event(Event::VersionMismatch { sender, theirs }) => format!(
-            "{name}: node {sender} has version {theirs} of the protocol, this program version {VERSION}: \
-             both ends and all nodes between them need the same\n"
-        ),
-        DaemonReport::Event(Event::Stalled { peer }) => format!(
-            "{name}: datagrams to node {peer} do not arrive, although datagrams from it do: requesting a \
-             new session\n"
-        ),
-        DaemonReport::Event(Event::PathMtu { peer, datagram_bytes }) => format!(
-            "{name}: the path to node {peer} carries datagrams of {datagram_bytes} bytes; longer \
-             packets are split\n"
-        ),
-        // It has a separate report.
-        DaemonReport::Event(Event::Unanswered { .. }) => String::new(),
         DaemonReport::Unanswered { peer, why, options, reached } => {
             format!("{name}: {}\n", unanswered(peer, why, options, reached))
         }
@@ -328,23 +303,5 @@ fn at(address: Address) -> String {
     match address {
         Address::Udp(address) => address.to_string(),
         Address::Mac(mac) => mac.to_string(),
-    }
-}
-
-fn what(config: &Config) -> String {
-    let field = format!("{:?}", config.field).to_lowercase();
-    let (block, symbol) = (config.block_symbols, config.symbol_bytes);
-    let code = format!("{field}, blocks of {block} symbols of {symbol} bytes");
-    let pair = |[one, other]: [NodeId; 2]| format!("between {one} and {other}");
-    match config.role {
-        Role::End { peer, .. } => {
-            format!(
-                "an end, the other one is {peer}; {code}; packets of up to {}",
-                config.inner_mtu()
-            )
-        }
-        Role::Helper { between, .. } => format!("a helper {}; {code}", pair(between)),
-        Role::Recoder { between } => format!("a recoder {}; {code}", pair(between)),
-        Role::Forwarder { between } => format!("a forwarder {}", pair(between)),
     }
 }

@@ -1,0 +1,165 @@
+//! A coded link as text: the configuration of a node, its events, its state and its counters. The
+//! checks that help with an unanswered node are in the command, because they name its flags.
+
+use crate::style::Style;
+use lasthop_franc::wire::VERSION;
+use lasthop_franc::{Config, Event, NodeId, Role};
+use lasthop_franc_node::document::FrancDocument;
+use std::fmt::Write;
+
+/// Returns the role of a node and its code.
+pub fn node(config: &Config) -> String {
+    let field = format!("{:?}", config.field).to_lowercase();
+    let (block, symbol) = (config.block_symbols, config.symbol_bytes);
+    let code = format!("{field}, blocks of {block} symbols of {symbol} bytes");
+    let pair = |[one, other]: [NodeId; 2]| format!("between {one} and {other}");
+    match config.role {
+        Role::End { peer, .. } => {
+            format!(
+                "an end, the other one is {peer}; {code}; packets of up to {}",
+                config.inner_mtu()
+            )
+        }
+        Role::Helper { between, .. } => format!("a helper {}; {code}", pair(between)),
+        Role::Recoder { between } => format!("a recoder {}; {code}", pair(between)),
+        Role::Forwarder { between } => format!("a forwarder {}", pair(between)),
+    }
+}
+
+/// Returns a sentence about an event; `None` for those whose checks the daemon names.
+pub fn event(event: Event) -> Option<String> {
+    Some(match event {
+        Event::Connected { peer } => {
+            format!("connected to node {peer}")
+        }
+        Event::Disconnected { peer } => {
+            format!("no answer from node {peer}, or it restarted")
+        }
+        Event::KeyMismatch { sender } => format!(
+            "datagrams arrive that this key does not open, apparently from node {sender}: do all \
+             nodes have the same key?"
+        ),
+        Event::CodeMismatch { peer } => format!(
+            "node {peer} has another code: field, block and symbol must be the same at both ends; \
+             with different MTUs, set symbol_bytes at both"
+        ),
+        Event::VersionMismatch { sender, theirs } => format!(
+            "node {sender} has version {theirs} of the protocol, this program version {VERSION}: \
+             both ends and all nodes between them need the same"
+        ),
+        Event::Stalled { peer } => format!(
+            "datagrams to node {peer} do not arrive, although datagrams from it do: requesting a \
+             new session"
+        ),
+        Event::PathMtu { peer, datagram_bytes } => format!(
+            "the path to node {peer} carries datagrams of {datagram_bytes} bytes; longer \
+             packets are split"
+        ),
+        Event::Unanswered { .. } => return None,
+    })
+}
+
+/// Returns the state and the counters of a node as lines of text.
+pub fn status(document: &FrancDocument, style: Style) -> String {
+    let counters = &document.counters;
+    let mut out = String::new();
+    let connected = if document.connected { "connected" } else { "not connected" };
+    let _ = writeln!(
+        out,
+        "{}: node {}, {:?} over {}, {connected}, up {:.0} s",
+        style.bold(&document.name),
+        document.id,
+        document.role,
+        document.transport,
+        document.up_s
+    );
+    let _ = writeln!(
+        out,
+        "code        {} in {} mode, blocks of {} symbols of {} bytes; packets of up to {}",
+        document.field,
+        document.mode,
+        document.block_symbols,
+        document.symbol_bytes,
+        document.tunnel_mtu_bytes
+    );
+    let mut way = Vec::new();
+    way.extend(document.round_trip_ms.map(|ms| format!("round trip {ms:.1} ms")));
+    way.extend(document.queue_delay_ms.map(|ms| format!("queues {ms:.1} ms")));
+    way.extend(document.path_datagram_bytes.map(|bytes| format!("datagrams of up to {bytes}")));
+    way.extend(document.pace_mbps.map(|mbps| format!("paced at {mbps:.2} Mb/s")));
+    if !way.is_empty() {
+        let _ = writeln!(out, "path        {}", way.join(", "));
+    }
+    let _ = writeln!(
+        out,
+        "packets     {} in, {} out, {} queued, {} dropped from the queue, {} refused",
+        counters.packets_in,
+        counters.packets_out,
+        document.backlog_packets,
+        counters.backlog_drops,
+        counters.refused
+    );
+    let _ = writeln!(
+        out,
+        "sent        {} symbols as they are, {} combinations, {} ACKs, {:.1} MB; {} timeouts",
+        counters.source_sent,
+        counters.coded_sent,
+        counters.acks_sent,
+        counters.datagram_bytes_sent as f64 / 1e6,
+        counters.timeouts
+    );
+    let _ = writeln!(
+        out,
+        "received    {} innovative, {} redundant, {} stale, {} ACKs, {:.1} MB",
+        counters.innovative,
+        counters.redundant,
+        counters.stale,
+        counters.acks_received,
+        counters.datagram_bytes_received as f64 / 1e6
+    );
+    let _ = writeln!(
+        out,
+        "rejected    {} malformed, {} unauthentic, {} replayed, {} unproven, {} lost by injection",
+        counters.malformed,
+        counters.unauthentic,
+        counters.replayed,
+        counters.unproven,
+        counters.injected_losses
+    );
+    let frames = [
+        counters.overheard,
+        counters.overheard_again,
+        counters.overheard_bad_fcs,
+        counters.overheard_protected,
+        counters.overheard_unread,
+        counters.overheard_drops,
+    ];
+    if frames.iter().any(|&count| count > 0) {
+        let [read, again, damaged, encrypted, unread, dropped] = frames;
+        let _ = writeln!(
+            out,
+            "overheard   {read} datagrams; {again} frames again, {damaged} damaged, {encrypted} encrypted, \
+             {unread} not readable, {dropped} dropped by the system"
+        );
+    }
+    let _ = writeln!(
+        out,
+        "not sent    {} without an address, {} refused by the system, {} of them too long",
+        counters.unplaced, counters.unsent, counters.too_long
+    );
+    for neighbour in &document.neighbours {
+        let share = |loss: Option<f64>| {
+            loss.map_or("unknown".into(), |loss| format!("{:.1} %", 100.0 * loss))
+        };
+        let _ = writeln!(
+            out,
+            "neighbour {} at {}: {} heard; loss from it {}, to it {}",
+            neighbour.id,
+            neighbour.address.as_deref().unwrap_or("an unknown address"),
+            neighbour.heard,
+            share(neighbour.loss_in),
+            share(neighbour.loss_out)
+        );
+    }
+    out
+}
