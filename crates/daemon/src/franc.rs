@@ -31,7 +31,7 @@ mod transport;
 
 pub use daemon::{Daemon, DaemonReport, Host, Snapshot};
 pub use monitored::{Deaf, MonitorCounts};
-pub use transport::{Reach, Transport, room};
+pub use transport::{Reach, Transport, datagram_bytes_max};
 
 use lasthop_franc::{Config, ConfigError, NodeId};
 use lasthop_linux::OsError;

@@ -373,8 +373,8 @@ impl<'a, S: Sink> Hop<'a, S> {
     }
 
     /// Whether a queue became shorter since the last call.
-    pub fn take_room(&mut self) -> bool {
-        self.hosts.take_room()
+    pub fn take_space(&mut self) -> bool {
+        self.hosts.take_space()
     }
 
     /// The time on the clock.

@@ -64,17 +64,17 @@ impl Saturation {
             let Some(Backlog { target, held, entered }) = backlog(flow.id) else { continue };
             // What was granted and has not entered yet is on its way.
             let taken = u64::from(held).saturating_add(flow.coming(entered));
-            let mut room = target.saturating_sub(taken.try_into().unwrap_or(u32::MAX));
-            if room <= target / GRANT_SHARE {
+            let mut credit = target.saturating_sub(taken.try_into().unwrap_or(u32::MAX));
+            if credit <= target / GRANT_SHARE {
                 continue;
             }
             if entered == 0 {
                 let first = u64::from(FIRST_PACKETS).saturating_sub(flow.granted);
-                room = room.min(first as u32);
+                credit = credit.min(first as u32);
             }
-            if room > 0 {
-                flow.granted += u64::from(room);
-                allow(flow.id, room);
+            if credit > 0 {
+                flow.granted += u64::from(credit);
+                allow(flow.id, credit);
             }
         }
     }
@@ -149,7 +149,7 @@ start = "1s"
     }
 
     #[test]
-    fn room_is_granted_by_the_flow() {
+    fn credit_is_granted_by_the_flow() {
         let mut saturation = saturation();
         assert_eq!(granted(&mut saturation, [1_000, 0], [0, 0]), [1_000, 0]);
         assert_eq!(granted(&mut saturation, [500, 500], [0, 0]), [500, 500]);

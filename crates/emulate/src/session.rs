@@ -231,7 +231,7 @@ impl<S: Sink> Session<'_, S> {
         }
     }
 
-    fn grant_room(&mut self, now: Instant) {
+    fn grant_credit(&mut self, now: Instant) {
         let (hop, traffic) = (&mut self.hop, self.traffic);
         let backlog = |flow| hop.backlog(now, flow);
         self.saturation.grant(backlog, |flow, packets| traffic.grant(flow, packets));
@@ -265,8 +265,8 @@ impl<S: Sink> Driver for Session<'_, S> {
         }
         self.start_jobs(now)?;
         let is_start = self.saturated_start.is_some_and(|start| start <= now);
-        if self.hop.take_room() || is_start || is_tick {
-            self.grant_room(now);
+        if self.hop.take_space() || is_start || is_tick {
+            self.grant_credit(now);
             self.saturated_start = self.saturation.next_start(now);
         }
         Ok(ControlFlow::Continue(()))

@@ -146,7 +146,7 @@ struct SharedTraffic {
     wake: EventFd,
     stop: AtomicBool,
     /// Packets granted by [`Traffic::grant`] and not sent yet, by number of the flow.
-    room: Vec<AtomicU32>,
+    credit: Vec<AtomicU32>,
 }
 
 impl Traffic {
@@ -165,8 +165,8 @@ impl Traffic {
         let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
         let wake = EventFd::from_value_and_flags(0, flags).call("eventfd")?;
         let numbers = flows.iter().map(|(plan, ..)| usize::from(plan.id.0) + 1).max();
-        let room = (0..numbers.unwrap_or(0)).map(|_| AtomicU32::new(0)).collect();
-        let shared = Arc::new(SharedTraffic { wake, stop: AtomicBool::new(false), room });
+        let credit = (0..numbers.unwrap_or(0)).map(|_| AtomicU32::new(0)).collect();
+        let shared = Arc::new(SharedTraffic { wake, stop: AtomicBool::new(false), credit });
         let (sender, notes) = channel();
         let mut events = EventLoop::new(clock)?;
         events.moderate(rest_max);
@@ -198,7 +198,7 @@ impl Traffic {
 
     /// Lets a saturated flow send `packets` more.
     pub fn grant(&self, flow: FlowId, packets: u32) {
-        self.shared.room[usize::from(flow.0)].fetch_add(packets, Ordering::Relaxed);
+        self.shared.credit[usize::from(flow.0)].fetch_add(packets, Ordering::Relaxed);
         let _ = self.shared.wake.write(1);
     }
 }
@@ -236,9 +236,9 @@ impl Driver for Server {
         }
         for (index, (id, generator)) in self.generators.iter_mut().enumerate() {
             let mut sockets = Sockets { registry: &mut *registry, index };
-            let room = &self.shared.room[usize::from(id.0)];
+            let credit = &self.shared.credit[usize::from(id.0)];
             // Each reads the clock: those before it took time to send.
-            generator.handle_timeout(self.clock.now(), room, &mut sockets, &self.notes);
+            generator.handle_timeout(self.clock.now(), credit, &mut sockets, &self.notes);
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -351,13 +351,13 @@ impl Generator {
     fn handle_timeout(
         &mut self,
         now: Instant,
-        room: &AtomicU32,
+        credit: &AtomicU32,
         sockets: &mut Sockets<'_>,
         notes: &Sender<Note>,
     ) {
         match self {
             Self::Tcp(tcp) => tcp.handle_timeout(now, sockets, notes),
-            Self::Datagrams(datagrams) => datagrams.handle_timeout(now, room),
+            Self::Datagrams(datagrams) => datagrams.handle_timeout(now, credit),
             Self::Ping(ping) => ping.handle_timeout(now),
         }
     }

@@ -197,7 +197,7 @@ impl Sender {
     }
 
     /// Place of the next symbol; `None` while all blocks are full.
-    pub fn room(&self) -> Option<(u32, u16)> {
+    pub fn next_place(&self) -> Option<(u32, u16)> {
         let next = self.first + self.blocks.len() as u32;
         match self.blocks.back() {
             Some(SentBlock { pool: Pool::Own(encoder), .. }) if !encoder.is_full() => {
@@ -207,10 +207,10 @@ impl Sender {
         }
     }
 
-    /// Accepts a symbol for the place of [`Sender::room`]. It is sent `copies` times, with time in
+    /// Accepts a symbol for the place of [`Sender::next_place`]. It is sent `copies` times, with time in
     /// between, because losses come in bursts.
     pub fn push(&mut self, now: Instant, symbol: &[u8], copies: u8) {
-        let Some((block, index)) = self.room() else { return };
+        let Some((block, index)) = self.next_place() else { return };
         if index == 0 {
             self.begin();
         }
@@ -550,7 +550,7 @@ impl Sender {
 
     /// A repair while all blocks are full: of the older half of them, which hold up the
     /// others.
-    pub fn make_room(&mut self, now: Instant, outlook: &Outlook) -> Option<(Coded, Cargo)> {
+    pub fn mend_older(&mut self, now: Instant, outlook: &Outlook) -> Option<(Coded, Cargo)> {
         let older = self.blocks.len() / 2;
         self.mend(now, outlook, true, older, Self::is_due)
     }

@@ -250,8 +250,8 @@ proptest! {
             (0..gap).for_each(|_| hop.slot());
             let mut slots = 0;
             let (block, index) = loop {
-                match hop.source.room() {
-                    Some(room) => break room,
+                match hop.source.next_place() {
+                    Some(place) => break place,
                     None => hop.slot(),
                 }
                 slots += 1;
@@ -284,7 +284,7 @@ fn means_with(parameters: &PaperParameters, blocks: usize, published: bool) -> (
     let code = Code::new(Field::Gf2, 150, 1).unwrap();
     let mut hop = Hop::with(code, parameters, Impairments::default(), 1, published);
     while hop.done.len() < blocks {
-        while hop.source.room().is_some() {
+        while hop.source.next_place().is_some() {
             hop.source.push(hop.now, &[1]).unwrap();
         }
         hop.slot();
@@ -383,7 +383,7 @@ fn a_long_run_loses_nothing() {
             hop.helpers = (0..u64::from(chance.up_to(2))).map(helper).collect();
             hop.under_way.retain(|(_, item)| !matches!(item, Item::ToHelper(..)));
         }
-        if let (Some((block, index)), 0..=6) = (hop.source.room(), chance.up_to(9)) {
+        if let (Some((block, index)), 0..=6) = (hop.source.next_place(), chance.up_to(9)) {
             let mut symbol = symbol(block, index, BYTES);
             hop.source.push(hop.now, &symbol).unwrap();
             symbol.resize(BYTES, 0);

@@ -425,7 +425,7 @@ impl Flows {
                     },
                 );
             }
-            // It sends more when its node reports room.
+            // It sends more when its node reports space.
             FlowMachine::Datagrams(flow) => {
                 if let Some(saturation) = &mut flow.saturation {
                     saturation.held -= released.packets;

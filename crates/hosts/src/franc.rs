@@ -410,7 +410,7 @@ impl Francs {
         if machine.poll_timeout().is_some_and(|(at, _)| at <= now) {
             machine.handle_timeout(now);
         }
-        // A timer that is already due waits for room in the interface, which is
+        // A timer that is already due waits for space in the interface, which is
         // reported.
         if let Some((at, _)) = machine.poll_timeout()
             && at > now

@@ -109,7 +109,7 @@ pub struct Hosts {
     /// The ends of the driver's packets.
     outputs: VecDeque<Output>,
     /// Whether any queue became shorter since the driver's last query.
-    room: bool,
+    has_space: bool,
 }
 
 impl Hosts {
@@ -160,7 +160,7 @@ impl Hosts {
             wifi,
             sample_interval,
             outputs,
-            room: true,
+            has_space: true,
         })
     }
 
@@ -206,8 +206,8 @@ impl Hosts {
     }
 
     /// Whether any queue became shorter since the last call.
-    pub fn take_room(&mut self) -> bool {
-        core::mem::take(&mut self.room)
+    pub fn take_space(&mut self) -> bool {
+        core::mem::take(&mut self.has_space)
     }
 
     /// The backlog of a saturated flow of the kernel; `None` for other flows.
@@ -240,7 +240,7 @@ impl Hosts {
             now = network.now();
             if !network.has_outputs() {
                 debug_assert!(network.poll_event().is_none() && network.poll_output().is_none());
-                debug_assert!(network.poll_released().is_none() && network.poll_room().is_none());
+                debug_assert!(network.poll_released().is_none() && network.poll_space().is_none());
                 return Some(now);
             }
         } else {
@@ -355,7 +355,7 @@ impl Hosts {
 
     /// Handles all outputs of the network at this instant.
     fn drain<S: Sink>(&mut self, sink: &mut S, frames: Frames<'_>) {
-        let Self { network, flows, francs, outputs, room, .. } = self;
+        let Self { network, flows, francs, outputs, has_space, .. } = self;
         loop {
             while let Some(event) = network.poll_event() {
                 sink.event(&event, frames);
@@ -418,8 +418,8 @@ impl Hosts {
                     FlowId::NONE => francs.released(released, Outside { network, sink }),
                     _ => flows.released(released, network, sink),
                 }
-            } else if let Some(node) = network.poll_room() {
-                *room = true;
+            } else if let Some(node) = network.poll_space() {
+                *has_space = true;
                 flows.refill(node, network, sink);
             } else {
                 return;

@@ -283,12 +283,12 @@ impl Tcp {
         }
         if now < self.stop {
             application.handle_timeout(now);
-            let room = match application.pending() {
+            let space = match application.pending() {
                 Endpoint::BULK if endpoint.unsent_bytes() == 0 => Endpoint::BULK,
                 Endpoint::BULK => 0,
                 _ => SEND_BUFFER_BYTES.saturating_sub(endpoint.unsent_bytes()),
             };
-            let bytes = application.write(room);
+            let bytes = application.write(space);
             if bytes > 0 {
                 if end == SENDER && bytes != Endpoint::BULK {
                     self.written += bytes;

@@ -62,7 +62,7 @@ impl Name {
 /// The buffers for the datagrams of one system call.
 pub struct Inbox {
     /// Largest length of a datagram, in bytes.
-    room: usize,
+    datagram_bytes_max: usize,
     /// Buffer space of a message in bytes.
     message_bytes: usize,
     bytes: Vec<u8>,
@@ -81,16 +81,16 @@ struct BatchMessage {
 }
 
 impl Inbox {
-    /// Returns buffers for datagrams of up to `room` bytes; longer ones are left out. A message
-    /// may have several of them if `is_merged`.
+    /// Returns buffers for datagrams of up to `datagram_bytes_max` bytes; longer ones are left out. A
+    /// message may have several of them if `is_merged`.
     #[expect(unsafe_code, reason = "addresses of zeros")]
-    pub fn new(room: usize, is_merged: bool) -> Self {
+    pub fn new(datagram_bytes_max: usize, is_merged: bool) -> Self {
         // SAFETY: zeros are an address of no family.
         let nowhere: libc::sockaddr_storage = unsafe { zeroed() };
         let (message_bytes, messages) =
-            if is_merged { (MERGED_BYTES, MERGED_BATCH) } else { (room, BATCH) };
+            if is_merged { (MERGED_BYTES, MERGED_BATCH) } else { (datagram_bytes_max, BATCH) };
         Self {
-            room,
+            datagram_bytes_max,
             message_bytes,
             bytes: vec![0; message_bytes * messages],
             names: vec![nowhere; messages],
@@ -122,11 +122,11 @@ impl Inbox {
             header.msg_hdr.msg_control = control.as_mut_ptr().cast();
             header.msg_hdr.msg_controllen = size_of::<[u64; TOLD_WORDS]>() as _;
         }
-        let room = self.messages.len();
+        let capacity = self.messages.len();
         // SAFETY: so many headers point to buffers that live, with their lengths.
         let count = unsafe {
             let (first, flags) = (headers.as_mut_ptr(), libc::MSG_DONTWAIT as _);
-            libc::recvmmsg(socket.as_raw_fd(), first, room as _, flags, std::ptr::null_mut())
+            libc::recvmmsg(socket.as_raw_fd(), first, capacity as _, flags, std::ptr::null_mut())
         };
         match Errno::result(count) {
             Ok(count) => self.count = count as usize,
@@ -141,7 +141,7 @@ impl Inbox {
                 datagram_bytes: unsafe { merged_by(&header.msg_hdr) },
             };
         }
-        Ok(self.count == room)
+        Ok(self.count == capacity)
     }
 
     /// The datagrams of the last [`receive`](Self::receive), each with its sender.
@@ -152,7 +152,7 @@ impl Inbox {
             let datagrams =
                 bytes.into_iter().flat_map(|bytes| split(bytes, message.datagram_bytes));
             datagrams
-                .filter(|datagram| datagram.len() <= self.room)
+                .filter(|datagram| datagram.len() <= self.datagram_bytes_max)
                 .map(move |datagram| (name, datagram))
         })
     }
@@ -188,7 +188,10 @@ unsafe fn merged_by(header: &libc::msghdr) -> Option<usize> {
 
 impl std::fmt::Debug for Inbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Inbox").field("room", &self.room).field("count", &self.count).finish()
+        f.debug_struct("Inbox")
+            .field("datagram_bytes_max", &self.datagram_bytes_max)
+            .field("count", &self.count)
+            .finish()
     }
 }
 

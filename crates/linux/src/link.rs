@@ -213,7 +213,7 @@ pub fn udp_mtu(peer: SocketAddr) -> Result<Option<u32>, OsError> {
 }
 
 /// Returns the length in bytes of the longest datagram in a UDP packet of `mtu` bytes.
-pub const fn udp_room(mtu: u32, is_v6: bool) -> u32 {
+pub const fn udp_datagram_bytes_max(mtu: u32, is_v6: bool) -> u32 {
     /// Headers of IP and UDP.
     const V4_BYTES: u32 = 28;
     const V6_BYTES: u32 = 48;
@@ -221,7 +221,7 @@ pub const fn udp_room(mtu: u32, is_v6: bool) -> u32 {
 }
 
 /// Returns the length in bytes of the longest datagram in a frame that carries `mtu` bytes.
-pub const fn ethernet_room(mtu: u32) -> u32 {
+pub const fn ethernet_datagram_bytes_max(mtu: u32) -> u32 {
     mtu.saturating_sub(LENGTH_BYTES as u32)
 }
 

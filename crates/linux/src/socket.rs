@@ -41,15 +41,15 @@ pub fn set_unsent_limit(socket: &impl AsFd, bytes: u32) -> nix::Result<()> {
 }
 
 /// Lets a TCP receiver acknowledge at once, whether or not the program has read: gives
-/// it `room` bytes of buffer space, and a quarter of that as the amount waited for.
+/// it `buffer_bytes` bytes of buffer space, and a quarter of that as the amount waited for.
 /// Otherwise Linux acknowledges every second segment only if the window can grow, that
 /// is if the program has read what arrived before.
 ///
 /// # Errors
 /// `EPERM` without `CAP_NET_ADMIN`; nothing is changed then.
-pub fn set_patient_reader(socket: &impl AsFd, room: u32) -> nix::Result<()> {
-    set(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &room.to_ne_bytes())?;
-    set(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, &(room / 4).to_ne_bytes())
+pub fn set_patient_reader(socket: &impl AsFd, buffer_bytes: u32) -> nix::Result<()> {
+    set(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &buffer_bytes.to_ne_bytes())?;
+    set(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, &(buffer_bytes / 4).to_ne_bytes())
 }
 
 /// Makes the kernel stamp each datagram with the time of its arrival.

@@ -193,7 +193,8 @@ pub struct Network {
     wires_released: bool,
     /// Outputs, which precede the packets that are left in the cell ([`Network::poll_passive`]).
     outputs: VecDeque<Output>,
-    room: VecDeque<NodeId>,
+    /// Nodes whose queues became shorter.
+    space: VecDeque<NodeId>,
     /// Reports of packets that left their source by being diverted.
     released: VecDeque<Released>,
 }
@@ -293,7 +294,7 @@ impl Network {
             wires_moved: false,
             wires_released: false,
             outputs: VecDeque::new(),
-            room: VecDeque::new(),
+            space: VecDeque::new(),
             released: VecDeque::new(),
         };
         network.next = network.earliest();
@@ -466,7 +467,7 @@ impl Network {
     #[inline]
     pub fn has_outputs(&self) -> bool {
         !self.outputs.is_empty()
-            || !self.room.is_empty()
+            || !self.space.is_empty()
             || self.wires_released
             || self.cell.as_ref().is_some_and(Cell::has_outputs)
     }
@@ -519,11 +520,11 @@ impl Network {
     /// Returns the next node whose queues became shorter, so that a saturated source
     /// may refill them.
     #[inline]
-    pub fn poll_room(&mut self) -> Option<NodeId> {
-        if let Some(node) = self.room.pop_front() {
+    pub fn poll_space(&mut self) -> Option<NodeId> {
+        if let Some(node) = self.space.pop_front() {
             return Some(node);
         }
-        let station = self.cell.as_mut()?.poll_room()?;
+        let station = self.cell.as_mut()?.poll_space()?;
         Some(self.node_of[station.index()])
     }
 
@@ -735,7 +736,7 @@ impl Network {
     /// if the node forwards it.
     fn receive(&mut self, node: NodeId, from: NodeId, packet: &Packet) {
         if self.hosts[node.index()].is_some() && self.forwards(node, from, packet) {
-            let host = self.hosts[node.index()].as_mut().filter(|host| host.has_room());
+            let host = self.hosts[node.index()].as_mut().filter(|host| host.has_space());
             return match host {
                 Some(host) => host.take_in(self.now, *packet, host::Direction::Forward(from)),
                 None => self.drop_packet(node, packet, DropReason::QueueFull),

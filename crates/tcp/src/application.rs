@@ -185,10 +185,10 @@ impl Application {
         self.pending
     }
 
-    /// Moves up to `room` bytes, the free space in the send buffer, to the sender. Returns their
+    /// Moves up to `space` bytes, the free space in the send buffer, to the sender. Returns their
     /// number.
-    pub fn write(&mut self, room: u64) -> u64 {
-        let bytes = self.pending.min(room);
+    pub fn write(&mut self, space: u64) -> u64 {
+        let bytes = self.pending.min(space);
         if self.pending != u64::MAX {
             self.pending -= bytes;
         }
@@ -267,7 +267,7 @@ mod tests {
 
     /// 8 Mb/s in chunks of 10 000 bytes: one every 10 ms, 1 000 000 bytes in a second.
     #[test]
-    fn a_limited_source_keeps_its_rate_whatever_the_room() {
+    fn a_limited_source_keeps_its_rate_whatever_the_space() {
         let kind = ApplicationKind::Limited {
             rate: Bitrate::from_bps(8_000_000),
             chunk: Bytes::new(10_000),
@@ -276,7 +276,7 @@ mod tests {
         let mut written = 0;
         while let Some(due) = client.poll_timeout().filter(|due| *due < at(1_000)) {
             client.handle_timeout(due);
-            // No room in the first half second, then enough.
+            // No space in the first half second, then enough.
             written += client.write(if due < at(500) { 0 } else { u64::MAX });
         }
         assert_eq!(written, 1_000_000);

@@ -369,7 +369,7 @@ impl Endpoint {
         self.sender.unsent_bytes()
     }
 
-    /// Payload bytes for which the socket has room: those in flight, and those that wait to be sent.
+    /// Payload bytes for which the socket has space: those in flight, and those that wait to be sent.
     /// Linux gives a socket memory for twice its window, 4 MiB at most (tcp_sndbuf_expand,
     /// `tcp_wmem`).
     pub fn socket_bytes(&self) -> u64 {

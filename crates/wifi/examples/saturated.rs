@@ -61,8 +61,8 @@ fn simulate(stations: u16) -> Result<(f64, f64), CellError> {
         while let Some(output) = cell.poll_output() {
             delivered += u64::from(matches!(output, Output::Delivered { .. }));
         }
-        // A station whose queue has room again.
-        while let Some(station) = cell.poll_room() {
+        // A station whose queue has space again.
+        while let Some(station) = cell.poll_space() {
             refill(&mut cell, station, now, &mut tag);
         }
     }

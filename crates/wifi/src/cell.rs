@@ -359,9 +359,9 @@ impl Cell {
     /// Returns a station that holds fewer packets than at the last poll: a saturated source can
     /// refill its queue.
     #[inline]
-    pub fn poll_room(&mut self) -> Option<StationId> {
-        let station = self.outbox.room.pop_front()?;
-        self.stations[station.index()].room_announced = false;
+    pub fn poll_space(&mut self) -> Option<StationId> {
+        let station = self.outbox.space.pop_front()?;
+        self.stations[station.index()].space_announced = false;
         Some(station)
     }
 

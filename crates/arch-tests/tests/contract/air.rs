@@ -292,7 +292,7 @@ proptest! {
                 assert!(ended.insert(packet.tag), "it ended before: {output:?}");
             }
             while cell.poll_event().is_some() {}
-            while cell.poll_room().is_some() {}
+            while cell.poll_space().is_some() {}
         };
         for (pause, from, to, category, bytes, packets) in work {
             pause.pass(&mut driver, &mut drain);

@@ -77,7 +77,7 @@ proptest! {
             let now = driver.now();
             let encoder = &mut driver.machine;
             match work {
-                Work::Symbol if encoder.room().is_some() => {
+                Work::Symbol if encoder.next_place().is_some() => {
                     encoder.push(now, &[1, 2]).unwrap();
                     pushed += 1;
                 }

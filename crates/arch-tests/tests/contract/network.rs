@@ -105,5 +105,5 @@ fn drain(now: Instant, network: &mut Network, ended: &mut BTreeSet<u64>) {
         assert!(ended.insert(tag), "it ended before: {output:?}");
     }
     while network.poll_event().is_some() {}
-    while network.poll_room().is_some() {}
+    while network.poll_space().is_some() {}
 }

@@ -93,7 +93,7 @@ proptest! {
                 assert!(at <= now, "it came before its time: {output:?}");
                 assert!(ended.insert(packet.tag), "it ended before: {output:?}");
             }
-            while cell.poll_room().is_some() {}
+            while cell.poll_space().is_some() {}
         };
         for (pause, from, bytes, packets) in work {
             pause.pass(&mut driver, &mut drain);

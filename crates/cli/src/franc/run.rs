@@ -8,7 +8,8 @@ use crate::args::FrancRun;
 use crate::console;
 use crate::failure::Failure;
 use lasthop_daemon::franc::{
-    Daemon, DaemonReport, Deaf, FrancError, Host, Options, PORT, Reach, Snapshot, Transport, room,
+    Daemon, DaemonReport, Deaf, FrancError, Host, Options, PORT, Reach, Snapshot, Transport,
+    datagram_bytes_max,
 };
 use lasthop_franc::config::Keys;
 use lasthop_franc::{Address as Place, NodeId, Role, Unanswered};
@@ -32,7 +33,7 @@ pub fn run(args: &FrancRun) -> Result<u8, Failure> {
         None => Keys::Insecure,
     };
     let transport = transport(&link)?;
-    let datagram_bytes_max = room(&transport, link.mtu).map_err(Failure::message)?;
+    let datagram_bytes_max = datagram_bytes_max(&transport, link.mtu).map_err(Failure::message)?;
     let config = link.config(keys, datagram_bytes_max);
     config.check().map_err(Failure::message)?;
     may_run(&link)?;

@@ -123,7 +123,7 @@ struct NodeDriver {
     node: Node,
     link: NodeLink,
     /// A duplicate of the link's descriptor, to wait until the link accepts datagrams again.
-    room: OwnedFd,
+    writable: OwnedFd,
     tun: Option<Tun>,
     coalescer: Coalescer,
     /// Offloads that the kernel refused, until they are reported.
@@ -198,7 +198,7 @@ impl Daemon {
             options,
             clock,
             node,
-            room: link.as_fd().try_clone_to_owned().call("dup")?,
+            writable: link.as_fd().try_clone_to_owned().call("dup")?,
             link,
             tun,
             coalescer: Coalescer::new(kinds),
@@ -277,7 +277,7 @@ impl Driver for Running<'_> {
             Source::Tun => driver.take_packets()?,
             Source::Link => driver.link.receive(&mut driver.node, driver.clock),
             Source::Monitor => driver.link.overhear(&mut driver.node, driver.clock),
-            Source::Room => driver.unblock(registry),
+            Source::Writable => driver.unblock(registry),
             Source::Control => driver.answer(self.host),
             Source::Metrics => {
                 if let Some(metrics) = &mut driver.metrics {
@@ -309,7 +309,7 @@ impl NodeDriver {
                 .link
                 .transmit(&mut self.node, self.clock, &mut |bytes| too_long = Some(bytes))?;
             if self.flow == Flow::Full {
-                registry.add_writable(self.room.as_fd(), Source::Room)?;
+                registry.add_writable(self.writable.as_fd(), Source::Writable)?;
             }
         }
         if let Some(bytes) = too_long
@@ -382,7 +382,7 @@ impl NodeDriver {
 
     /// Handles a link that accepts datagrams again: the machine may send.
     fn unblock(&mut self, registry: &mut Registry<Source>) {
-        registry.remove(self.room.as_fd());
+        registry.remove(self.writable.as_fd());
         self.flow = Flow::Free;
     }
 

@@ -10,7 +10,7 @@ pub(super) enum Source {
     /// Frames of the monitor interface.
     Monitor,
     /// Space in the link, while it is full.
-    Room,
+    Writable,
     /// A question at the control socket.
     Control,
     /// A connection to the port for metrics.

@@ -9,7 +9,9 @@ use lasthop_franc::{self as franc, Heard, Node, NodeId, Transmit};
 use lasthop_linux::OsError;
 use lasthop_linux::batch::{BATCH, Inbox, Name, Sending, Sent};
 use lasthop_linux::clock::Clock;
-use lasthop_linux::link::{Address, Link, ethernet_room, interface_mtu, udp_mtu, udp_room};
+use lasthop_linux::link::{
+    Address, Link, ethernet_datagram_bytes_max, interface_mtu, udp_datagram_bytes_max, udp_mtu,
+};
 use lasthop_units::{Duration, Instant, MacAddr};
 use nix::errno::Errno;
 use std::collections::{BTreeMap, VecDeque};
@@ -98,13 +100,13 @@ const ETHERNET_MTU: u32 = 1_500;
 /// # Errors
 /// If there is no such interface or no route to a neighbour, or if `mtu` is larger than that
 /// of the own interface.
-pub fn room(transport: &Transport, mtu: Option<u32>) -> Result<u16, FrancError> {
+pub fn datagram_bytes_max(transport: &Transport, mtu: Option<u32>) -> Result<u16, FrancError> {
     let least = |own: u32, name: &dyn Fn() -> String| match mtu {
         Some(mtu) if mtu > own => Err(FrancError::TooWide { mtu, own, name: name() }),
         Some(mtu) => Ok(mtu),
         None => Ok(own.min(MTU_FOUND_MAX)),
     };
-    let room = match transport {
+    let bytes_max = match transport {
         Transport::Udp { neighbours, .. } => {
             let mut narrowest = mtu.unwrap_or(ETHERNET_MTU);
             for &(id, address) in neighbours {
@@ -115,15 +117,15 @@ pub fn room(transport: &Transport, mtu: Option<u32>) -> Result<u16, FrancError> 
                     narrowest = narrowest.min(least(own, &towards)?);
                 }
             }
-            udp_room(narrowest, transport.is_v6())
+            udp_datagram_bytes_max(narrowest, transport.is_v6())
         }
         Transport::Ethernet { interface, .. } => {
             let own =
                 interface_mtu(interface).map_err(|error| interface_error(interface, error))?;
-            ethernet_room(least(own, &|| interface.clone())?)
+            ethernet_datagram_bytes_max(least(own, &|| interface.clone())?)
         }
     };
-    Ok(u16::try_from(room).unwrap_or(u16::MAX))
+    Ok(u16::try_from(bytes_max).unwrap_or(u16::MAX))
 }
 
 /// The broadcast address of Ethernet.

@@ -56,12 +56,12 @@ impl Datagrams {
         self.source.next_departure()
     }
 
-    pub fn handle_timeout(&mut self, now: Instant, room: &AtomicU32) {
+    pub fn handle_timeout(&mut self, now: Instant, credit: &AtomicU32) {
         while let Some(departure) = self.source.poll_packet(now) {
             self.send(departure.at, departure.bytes);
         }
         if let Some(bytes) = self.source.refill(now) {
-            for _ in 0..room.swap(0, Ordering::Relaxed) {
+            for _ in 0..credit.swap(0, Ordering::Relaxed) {
                 self.send(now, bytes);
             }
         }

@@ -163,7 +163,7 @@ fn the_papers_queue_drops_what_arrives() {
     let mut backlog = Backlog::new(config, KEYS);
     (1..=3).for_each(|port| backlog.push(at(0), udp(port, 100)));
     assert_eq!((backlog.packets(), backlog.drops()), (2, 1));
-    assert_eq!(backlog.pop(at(9_000), 99), None, "too long for the room");
+    assert_eq!(backlog.pop(at(9_000), 99), None, "too long for the symbol");
     assert_eq!(backlog.pop(at(9_000), 100).unwrap().packet, udp(1, 100));
     assert_eq!(backlog.pop(at(9_000), 100).unwrap().packet, udp(2, 100));
     assert!(backlog.is_empty());
@@ -176,7 +176,7 @@ proptest! {
     fn nothing_is_invented(
         (packets_max, bytes_max) in (1..40u32, 100..20_000u32),
         target in prop::option::of(0..50u64),
-        // Flow, length, room for it; time passes by up to 60 ms.
+        // Flow, length, space for it; time passes by up to 60 ms.
         work in prop::collection::vec((0..5u8, 0..1_600usize, 0..3_000usize, 0..60u64, 0..3u8), 1..300),
     ) {
         let target = target.map(Duration::from_millis);
@@ -185,16 +185,16 @@ proptest! {
         let (mut pushed, mut popped) = (0u64, 0u64);
         let mut last = [0u64; 5];
         let mut now = at(0);
-        for (port, length, room, pause_ms, pops) in work {
+        for (port, length, bytes_max, pause_ms, pops) in work {
             now += Duration::from_millis(pause_ms);
             pushed += 1;
             let mut packet = udp(port, length.max(36));
             packet[28..36].copy_from_slice(&pushed.to_be_bytes());
             backlog.push(now, packet);
             for _ in 0..pops {
-                let Some(waiting) = backlog.pop(now, room) else { break };
+                let Some(waiting) = backlog.pop(now, bytes_max) else { break };
                 let mut packet = waiting.packet;
-                prop_assert!(packet.len() <= room);
+                prop_assert!(packet.len() <= bytes_max);
                 let number = u64::from_be_bytes(packet[28..36].try_into().unwrap());
                 let port = packet[21];
                 prop_assert!(number > last[usize::from(port)], "in order, and once");

@@ -142,9 +142,9 @@ impl Encoder {
 
     /// Block and index of the next symbol; `None` if the block is full until an
     /// acknowledgement arrives, or for good after block [`BLOCK_MAX`].
-    pub fn room(&self) -> Option<(u32, u16)> {
-        let room = !self.code.is_full() && self.block < BLOCK_MAX;
-        room.then(|| (self.block, self.code.len()))
+    pub fn next_place(&self) -> Option<(u32, u16)> {
+        let has_space = !self.code.is_full() && self.block < BLOCK_MAX;
+        has_space.then(|| (self.block, self.code.len()))
     }
 
     /// The current block; the destination has all blocks before it.

@@ -78,7 +78,7 @@ fn states() -> Vec<(&'static str, Encoder)> {
 }
 
 fn name(encoder: &Encoder) -> String {
-    let (block, added) = match encoder.room() {
+    let (block, added) = match encoder.next_place() {
         Some((block, index)) => (block, index),
         None => (0, 3),
     };

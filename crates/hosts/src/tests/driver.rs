@@ -76,15 +76,15 @@ fn packets_of_the_driver_end_once() {
 #[test]
 fn a_queue_that_became_shorter_is_reported_once() {
     let mut bed = Bed::new(&hosts(2, vec![], ms(1)), &chain([both(&limited(PACKET_A_MS, 9, 0))]));
-    assert!(bed.hosts.take_room(), "a driver tries first");
-    assert!(!bed.hosts.take_room());
+    assert!(bed.hosts.take_space(), "a driver tries first");
+    assert!(!bed.hosts.take_space());
     enter(&mut bed, ms(1), drivers(0, 0, 1, ms(1)));
     enter(&mut bed, ms(1), drivers(1, 0, 1, ms(1)));
-    bed.hosts.take_room();
+    bed.hosts.take_space();
     bed.run_until(us(1_900), &|_| None);
-    assert!(!bed.hosts.take_room(), "the first is still in transmission");
+    assert!(!bed.hosts.take_space(), "the first is still in transmission");
     bed.run_until(ms(2), &|_| None);
-    assert!(bed.hosts.take_room(), "the second has left the queue");
+    assert!(bed.hosts.take_space(), "the second has left the queue");
 }
 
 /// The announced step is the next one, and no step happens before it.

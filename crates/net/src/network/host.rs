@@ -51,7 +51,7 @@ impl Host {
     }
 
     /// Whether one more packet to be forwarded may wait.
-    pub fn has_room(&self) -> bool {
+    pub fn has_space(&self) -> bool {
         self.packets.len() < BACKLOG_PACKETS_MAX
     }
 

@@ -93,7 +93,7 @@ fn between_trees_nothing_gets_across() {
             !parts.contains(&(source, destination))
         });
         let packet = packet(tag, source, destination);
-        // A saturated source finds no room rather than a queue that is always empty.
+        // A saturated source finds no space rather than a queue that is always empty.
         assert!(
             network.joins(NodeId(source), NodeId(destination)) || {
                 !network.offer_packet(Instant::ZERO, &packet)

@@ -45,7 +45,7 @@ impl Network {
             {
                 match direction {
                     host::Direction::Out => {
-                        self.room.push_back(node);
+                        self.space.push_back(node);
                         self.send(node, &packet);
                     }
                     host::Direction::In => self.hand_over(node, &packet),
@@ -94,7 +94,7 @@ impl Network {
             }
             wire.wire.handle_timeout(at);
             if reason == CableReason::Transmit {
-                self.room.push_back(wire.from);
+                self.space.push_back(wire.from);
             }
             wire.due = wire.wire.poll_timeout().unwrap_or(NEVER);
             self.wires_moved |= wire.wire.has_outputs();

@@ -37,13 +37,13 @@ pub enum DriverLimit {
 /// let limit = DriverLimit::Airtime(Duration::from_millis(5));
 /// let (mut queue, phone) = (DriverQueue::new(limit), PeerId(7));
 /// let mut taken = 0;
-/// while queue.has_room(phone) {
+/// while queue.has_space(phone) {
 ///     let packet = Packet::new(taken, 1500, Instant::ZERO);
 ///     queue.push(Instant::ZERO, phone, packet, Duration::from_millis(2));
 ///     taken += 1;
 /// }
 /// assert_eq!((taken, queue.airtime_for(phone)), (3, Duration::from_millis(6)));
-/// assert!(queue.has_room(PeerId(8)));
+/// assert!(queue.has_space(PeerId(8)));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct DriverQueue {
@@ -77,7 +77,7 @@ impl DriverQueue {
 
     /// Whether one more packet for `peer` may be pushed; `false` without a driver queue. One packet
     /// may exceed the limit of airtime, so that a long packet at a low rate never gets stuck.
-    pub fn has_room(&self, peer: PeerId) -> bool {
+    pub fn has_space(&self, peer: PeerId) -> bool {
         match self.limit {
             DriverLimit::None => false,
             DriverLimit::Packets(limit) => self.fifo.packets() < limit,
@@ -86,7 +86,7 @@ impl DriverQueue {
     }
 
     /// Takes a packet at `now` whose transmission takes an estimated `airtime`. The
-    /// caller has checked [`DriverQueue::has_room`].
+    /// caller has checked [`DriverQueue::has_space`].
     pub fn push(&mut self, now: Instant, peer: PeerId, packet: Packet, airtime: Duration) {
         let slot = peer.index();
         if slot >= self.airtime.len() {
@@ -164,27 +164,27 @@ mod tests {
     fn airtime_is_limited_for_each_peer() {
         let mut queue = DriverQueue::new(DriverLimit::Airtime(Duration::from_millis(5)));
         for tag in 0..5 {
-            assert!(queue.has_room(A));
+            assert!(queue.has_space(A));
             queue.push(Instant::ZERO, A, packet(tag), Duration::from_micros(1200));
         }
-        assert!(!queue.has_room(A));
-        assert!(queue.has_room(B));
-        // The limit itself leaves no room, as in ieee80211_txq_airtime_check.
+        assert!(!queue.has_space(A));
+        assert!(queue.has_space(B));
+        // The limit itself leaves no space, as in ieee80211_txq_airtime_check.
         queue.push(Instant::ZERO, B, packet(9), Duration::from_millis(5));
-        assert!(!queue.has_room(B));
+        assert!(!queue.has_space(B));
         assert_eq!(queue.pop(A).map(|p| p.tag), Some(0));
         assert_eq!(queue.airtime_for(A), Duration::from_micros(4800));
-        assert!(queue.has_room(A));
+        assert!(queue.has_space(A));
     }
 
     #[test]
     fn packets_are_limited_in_all_and_leave_oldest_first() {
         let mut queue = DriverQueue::new(DriverLimit::Packets(3));
         for (tag, peer) in [(0, B), (1, A), (2, B)] {
-            assert!(queue.has_room(peer));
+            assert!(queue.has_space(peer));
             queue.push(Instant::ZERO, peer, packet(tag), Duration::ZERO);
         }
-        assert!(!queue.has_room(A));
+        assert!(!queue.has_space(A));
         assert_eq!(queue.next_peer(), Some(B));
         assert_eq!(queue.next_peer_where(|peer| peer != B), Some(A));
         assert_eq!(queue.pop(B).map(|p| p.tag), Some(0));
@@ -193,9 +193,9 @@ mod tests {
     }
 
     #[test]
-    fn without_a_driver_queue_nothing_has_room() {
+    fn without_a_driver_queue_nothing_has_space() {
         let queue = DriverQueue::new(DriverLimit::None);
-        assert!(!queue.has_room(A) && !queue.is_used() && queue.is_empty());
+        assert!(!queue.has_space(A) && !queue.is_used() && queue.is_empty());
         assert!(DriverQueue::new(DriverLimit::Packets(1)).is_used());
     }
 

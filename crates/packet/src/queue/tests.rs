@@ -180,7 +180,7 @@ proptest! {
                     let admitted = queue.admits(&packet, held);
                     queue.enqueue(now, peer(p), packet, held, &mut dropped);
                     match config {
-                        // One flow more may shrink its room.
+                        // One flow more may shrink its share.
                         QueueConfig::EmulatedBdp { flows: Some(_), .. } => {}
                         QueueConfig::FqCodel { .. } => prop_assert!(admitted),
                         _ => prop_assert_eq!(dropped.is_empty(), admitted),

@@ -104,7 +104,7 @@ impl Saturated {
                 delivered += u64::from(matches!(output, Output::Delivered { .. }));
                 black_box(&output);
             }
-            while let Some(station) = self.cell.poll_room() {
+            while let Some(station) = self.cell.poll_space() {
                 self.refill(station);
             }
         }

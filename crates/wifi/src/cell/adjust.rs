@@ -115,7 +115,7 @@ impl Cell {
         let fewer = cx.outbox.dropped.len();
         station.hold(now, 0, fewer as u32);
         station.stats.queue_drops += fewer as u64;
-        station.announce_room(cx.outbox);
+        station.announce_space(cx.outbox);
         cx.outbox.lose_dropped(now, id, DropReason::QueueFull);
     }
 

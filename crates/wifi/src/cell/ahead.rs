@@ -49,7 +49,7 @@ impl Station {
         }
         access.shorten_built(on_air);
         access.await_turn(peer, on_air);
-        while self.edcaf(edcaf).has_hardware_room(on_air)
+        while self.edcaf(edcaf).has_hardware_space(on_air)
             && let Some(peer) = self.edcaf(edcaf).next_to_build(on_air)
         {
             self.build_turn(cx, edcaf, peer, on_air);

@@ -592,15 +592,15 @@ impl Station {
             // slot is free when the frame is done.
             let driver = &access.driver;
             let absent = &access.absent;
-            let room = |peer: PeerId| match driver.limit() {
+            let has_space = |peer: PeerId| match driver.limit() {
                 _ if absent.holds(peer.into()) => false,
                 DriverLimit::None => false,
                 DriverLimit::Packets(limit) => {
                     driver.len_packets() + access.held.packets < limit + filtered
                 }
-                DriverLimit::Airtime(_) => driver.has_room(peer),
+                DriverLimit::Airtime(_) => driver.has_space(peer),
             };
-            let Some(peer) = access.queue.next_peer_where(room) else { break };
+            let Some(peer) = access.queue.next_peer_where(has_space) else { break };
             let dropped = &mut cx.outbox.dropped;
             let Some(packet) = access.queue.dequeue_for(now, peer, dropped) else { continue };
             let airtime = match access.driver.limit() {

@@ -45,7 +45,7 @@ impl Hardware {
 
     /// Whether another turn fits. Turns of unreachable peers do not count, because hardware returns
     /// their frames.
-    pub fn has_room(&self, on_air: Option<Turn>, is_reachable: impl Fn(Address) -> bool) -> bool {
+    pub fn has_space(&self, on_air: Option<Turn>, is_reachable: impl Fn(Address) -> bool) -> bool {
         let turns = self.turns.iter().filter(|turn| is_reachable(turn.peer)).count();
         turns + usize::from(on_air.is_some()) < self.turns_max
     }
@@ -126,8 +126,8 @@ mod tests {
         assert_eq!((hardware.mpdus_for(one), hardware.has(other)), (25, true));
         hardware.shorten(|peer| left(peer).min(7));
         assert_eq!((hardware.take(one), hardware.take(one)), (Some(7), None));
-        assert!(hardware.has_room(None, |_| true));
-        assert!(!hardware.has_room(Some(Turn { peer: one, mpdus: 1 }), |_| true));
-        assert!(hardware.has_room(Some(Turn { peer: one, mpdus: 1 }), |peer| peer != other));
+        assert!(hardware.has_space(None, |_| true));
+        assert!(!hardware.has_space(Some(Turn { peer: one, mpdus: 1 }), |_| true));
+        assert!(hardware.has_space(Some(Turn { peer: one, mpdus: 1 }), |peer| peer != other));
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct Outbox {
     prompt: usize,
     pub events: VecDeque<Event>,
     /// Stations whose number of packets decreased.
-    pub room: VecDeque<StationId>,
+    pub space: VecDeque<StationId>,
     /// Packets with [`Packet::notify`] that their station released.
     pub released: VecDeque<Released>,
     /// Packets that a queue has just dropped; empty between two calls. The vector is kept to save
@@ -91,7 +91,7 @@ impl Outbox {
     pub fn is_empty(&self) -> bool {
         self.outputs.is_empty()
             && self.events.is_empty()
-            && self.room.is_empty()
+            && self.space.is_empty()
             && self.released.is_empty()
     }
 

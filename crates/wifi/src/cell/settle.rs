@@ -212,7 +212,7 @@ impl Station {
     /// Completes the settlement of `packets` released packets: others take their place.
     fn go_on(&mut self, cx: &mut Context<'_>, edcaf: usize, peer: Address, packets: u32) {
         if packets > 0 {
-            self.announce_room(cx.outbox);
+            self.announce_space(cx.outbox);
         }
         self.fill_driver(cx, edcaf);
         self.build_ahead(cx, edcaf, peer);

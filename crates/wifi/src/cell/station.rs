@@ -61,7 +61,7 @@ pub(super) struct Station {
     /// Instant of the last change of `driver_packets`.
     pub driver_since: Instant,
     /// Whether free space was announced and not polled yet.
-    pub room_announced: bool,
+    pub space_announced: bool,
     /// Instant before which a PPDU must not have begun for the station to receive it, because it is
     /// or was away.
     pub deaf_until: Instant,
@@ -98,7 +98,7 @@ impl Station {
             held_since: Instant::ZERO,
             driver_packets: 0,
             driver_since: Instant::ZERO,
-            room_announced: false,
+            space_announced: false,
             deaf_until: Instant::ZERO,
             width_max: ChannelWidth::Mhz160,
             narrows: true,
@@ -228,10 +228,10 @@ impl Station {
     }
 
     /// Announces that the station holds fewer packets than at the last poll.
-    pub fn announce_room(&mut self, outbox: &mut Outbox) {
-        if !self.room_announced {
-            self.room_announced = true;
-            outbox.room.push_back(self.id);
+    pub fn announce_space(&mut self, outbox: &mut Outbox) {
+        if !self.space_announced {
+            self.space_announced = true;
+            outbox.space.push_back(self.id);
         }
     }
 

@@ -114,7 +114,7 @@ fn saturate_up_to(
                 delivered += 1;
             }
         }
-        while let Some(station) = cell.poll_room() {
+        while let Some(station) = cell.poll_space() {
             if let Some(&(from, to)) = senders.iter().find(|(from, _)| *from == station) {
                 while cell.held_packets(from) < held {
                     cell.handle_packet(now, from, to, Packet::new(tag, bytes, now));

@@ -53,7 +53,7 @@ impl Packer {
         self.rest.is_some()
     }
 
-    /// The next symbol of the packets that wait, with records of `room` bytes at
+    /// The next symbol of the packets that wait, with records of `bytes_max` bytes at
     /// most, to be sent at the given place of a block. A packet that can never fit
     /// is sent in pieces.
     pub fn pack(
@@ -63,16 +63,16 @@ impl Packer {
         backlog: &mut Backlog,
         block: u32,
         index: u16,
-        room: usize,
+        bytes_max: usize,
     ) -> Option<Packed> {
-        let cuts = room < shared.config.inner_mtu() + symbol::RECORD_BYTES;
+        let cuts = bytes_max < shared.config.inner_mtu() + symbol::RECORD_BYTES;
         let mut records = Vec::with_capacity(usize::from(shared.config.symbol_bytes));
         let mut is_sparse = true;
         let mut last = None;
-        while let Some(left) = (room - records.len()).checked_sub(symbol::RECORD_BYTES + 20) {
+        while let Some(left) = (bytes_max - records.len()).checked_sub(symbol::RECORD_BYTES + 20) {
             if let Some(rest) = self.rest.take() {
                 is_sparse &= rest.waiting.sparse;
-                last = Some(self.cut(rest, room, &mut records));
+                last = Some(self.cut(rest, bytes_max, &mut records));
                 if shared.config.small == Small::Alone {
                     break;
                 }
@@ -109,11 +109,11 @@ impl Packer {
         Some(Packed { symbol: symbol::frame(&records), is_sparse })
     }
 
-    /// Appends the next piece of a packet to `records`, up to `room` bytes. Returns
+    /// Appends the next piece of a packet to `records`, up to `bytes_max` bytes. Returns
     /// where it starts.
-    fn cut(&mut self, mut rest: Rest, room: usize, records: &mut Vec<u8>) -> usize {
+    fn cut(&mut self, mut rest: Rest, bytes_max: usize, records: &mut Vec<u8>) -> usize {
         let Waiting { bucket, ref packet, .. } = rest.waiting;
-        let left = room - records.len() - symbol::RECORD_BYTES - symbol::PIECE_BYTES;
+        let left = bytes_max - records.len() - symbol::RECORD_BYTES - symbol::PIECE_BYTES;
         let end = packet.len().min(rest.sent + left);
         let number = self.numbers.next(bucket);
         symbol::begin(records, bucket, number);

@@ -697,19 +697,20 @@ impl Session {
             backlog.set_latency(latency * times);
         }
         self.held_until = None;
-        let room = match &self.path_mtu {
+        let bytes_max = match &self.path_mtu {
             Some(path) => shared.config.symbol_bytes_in(path.limit()),
             None => shared.config.symbol_bytes,
         };
-        let room = usize::from(room) - (wire::SYMBOL_OVERHEAD_BYTES - symbol::RECORD_BYTES);
+        let bytes_max =
+            usize::from(bytes_max) - (wire::SYMBOL_OVERHEAD_BYTES - symbol::RECORD_BYTES);
         // A small amount of data is sent with an acknowledgement, if one is sent.
-        let is_little = 2 * backlog.bytes() < room && !backlog.has_sparse() && !is_ack_due;
+        let is_little = 2 * backlog.bytes() < bytes_max && !backlog.has_sparse() && !is_ack_due;
         let goes_at = self.packed_at + GATHER;
         if is_little && !backlog.is_empty() && !self.packer.has_rest() && now < goes_at {
             self.held_until = Some(goes_at);
         } else if !sender.has_fresh()
-            && let Some((block, index)) = sender.room()
-            && let Some(packed) = self.packer.pack(shared, now, backlog, block, index, room)
+            && let Some((block, index)) = sender.next_place()
+            && let Some(packed) = self.packer.pack(shared, now, backlog, block, index, bytes_max)
         {
             self.packed_at = now;
             let copies = if packed.is_sparse { copies(outlook.loss) } else { 1 };
@@ -718,9 +719,9 @@ impl Session {
         if let Some(fresh) = sender.fresh(now) {
             return Some(fresh);
         }
-        if !backlog.is_empty() && sender.room().is_none() {
+        if !backlog.is_empty() && sender.next_place().is_none() {
             // Airtime is not free: the oldest blocks hold up packets that wait.
-            return sender.make_room(now, &outlook);
+            return sender.mend_older(now, &outlook);
         }
         self.path.note_idle(now);
         sender.spare_repair(now, &outlook)
@@ -755,12 +756,12 @@ impl Session {
         // The budget of each packet is spent before the next one is taken (the paper's
         // section II.D), unless all packets that fit in the block are to be taken at
         // once.
-        while let Some((block, index)) = encoder.room() {
+        while let Some((block, index)) = encoder.next_place() {
             if reads_packet && encoder.state() == paper::State::Enc {
                 break;
             }
-            let room = shared.config.inner_mtu() + symbol::RECORD_BYTES;
-            let packed = self.packer.pack(shared, now, backlog, block, index, room);
+            let bytes_max = shared.config.inner_mtu() + symbol::RECORD_BYTES;
+            let packed = self.packer.pack(shared, now, backlog, block, index, bytes_max);
             let Some(packed) = packed else { break };
             if encoder.push(now, &packed.symbol).is_err() {
                 break;

@@ -201,7 +201,7 @@ fn sources_are_called_when_a_packet_leaves_the_queue() {
         let mut calls = Vec::new();
         while let Some((at, _)) = network.poll_timeout() {
             network.handle_timeout(at);
-            let nodes = core::iter::from_fn(|| network.poll_room());
+            let nodes = core::iter::from_fn(|| network.poll_space());
             calls.extend(nodes.map(|node| (at, node.0)));
         }
         calls
@@ -344,7 +344,7 @@ proptest! {
                     }
                 } else if let Some(packets) = network.poll_released() {
                     released += packets.packets;
-                } else if network.poll_room().is_none() {
+                } else if network.poll_space().is_none() {
                     break;
                 }
                 any = true;

@@ -94,7 +94,7 @@ proptest! {
     }
 }
 
-/// Packets that follow the one before share its fate and its place: a limit of two has room for two
+/// Packets that follow the one before share its fate and its place: a limit of two has space for two
 /// merged packets of three, and a third one is dropped whole.
 #[test]
 fn merged_packets_count_as_one() {

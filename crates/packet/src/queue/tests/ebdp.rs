@@ -137,11 +137,11 @@ proptest! {
             let mut dropped = vec![];
             match what {
                 0 => {
-                    let room = queue.len_packets() < capacity(&queue);
+                    let has_space = queue.len_packets() < capacity(&queue);
                     let packet = Packet { flow_hash: flow, ..packet(0, 1500) };
                     queue.enqueue(now, peer(1), packet, Held::NONE, &mut dropped);
                     // An additional flow may reduce the capacity.
-                    prop_assert!(by_flows || dropped.is_empty() == room);
+                    prop_assert!(by_flows || dropped.is_empty() == has_space);
                 }
                 1 => _ = queue.dequeue(now, &mut dropped),
                 _ => now += Duration::from_micros(micros),

@@ -87,10 +87,10 @@ impl Edcaf {
         Some(built.unwrap_or(pending).min(pending)).filter(|&mpdus| mpdus > 0)
     }
 
-    /// Whether the hardware queue has room, with these data on the air.
-    pub fn has_hardware_room(&self, on_air: Option<Turn>) -> bool {
+    /// Whether the hardware queue has space, with these data on the air.
+    pub fn has_hardware_space(&self, on_air: Option<Turn>) -> bool {
         let peers = self.beside(on_air);
-        self.hardware.has_room(on_air, |peer| peers.is_reachable(peer))
+        self.hardware.has_space(on_air, |peer| peers.is_reachable(peer))
     }
 
     /// Takes MPDUs that are not pending any more from the A-MPDUs in the hardware queue.

@@ -104,7 +104,7 @@ impl Station {
             }
         }
         if packets > 0 {
-            self.announce_room(cx.outbox);
+            self.announce_space(cx.outbox);
         }
     }
 
@@ -122,12 +122,12 @@ impl Station {
         lost.append(dropped);
         self.hold(now, 0, lost.len() as u32);
         self.stats.off_channel_drops += lost.len() as u64;
-        let has_room = !lost.is_empty();
+        let has_space = !lost.is_empty();
         for packet in lost {
             cx.outbox.lose(now, self.id, packet, DropReason::OffChannel);
         }
-        if has_room {
-            self.announce_room(cx.outbox);
+        if has_space {
+            self.announce_space(cx.outbox);
         }
     }
 }
@@ -248,12 +248,16 @@ impl Power {
                 state.trim_buffer(&mut cx, edcaf, Address::Station(station));
             }
         }
-        self.give_room(floor, access_point);
+        self.refill_driver(floor, access_point);
     }
 
     /// Removes the packets that an access point's driver holds for unreachable stations from its
     /// limit.
-    pub(in crate::cell) fn give_room(&mut self, floor: &mut Floor<'_>, access_point: StationId) {
+    pub(in crate::cell) fn refill_driver(
+        &mut self,
+        floor: &mut Floor<'_>,
+        access_point: StationId,
+    ) {
         for edcaf in 0..EDCAFS {
             let access = &floor.stations[access_point.index()].edcafs[edcaf];
             if access.as_ref().is_some_and(|access| access.driver.is_used()) {

@@ -357,7 +357,7 @@ impl Power {
         if period.until.is_some() {
             self.fall_asleep(floor, station);
         } else {
-            self.give_room(floor, access_point);
+            self.refill_driver(floor, access_point);
         }
     }
 }

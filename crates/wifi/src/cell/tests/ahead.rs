@@ -105,7 +105,7 @@ fn a_hardware_queue_is_for_all_stations() {
         assert!(others.len() > 300);
         assert!(others.iter().zip(&others[10..]).all(|(one, next)| one == next));
         assert!(waited.len() > 5);
-        // The packets came before the acknowledgement, which makes room in hardware.
+        // The packets came before the acknowledgement, which makes space in hardware.
         let expected = usize::from(hardware_ampdus) - 1 + 10;
         assert!(waited.iter().all(|&ampdus| ampdus == expected), "{expected}: {waited:?}");
     }

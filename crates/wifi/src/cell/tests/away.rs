@@ -107,7 +107,7 @@ impl Run {
             while let Some(event) = cell.poll_event() {
                 run.events.push(event);
             }
-            while cell.poll_room().is_some() {}
+            while cell.poll_space().is_some() {}
         }
         assert_eq!(run.delivered + run.dropped.len() as u64, run.sent, "every packet ends once");
         run.stats = cell.station_stats(last, STA).clone();

@@ -124,7 +124,7 @@ pub(super) fn trajectory(
                 outputs.push((*station, output));
             }
         }
-        while cell.poll_room().is_some() {}
+        while cell.poll_space().is_some() {}
     }
     outputs
 }

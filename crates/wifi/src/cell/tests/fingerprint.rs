@@ -111,7 +111,7 @@ pub(super) fn fingerprint(mut config: CellConfig, flows: &[Flow], bytes: u16) ->
             while let Some(event) = cell.poll_event() {
                 hash.event(&event);
             }
-            while let Some(station) = cell.poll_room() {
+            while let Some(station) = cell.poll_space() {
                 refill(&mut cell, now, station);
             }
         }

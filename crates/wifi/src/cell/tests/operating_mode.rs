@@ -124,7 +124,7 @@ fn play(
                 log.ppdus.push(ppdu);
             }
         }
-        while cell.poll_room().is_some() {}
+        while cell.poll_space().is_some() {}
     }
     let held: Vec<u32> = cell.stations.iter().map(|station| station.held_packets).collect();
     assert_eq!(ended.len() as u64, log.sent, "every packet ends once, held: {held:?}");

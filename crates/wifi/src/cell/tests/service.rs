@@ -151,7 +151,7 @@ impl Log {
             while let Some(event) = cell.poll_event() {
                 log.events.push(event);
             }
-            while cell.poll_room().is_some() {}
+            while cell.poll_space().is_some() {}
         }
         let stations = (0..config.stations.len() as u16).map(StationId);
         log.stats = stations.map(|one| cell.station_stats(at(time), one).clone()).collect();
