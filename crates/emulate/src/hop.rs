@@ -272,9 +272,10 @@ impl<'a, S: Sink> Hop<'a, S> {
                     }
                 }
                 Output::Released { tag } => self.done.push(tag),
-                Output::Diverted { .. } | Output::Overheard { .. } => {
-                    unreachable!("coded links take these")
-                }
+                Output::Diverted { .. }
+                | Output::Overheard { .. }
+                | Output::Left(_)
+                | Output::Space { .. } => unreachable!("flows and coded links take these"),
             }
         }
         if self.outbox.len() >= WRITE_BATCH {

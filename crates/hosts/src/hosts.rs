@@ -240,7 +240,6 @@ impl Hosts {
             now = network.now();
             if !network.has_outputs() {
                 debug_assert!(network.poll_event().is_none() && network.poll_output().is_none());
-                debug_assert!(network.poll_released().is_none() && network.poll_space().is_none());
                 return Some(now);
             }
         } else {
@@ -412,15 +411,15 @@ impl Hosts {
                     }
                     Output::Released { tag } if *tag < DRIVER_TAGS => {}
                     Output::Released { .. } => outputs.push_back(output),
+                    &Output::Left(released) => match released.flow {
+                        FlowId::NONE => francs.released(released, Outside { network, sink }),
+                        _ => flows.released(released, network, sink),
+                    },
+                    &Output::Space { node } => {
+                        *has_space = true;
+                        flows.refill(node, network, sink);
+                    }
                 }
-            } else if let Some(released) = network.poll_released() {
-                match released.flow {
-                    FlowId::NONE => francs.released(released, Outside { network, sink }),
-                    _ => flows.released(released, network, sink),
-                }
-            } else if let Some(node) = network.poll_space() {
-                *has_space = true;
-                flows.refill(node, network, sink);
             } else {
                 return;
             }

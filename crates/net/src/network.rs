@@ -116,6 +116,13 @@ pub enum Output {
         /// The tag of the packet.
         tag: u64,
     },
+    /// Packets with [`Packet::notify`] left their source.
+    Left(Released),
+    /// The queues of a node became shorter, so that a saturated source may refill them.
+    Space {
+        /// The node of the queues.
+        node: NodeId,
+    },
 }
 
 /// Reason for the next wake-up of the network.
@@ -189,11 +196,11 @@ pub struct Network {
     next_wire: Instant,
     /// Whether a wire has an output.
     wires_moved: bool,
-    /// Whether a wire may have a report for [`Network::poll_released`].
+    /// Whether a wire may have a report for [`Output::Left`].
     wires_released: bool,
     /// Outputs, which precede the packets that are left in the cell ([`Network::poll_passive`]).
     outputs: VecDeque<Output>,
-    /// Nodes whose queues became shorter.
+    /// Nodes for [`Output::Space`].
     space: VecDeque<NodeId>,
     /// Reports of packets that left their source by being diverted.
     released: VecDeque<Released>,
@@ -472,12 +479,20 @@ impl Network {
             || self.cell.as_ref().is_some_and(Cell::has_outputs)
     }
 
-    /// Returns the next output.
+    /// Returns the next output: packets, then reports of packets that left their source, then nodes
+    /// whose queues became shorter.
+    #[inline]
     pub fn poll_output(&mut self) -> Option<Output> {
         if self.outputs.is_empty() {
             self.fetch_passive();
         }
-        self.outputs.pop_front()
+        if let Some(output) = self.outputs.pop_front() {
+            return Some(output);
+        }
+        if let Some(released) = self.next_released() {
+            return Some(Output::Left(released));
+        }
+        self.next_space().map(|node| Output::Space { node })
     }
 
     /// Passes the next packets of [`Output::Arrived`] that are [`Packet::passive`] to `take`:
@@ -500,7 +515,7 @@ impl Network {
 
     /// Returns the next packets with [`Packet::notify`] that left their source.
     #[inline]
-    pub fn poll_released(&mut self) -> Option<Released> {
+    fn next_released(&mut self) -> Option<Released> {
         if let Some(released) = self.cell.as_mut().and_then(Cell::poll_released) {
             return Some(released);
         }
@@ -517,10 +532,9 @@ impl Network {
         released
     }
 
-    /// Returns the next node whose queues became shorter, so that a saturated source
-    /// may refill them.
+    /// Returns the next node whose queues became shorter.
     #[inline]
-    pub fn poll_space(&mut self) -> Option<NodeId> {
+    fn next_space(&mut self) -> Option<NodeId> {
         if let Some(node) = self.space.pop_front() {
             return Some(node);
         }

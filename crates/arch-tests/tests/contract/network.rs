@@ -98,6 +98,7 @@ fn drain(now: Instant, network: &mut Network, ended: &mut BTreeSet<u64>) {
                 packet.tag
             }
             Output::Released { tag } => tag,
+            Output::Left(_) | Output::Space { .. } => continue,
             Output::Diverted { packet, .. } | Output::Overheard { packet, .. } => {
                 panic!("nobody diverts {packet:?}")
             }
@@ -105,5 +106,4 @@ fn drain(now: Instant, network: &mut Network, ended: &mut BTreeSet<u64>) {
         assert!(ended.insert(tag), "it ended before: {output:?}");
     }
     while network.poll_event().is_some() {}
-    while network.poll_space().is_some() {}
 }

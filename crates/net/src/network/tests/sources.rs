@@ -120,7 +120,7 @@ fn what_does_not_enter_a_queue_is_always_taken() {
     assert!(one.offer_packet(ms(0), &packet(2, 0, 0)));
     let group = Packet::EVERYWHERE.0;
     assert!(one.offer_packet(ms(0), &packet(3, 0, group)));
-    let outputs: Vec<_> = core::iter::from_fn(|| one.poll_output()).collect();
+    let outputs: Vec<_> = polled(&mut one).collect();
     assert!(
         matches!(outputs[0], Output::Arrived { node: NodeId(0), packet, .. } if packet.tag == 2)
     );
@@ -201,8 +201,11 @@ fn sources_are_called_when_a_packet_leaves_the_queue() {
         let mut calls = Vec::new();
         while let Some((at, _)) = network.poll_timeout() {
             network.handle_timeout(at);
-            let nodes = core::iter::from_fn(|| network.poll_space());
-            calls.extend(nodes.map(|node| (at, node.0)));
+            let outputs = core::iter::from_fn(|| network.poll_output());
+            calls.extend(outputs.filter_map(|output| match output {
+                Output::Space { node } => Some((at, node.0)),
+                _ => None,
+            }));
         }
         calls
     };
@@ -279,7 +282,7 @@ fn what_is_due_is_done_before_a_packet_enters() {
                 network.handle_packet(at, packet)
             }
             assert_eq!(network.now(), at);
-            let arrived: Vec<_> = core::iter::from_fn(|| network.poll_output()).collect();
+            let arrived: Vec<_> = polled(&mut network).collect();
             let expected = if tag == 2 { &[(20, 0), (35, 1)][..] } else { &[] };
             assert_eq!(arrived.len(), expected.len());
             for (output, (when, tag)) in arrived.iter().zip(expected) {
@@ -341,10 +344,10 @@ proptest! {
                         }
                         Output::Released { .. } => ended += 1,
                         Output::Diverted { .. } => panic!("nothing is diverted"),
+                        Output::Left(left) => released += left.packets,
+                        Output::Space { .. } => {}
                     }
-                } else if let Some(packets) = network.poll_released() {
-                    released += packets.packets;
-                } else if network.poll_space().is_none() {
+                } else {
                     break;
                 }
                 any = true;
