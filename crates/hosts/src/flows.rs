@@ -312,7 +312,7 @@ impl Flows {
         let first = flow.packet_with(flow.next_tag, bytes, now);
         let groups = &self.groups;
         let sent = |packet: &Packet| report_sent(groups, now, packet, sink);
-        let number = network.offer_packets(now, &first, count, sent);
+        let number = network.handle_offer(now, &first, count, sent);
         flow.next_tag += u64::from(number);
         flow.saturation = flow.saturation.map(|it| Saturation { held: held + number, ..it });
         number > 0

@@ -249,7 +249,7 @@ impl Francs {
         let (number, index) = self.members[node.index()].expect("ends divert");
         let link = &mut self.links[number];
         let Some(bytes) = link.take_in(index, packet, content, now) else {
-            return outside.network.give_up(now, node, packet, DropReason::CodedLink);
+            return outside.network.handle_lost(now, node, packet, DropReason::CodedLink);
         };
         let next = link.towards(index, link.other_end(index));
         match &mut link.members[index].machine {
@@ -605,13 +605,18 @@ impl Link {
                 && is_before(first, id)
             {
                 if let Some(missing) = self.forget(first) {
-                    outside.network.give_up(now, entered, missing.packet, DropReason::CodedLink);
+                    outside.network.handle_lost(
+                        now,
+                        entered,
+                        missing.packet,
+                        DropReason::CodedLink,
+                    );
                 }
             }
         }
         packet.ecn_marked |= bytes::is_marked(out);
         outside.sink.carried(now, number, self.members[end].node, now - since);
-        outside.network.resume(now, self.members[index].node, packet);
+        outside.network.handle_carried(now, self.members[index].node, packet);
     }
 
     /// The number of the packet inside that has these bytes and entered at an end that `is_from`
@@ -637,7 +642,7 @@ impl Link {
     fn lost(&mut self, now: Instant, node: NodeId, packet: &[u8], network: &mut Network) {
         let number = self.number_of(packet, |_| true).expect("it went in here");
         let inside = self.forget(number).expect("a packet ends once");
-        network.give_up(now, node, inside.packet, DropReason::CodedLink);
+        network.handle_lost(now, node, inside.packet, DropReason::CodedLink);
     }
 
     /// Removes a packet that is no longer inside; `None` if it is not inside.

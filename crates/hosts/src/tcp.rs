@@ -347,7 +347,7 @@ impl Tcp {
             if !self.refuses {
                 net.sink.sent(now, &packet);
                 net.network.handle_packet(now, packet);
-            } else if net.network.offer_packet(now, &packet) {
+            } else if net.network.handle_offer(now, &packet, 1, |_| {}) == 1 {
                 net.sink.sent(now, &packet);
             } else {
                 self.segments.end(packet.tag);

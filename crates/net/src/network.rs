@@ -92,7 +92,7 @@ pub enum Output {
         reason: DropReason,
     },
     /// A diverted packet ([`Network::divert`]). The driver carries it, and ends with
-    /// [`Network::resume`] or [`Network::give_up`].
+    /// [`Network::handle_carried`] or [`Network::handle_lost`].
     Diverted {
         /// Instant of the diversion.
         at: Instant,
@@ -356,7 +356,7 @@ impl Network {
     }
 
     /// Returns a diverted packet to the network at `node`, the far end.
-    pub fn resume(&mut self, now: Instant, node: NodeId, packet: Packet) {
+    pub fn handle_carried(&mut self, now: Instant, node: NodeId, packet: Packet) {
         self.handle_timeout(now);
         self.fetch_passive();
         self.now = now;
@@ -365,18 +365,12 @@ impl Network {
         self.next = self.earliest();
     }
 
-    /// Reports a diverted packet as lost at `node`.
-    pub fn give_up(&mut self, now: Instant, node: NodeId, packet: Packet, reason: DropReason) {
+    /// Accepts the news that a diverted packet was lost at `node`.
+    pub fn handle_lost(&mut self, now: Instant, node: NodeId, packet: Packet, reason: DropReason) {
         self.handle_timeout(now);
         self.fetch_passive();
         self.now = now;
         self.drop_packet(node, &packet, reason);
-    }
-
-    /// Accepts a packet like [`Network::handle_packet`] and returns `true`, if the first queue on
-    /// its path has space for it; otherwise has no effect and returns `false`.
-    pub fn offer_packet(&mut self, now: Instant, packet: &Packet) -> bool {
-        self.offer_packets(now, packet, 1, |_| {}) == 1
     }
 
     /// Accepts up to `count` packets like `first`, with tags that count up from its tag, while the
@@ -384,7 +378,10 @@ impl Network {
     /// be lower although there is more space, but is not 0 then. A node with a [`HostCost`] accepts
     /// every packet, and diverted packets are always accepted. Without a path no packet is
     /// accepted.
-    pub fn offer_packets(
+    ///
+    /// In contrast to [`Network::handle_packet`], a full queue drops nothing. One call for many
+    /// packets of a saturated source saves most of its instructions.
+    pub fn handle_offer(
         &mut self,
         now: Instant,
         first: &Packet,
@@ -415,7 +412,7 @@ impl Network {
                     if !is_cut {
                         self.now = now;
                         let first = Packet { passive, ..*first };
-                        let number = cell.offer(now, station, to, &first, count, taken);
+                        let number = cell.handle_offer(now, station, to, &first, count, taken);
                         self.collect();
                         self.next = self.earliest();
                         return number;
@@ -496,7 +493,8 @@ impl Network {
     }
 
     /// Passes the next packets of [`Output::Arrived`] that are [`Packet::passive`] to `take`:
-    /// instant, node and packet, without a copy. Returns whether there were any.
+    /// instant, node and packet. Returns whether there were any. It exists beside
+    /// [`Network::poll_output`] because it copies no packet.
     #[inline]
     pub fn poll_passive(&mut self, mut take: impl FnMut(Instant, NodeId, &Packet)) -> bool {
         let Self { cell, outputs, node_of, .. } = self;

@@ -281,7 +281,7 @@ impl Cell {
     /// Queues copies of `first`, with tags that count up from its tag, at `from`, as
     /// [`Cell::handle_packet`] would one after the other. Stops after `count`, or when the queue is
     /// full or another step is due. Calls `taken` for each. Returns the number of queued packets.
-    pub fn offer(
+    pub fn handle_offer(
         &mut self,
         now: Instant,
         from: StationId,
@@ -344,7 +344,8 @@ impl Cell {
     }
 
     /// Passes the next packets of [`Cell::poll_output`] to `take`, as long as they were delivered
-    /// and are [`passive`](Packet::passive): with the instant and the station, without a copy.
+    /// and are [`passive`](Packet::passive): with the instant and the station. It exists beside
+    /// `poll_output` because it copies no packet.
     #[inline(never)]
     pub fn poll_passive(&mut self, take: impl FnMut(Instant, StationId, &Packet)) {
         self.outbox.take_passive(take);

@@ -37,6 +37,11 @@ fn packet(tag: u64, source: u16, destination: u16) -> Packet {
     }
 }
 
+/// Offers a packet; returns whether it was accepted.
+fn offer(network: &mut Network, now: Instant, packet: &Packet) -> bool {
+    network.handle_offer(now, packet, 1, |_| {}) == 1
+}
+
 /// Returns the outputs but the nodes that have space.
 fn polled(network: &mut Network) -> impl Iterator<Item = Output> {
     let outputs = core::iter::from_fn(|| network.poll_output());
@@ -102,7 +107,7 @@ fn between_trees_nothing_gets_across() {
         // A saturated source finds no space rather than a queue that is always empty.
         assert!(
             network.joins(NodeId(source), NodeId(destination)) || {
-                !network.offer_packet(Instant::ZERO, &packet)
+                !offer(&mut network, Instant::ZERO, &packet)
             }
         );
         network.handle_packet(Instant::ZERO, packet);
@@ -489,8 +494,8 @@ fn what_is_diverted_goes_on_at_the_far_end() {
     let [(first, there), (second, back)] = diverted[..] else { panic!("{diverted:?}") };
     assert_eq!((first, second), (near, far));
     let now = network.now() + Duration::from_millis(5);
-    network.resume(now, far, there);
-    network.give_up(now, near, back, DropReason::ActiveQueue);
+    network.handle_carried(now, far, there);
+    network.handle_lost(now, near, back, DropReason::ActiveQueue);
     match drain(&mut network)[..] {
         [
             Output::Dropped { node: NodeId(1), packet: lost, .. },

@@ -68,14 +68,14 @@ fn an_offer_is_taken_if_the_queue_has_space() {
     let mut network = network(&narrow(3, &[(0, 1), (1, 2)], 5));
     let mut taken = Vec::new();
     for tag in 0..10 {
-        if network.offer_packet(ms(0), &packet(tag, 0, 2)) {
+        if offer(&mut network, ms(0), &packet(tag, 0, 2)) {
             taken.push(tag);
         }
     }
     // One is in transmission.
     assert_eq!((taken.clone(), network.queue_packets(NodeId(0))), ((0..6).collect(), 5));
     // A millisecond later there is space for one more.
-    assert_eq!([7, 8].map(|tag| network.offer_packet(ms(1), &packet(tag, 0, 2))), [true, false]);
+    assert_eq!([7, 8].map(|tag| offer(&mut network, ms(1), &packet(tag, 0, 2))), [true, false]);
     taken.push(7);
     // A packet that is not offered is dropped.
     network.handle_packet(ms(1), packet(9, 0, 2));
@@ -108,7 +108,7 @@ fn an_offer_is_taken_if_the_queue_has_space() {
 #[test]
 fn what_does_not_enter_a_queue_is_always_taken() {
     let fill = |network: &mut Network| {
-        while network.offer_packet(ms(0), &packet(0, 0, 1)) {
+        while offer(network, ms(0), &packet(0, 0, 1)) {
             assert!(network.queue_packets(NodeId(0)) < 100, "it is not full");
         }
     };
@@ -116,10 +116,10 @@ fn what_does_not_enter_a_queue_is_always_taken() {
     let mut one = network(&config);
     fill(&mut one);
     // There is another queue in front of the other wire.
-    assert!(one.offer_packet(ms(0), &packet(1, 0, 2)));
-    assert!(one.offer_packet(ms(0), &packet(2, 0, 0)));
+    assert!(offer(&mut one, ms(0), &packet(1, 0, 2)));
+    assert!(offer(&mut one, ms(0), &packet(2, 0, 0)));
     let group = Packet::EVERYWHERE.0;
-    assert!(one.offer_packet(ms(0), &packet(3, 0, group)));
+    assert!(offer(&mut one, ms(0), &packet(3, 0, group)));
     let outputs: Vec<_> = polled(&mut one).collect();
     assert!(
         matches!(outputs[0], Output::Arrived { node: NodeId(0), packet, .. } if packet.tag == 2)
@@ -129,14 +129,14 @@ fn what_does_not_enter_a_queue_is_always_taken() {
     diverting.divert(NodeId(0), NodeId(1), 1_500);
     assert!(diverting.diverts(NodeId(0), NodeId(1)) && !diverting.diverts(NodeId(0), NodeId(2)));
     let of_a_flow = Packet { flow: FlowId(0), ..packet(4, 0, 1) };
-    assert!(!diverting.offer_packet(ms(0), &packet(5, 0, 1)), "datagrams of the tunnel");
-    assert!(diverting.offer_packet(ms(0), &of_a_flow));
+    assert!(!offer(&mut diverting, ms(0), &packet(5, 0, 1)), "datagrams of the tunnel");
+    assert!(offer(&mut diverting, ms(0), &of_a_flow));
     let mut busy = config.clone();
     busy.nodes[0].host_cost =
         Some(HostCost { per_packet: MS, per_byte: Duration::ZERO, ..HostCost::default() });
     let mut busy = network(&busy);
     for tag in 0..20 {
-        assert!(busy.offer_packet(ms(0), &packet(tag, 0, 1)));
+        assert!(offer(&mut busy, ms(0), &packet(tag, 0, 1)));
     }
     assert_eq!(busy.queue_packets(NodeId(0)), 20);
 }
@@ -148,7 +148,7 @@ fn an_offer_to_the_air_is_taken_if_the_queue_has_space() {
         station.queue = QueueConfig::DropTail { limit: Limit::Packets(4) };
     });
     let mut network = network(&config);
-    let taken = (0..20).filter(|tag| network.offer_packet(ms(0), &packet(*tag, 1, 0))).count();
+    let taken = (0..20).filter(|tag| offer(&mut network, ms(0), &packet(*tag, 1, 0))).count();
     assert!((4..=6).contains(&taken), "{taken}");
     assert_eq!(network.wifi_packets(NodeId(1)), taken as u32);
     assert_eq!(network.queue_packets(NodeId(1)), taken as u32);
@@ -277,7 +277,7 @@ fn what_is_due_is_done_before_a_packet_enters() {
         for (tag, at) in [(0, ms(0)), (1, ms(15)), (2, ms(50))] {
             let packet = Packet { created: at, ..packet(tag, 0, 2) };
             if offers {
-                assert!(network.offer_packet(at, &packet))
+                assert!(offer(&mut network, at, &packet))
             } else {
                 network.handle_packet(at, packet)
             }

@@ -34,7 +34,7 @@ fn offer(cell: &mut Cell, together: bool, now: Instant, to: Address, mut packet:
             cell.handle_timeout(now);
         }
         let count = match together {
-            true => cell.offer(now, AP, to, &packet, left, |_| {}),
+            true => cell.handle_offer(now, AP, to, &packet, left, |_| {}),
             false if cell.admits(AP, &packet) => {
                 cell.handle_packet(now, AP, to, packet);
                 1
