@@ -207,8 +207,8 @@ impl Sender {
         }
     }
 
-    /// Accepts a symbol for the place of [`Sender::next_place`]. It is sent `copies` times, with time in
-    /// between, because losses come in bursts.
+    /// Accepts a symbol for the place of [`Sender::next_place`], to be sent `copies` times with
+    /// time in between, because losses come in bursts.
     pub fn push(&mut self, now: Instant, symbol: &[u8], copies: u8) {
         let Some((block, index)) = self.next_place() else { return };
         if index == 0 {

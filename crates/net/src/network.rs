@@ -493,8 +493,8 @@ impl Network {
     }
 
     /// Passes the next packets of [`Output::Arrived`] that are [`Packet::passive`] to `take`:
-    /// instant, node and packet. Returns whether there were any. It exists beside
-    /// [`Network::poll_output`] because it copies no packet.
+    /// instant, node and packet. Returns whether there were any. In contrast to
+    /// [`Network::poll_output`], this copies no packet.
     #[inline]
     pub fn poll_passive(&mut self, mut take: impl FnMut(Instant, NodeId, &Packet)) -> bool {
         let Self { cell, outputs, node_of, .. } = self;

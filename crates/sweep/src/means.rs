@@ -14,7 +14,7 @@ const FLOWS_MAX: usize = 6;
 /// Means of a finished sweep, with the keys of its combinations.
 #[derive(Clone, Debug)]
 pub struct Means<'a> {
-    /// The request.
+    /// The request, as in `sweep.json`.
     pub asked: &'a Asked,
     /// A column for each key, with the values of all combinations by index.
     pub keys: &'a [(ValueColumn, Vec<Value>)],

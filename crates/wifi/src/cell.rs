@@ -344,8 +344,8 @@ impl Cell {
     }
 
     /// Passes the next packets of [`Cell::poll_output`] to `take`, as long as they were delivered
-    /// and are [`passive`](Packet::passive): with the instant and the station. It exists beside
-    /// `poll_output` because it copies no packet.
+    /// and are [`passive`](Packet::passive): with the instant and the station. In contrast to
+    /// `poll_output`, this copies no packet.
     #[inline(never)]
     pub fn poll_passive(&mut self, take: impl FnMut(Instant, StationId, &Packet)) {
         self.outbox.take_passive(take);
