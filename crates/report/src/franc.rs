@@ -163,3 +163,36 @@ pub fn status(document: &FrancDocument, style: Style) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_franc::config::Keys;
+    use lasthop_franc::{Stats, Unanswered};
+    use lasthop_franc_node::document::FrancDaemonCounts;
+    use lasthop_units::Duration;
+
+    #[test]
+    fn the_status_has_the_lines_that_apply() {
+        let role = Role::Forwarder { between: [NodeId(1), NodeId(2)] };
+        let config = Config::new(NodeId(3), role, Keys::Insecure, 1_400);
+        assert_eq!(node(&config), "a forwarder between 1 and 2");
+        let stats = Stats { innovative: 7, ..Stats::default() };
+        let (up, counts) = (Duration::from_secs(5), FrancDaemonCounts::default());
+        let document = FrancDocument::new("franc0", "udp", &config, up, &stats, &counts, &[]);
+        let text = status(&document, Style::PLAIN);
+        let head = "franc0: node 3, Forwarder over udp, not connected, up 5 s\n";
+        assert!(text.starts_with(head), "{text}");
+        let received = "\nreceived    7 innovative, 0 redundant, 0 stale, 0 ACKs, 0.0 MB\n";
+        assert!(text.contains(received), "{text}");
+        // No round trip is known, and no interface overhears.
+        assert!(!text.contains("\npath ") && !text.contains("\noverheard "), "{text}");
+    }
+
+    #[test]
+    fn an_unanswered_call_has_other_words() {
+        let peer = NodeId(2);
+        assert_eq!(event(Event::Connected { peer }).as_deref(), Some("connected to node 2"));
+        assert_eq!(event(Event::Unanswered { peer, why: Unanswered::Silent }), None);
+    }
+}
