@@ -22,8 +22,6 @@
 //! | state of a station | |
 //! |---|---|
 //! | `station` | EDCAFs, exchange, recipients, counters |
-//! | `single` | plain facts of an exchange with one receiver or group |
-//! | `content` | the kinds of exchanges, of which a station takes part in one at a time |
 //! | `hardware` | A-MPDUs that an EDCAF has built ahead, and the order in which they are built |
 //! | `edcaf` | queue, originators, contention window, the next frame to send |
 //! | `frames` | packets to frames |
@@ -36,10 +34,7 @@
 //! | procedures of the cell | |
 //! |---|---|
 //! | `access` | contention, and the stations that gain the channel |
-//! | `exchange` | a frame exchange from PPDU to response |
-//! | `multi_user` | a PPDU to several stations, and their acknowledgements (OFDMA) |
-//! | `mu_mimo` | sounding, and the stations served at once in space (MU-MIMO) |
-//! | `uplink` | Trigger frames, and PPDUs of several stations at once (uplink OFDMA) |
+//! | `exchange` | a frame exchange from PPDU to response; a file for each kind |
 //! | `reception`, `arrival` | reception of a PPDU, at its end or MPDU by MPDU |
 //! | `bss` | basic service sets and their access points |
 //! | `channel` | two NAVs, colours, OBSS-PD, sets on different channels and the width of a PPDU |
@@ -56,15 +51,12 @@ mod ahead;
 mod arrival;
 mod bss;
 mod channel;
-mod content;
 mod edcaf;
 mod exchange;
 mod floor;
 mod frames;
 mod hardware;
 mod held_back;
-mod mu_mimo;
-mod multi_user;
 mod occupancy;
 mod operating_mode;
 mod outbox;
@@ -76,12 +68,10 @@ mod recipient;
 mod record;
 mod settings;
 mod settle;
-mod single;
 mod station;
 #[cfg(test)]
 pub(crate) mod tests;
 mod timers;
-mod uplink;
 
 pub use crate::config::{
     AdjustError, Aggregation, BandwidthAccess, BlockAck, BlockAckRequestPolicy, CellConfig,

@@ -3,8 +3,8 @@
 //! [`Contention`] determines the instants of access.
 
 use super::Cell;
-use super::content::Exchange;
 use super::edcaf::BEACON_EDCAF;
+use super::exchange::content::Exchange;
 use super::floor::Floor;
 use super::frames::Context;
 use super::power::Power;

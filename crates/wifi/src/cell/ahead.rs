@@ -7,9 +7,9 @@
 //! response stays first in its queue, because the hardware repeats it.
 
 use super::edcaf::Gate;
+use super::exchange::single::Sent;
 use super::frames::Context;
 use super::hardware::{Turn, mpdus_on_air};
-use super::single::Sent;
 use super::station::Station;
 use crate::mac::rate::RateControl;
 use crate::station::Address;

@@ -7,12 +7,12 @@
 //! caller asks ([`Cell::take_arrived`](super::Cell::take_arrived)).
 
 use super::config::RxInterrupt;
-use super::mu_mimo::Beam;
-use super::multi_user::User;
+use super::exchange::mu_mimo::Beam;
+use super::exchange::multi_user::User;
+use super::exchange::uplink::Answered;
 use super::receiver::{Mpdus, Receiver, Taken};
 use super::station::Station;
 use super::timers::earliest;
-use super::uplink::Answered;
 use crate::air::{Air, Carried, Flight, Interval, Subframes, happens};
 use crate::mac::absence::Waits;
 use crate::mac::block_ack::Bitmap;

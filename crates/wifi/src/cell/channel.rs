@@ -12,10 +12,10 @@ mod spatial_reuse;
 
 use super::bss::BssFacts;
 use super::config::CellConfig;
-use super::multi_user::Downlink;
+use super::exchange::multi_user::Downlink;
+use super::exchange::uplink::Uplink;
 use super::station::Station;
 use super::timers::Timers;
-use super::uplink::Uplink;
 use super::{CellError, Settings};
 use crate::air::{Air, Carried, Flight, Overheard, SoundingFrame};
 use crate::mac::contention::Contention;

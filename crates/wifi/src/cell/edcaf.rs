@@ -7,8 +7,8 @@
 mod turns;
 
 use super::config::{EdcaParameters, StationConfig};
+use super::exchange::uplink::Reports;
 use super::hardware::Hardware;
-use super::uplink::Reports;
 use crate::air::{Action, Management};
 use crate::mac::backoff::Backoff;
 use crate::mac::contention::ContenderId;

@@ -1,13 +1,25 @@
 //! A frame exchange from gaining the channel to its end: RTS and CTS, payload, response or timeout,
 //! and the following exchange (IEEE 802.11-2020, 10.3.2.9 to 10.3.2.13, 10.23.2).
+//!
+//! | module | purpose |
+//! |---|---|
+//! | `content` | the kinds of exchanges, of which a station takes part in one at a time |
+//! | `single` | plain facts of an exchange with one receiver or group |
+//! | `multi_user` | a PPDU to several stations, and their acknowledgements (OFDMA) |
+//! | `mu_mimo` | sounding, and the stations served at once in space (MU-MIMO) |
+//! | `uplink` | Trigger frames, and PPDUs of several stations at once (uplink OFDMA) |
+
+pub(super) mod content;
+pub(super) mod mu_mimo;
+pub(super) mod multi_user;
+pub(super) mod single;
+pub(super) mod uplink;
 
 use super::channel::Channels;
-use super::content::Exchange;
 use super::edcaf::{BEACON_EDCAF, tid_of};
 use super::floor::Floor;
 use super::frames::Context;
 use super::power::Power;
-use super::single::{Outline, Single};
 use super::station::Station;
 use super::{Cell, Sequel, StationConfig};
 use crate::air::{
@@ -22,7 +34,9 @@ use crate::mac::retry_out::PseudoRetryOut;
 use crate::mac::sizes;
 use crate::phy::PacketPadding;
 use crate::station::{Address, StationId};
+use content::Exchange;
 use lasthop_units::{Duration, Instant, SeqNo12};
+use single::{Outline, Single};
 
 /// Time after which an originator without an answer to its ADDBA Requests asks again.
 const ADDBA_RETRY: Duration = Duration::from_secs(1);

@@ -4,12 +4,12 @@
 //! Lengths are in bytes, FCS included. Other modules cover channel access (`access`), the exchange
 //! (`exchange`), and its outcome (`settle`).
 
-use super::content::Exchange;
 use super::edcaf::{Edcaf, Gate, Work};
+use super::exchange::content::Exchange;
+use super::exchange::single::Single;
 use super::hardware::Turn;
 use super::outbox::Outbox;
 use super::power::{Away, ServicePeriod};
-use super::single::Single;
 use super::station::Station;
 use super::{Aggregation, Settings, StationConfig};
 use crate::air::{Action, Air, Content, Management, Rates, alone, spacing_bytes};

@@ -6,8 +6,8 @@ mod arrivals;
 
 use super::arrival::Arrivals;
 use super::bss::Bss;
+use super::exchange::mu_mimo::Beam;
 use super::floor::Roster;
-use super::mu_mimo::Beam;
 use super::outbox::Outbox;
 use super::power::Power;
 use super::receiver::{Mpdus, Receiver, Taken};

@@ -1,10 +1,10 @@
 //! Reception of a PPDU at its end: losses, responses, delivery in order, NAV and EIFS (IEEE
 //! 802.11-2020, 10.3.2, 10.25.6).
 
-use super::content::Exchange;
+use super::exchange::content::Exchange;
+use super::exchange::uplink::BacklogReport;
 use super::floor::Floor;
 use super::power::Power;
-use super::uplink::BacklogReport;
 use super::{Cell, Sequel};
 use crate::air::{Action, Carried, Content, Flight, Management, Payload, alone, happens};
 use crate::mac::block_ack::Bitmap;

@@ -1,13 +1,13 @@
 //! Events of PPDUs, for runs with recorded events; [`Cell::record`] does nothing in other runs.
 
 use super::bss::Bss;
-use super::content::Exchange;
 use super::edcaf::category_of;
+use super::exchange::content::Exchange;
+use super::exchange::uplink::queue_size_code;
 use super::floor::Roster;
 use super::outbox::Outbox;
 use super::power::Power;
 use super::station::Station;
-use super::uplink::queue_size_code;
 use super::{Cell, Settings};
 use crate::air::{Action, Air, Carried, Content, Flight, Payload};
 use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu, QueueSize};

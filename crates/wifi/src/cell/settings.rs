@@ -4,7 +4,7 @@
 use super::CellError;
 use super::bss::BssFacts;
 use super::config::{CellConfig, Role, StationConfig};
-use super::mu_mimo;
+use super::exchange::mu_mimo;
 use crate::capabilities::Capabilities;
 use crate::mac::service_period::ServicePeriodConfig;
 use crate::mac::sizes;

@@ -4,8 +4,8 @@
 
 use super::Output;
 use super::config::BlockAckRequestPolicy;
+use super::exchange::single::{Sent, Settled, Single};
 use super::frames::Context;
-use super::single::{Sent, Settled, Single};
 use super::station::Station;
 use crate::air::Content;
 use crate::mac::block_ack::Bitmap;

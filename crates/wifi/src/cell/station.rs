@@ -2,14 +2,14 @@
 //! its recipients.
 
 use super::config::StationConfig;
-use super::content::Exchange;
 use super::edcaf::{Edcaf, slot_of};
-use super::mu_mimo::Soundings;
+use super::exchange::content::Exchange;
+use super::exchange::mu_mimo::Soundings;
+use super::exchange::single::Sent;
 use super::operating_mode::Modes;
 use super::outbox::Outbox;
 use super::power::Away;
 use super::recipient::RecipientState;
-use super::single::Sent;
 use crate::mac::adaptive_mtu::{AdaptiveMtu, PpduLimits};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::contention::{ContenderId, Contention};

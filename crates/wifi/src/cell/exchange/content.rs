@@ -1,18 +1,18 @@
 //! The kinds of frame exchanges (IEEE 802.11-2020, 10.23.2). Lengths are in bytes, FCS included.
 
-use super::hardware::Turn;
 use super::mu_mimo::Sounding;
 use super::multi_user::Downlink;
 use super::single::Single;
 use super::uplink::{Answer, Answered, Uplink};
 use crate::air::{Content, Management, Rates};
+use crate::cell::hardware::Turn;
 use crate::phy::{ChannelWidth, Rate};
 use crate::station::{Address, StationId};
 use alloc::boxed::Box;
 
 /// A frame exchange in progress; a station takes part in one at a time.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Exchange {
+pub(in crate::cell) enum Exchange {
     /// One frame or A-MPDU to a station or a group.
     Single(Single),
     /// A PPDU to several stations, with their acknowledgements.

@@ -22,9 +22,9 @@ mod build;
 mod exchange;
 mod record;
 
-use super::CellError;
-use super::config::{MuMimoConfig, Role, StationConfig};
 use super::single::Outline;
+use crate::cell::CellError;
+use crate::cell::config::{MuMimoConfig, Role, StationConfig};
 use crate::mac::sizes;
 use crate::phy::{Feedback, HeGuardInterval, Rate, Ru, SpatialShare, VHT_MU_USERS_MAX};
 use crate::station::{Address, StationId};
@@ -33,7 +33,7 @@ use lasthop_units::{Db, Duration, Instant};
 
 /// A station's share of an MU-MIMO PPDU, in addition to the SNR of its link.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Beam {
+pub(in crate::cell) struct Beam {
     pub share: SpatialShare,
     /// Actual variance of the error in the access point's knowledge of the channel.
     pub error: f64,
@@ -59,7 +59,7 @@ const RELIEF: f64 = 0.02;
 
 /// An access point's knowledge of its stations' channels.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub(super) struct Soundings {
+pub(in crate::cell) struct Soundings {
     /// Stations in the order of their first sounding.
     known: Vec<Known>,
     /// Minimum SINR at which each rate is used, for the rates asked for so far.
@@ -85,7 +85,7 @@ impl Known {
 
 /// Report of a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Report {
+pub(in crate::cell) struct Report {
     /// The end of the NDP.
     pub at: Instant,
     /// SNR of the link at that instant.
@@ -134,7 +134,7 @@ impl Soundings {
     }
 
     /// Discards the report of a station.
-    pub(super) fn spoil(&mut self, station: StationId) {
+    pub(in crate::cell) fn spoil(&mut self, station: StationId) {
         let known = self.known.iter_mut().find(|known| known.station == station);
         if let Some(known) = known {
             known.report = None;
@@ -144,7 +144,7 @@ impl Soundings {
 
 /// A sounding exchange.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Sounding {
+pub(in crate::cell) struct Sounding {
     pub edcaf: usize,
     opportunity_end: Instant,
     pub step: Step,
@@ -165,7 +165,7 @@ pub(super) struct Sounding {
 
 /// Next frame of the access point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(in crate::cell) enum Step {
     Announcement,
     Ndp,
     /// The BFRP Trigger frame.
@@ -231,7 +231,7 @@ impl Sounding {
 }
 
 /// Checks the MU-MIMO configuration of a station.
-pub(super) fn check(station: &StationConfig) -> Result<(), CellError> {
+pub(in crate::cell) fn check(station: &StationConfig) -> Result<(), CellError> {
     let Some(config) = &station.mu_mimo else { return Ok(()) };
     let capabilities = &station.capabilities;
     let stations_max = match (capabilities.is_he(), capabilities.is_vht()) {
@@ -257,7 +257,10 @@ pub(super) fn check(station: &StationConfig) -> Result<(), CellError> {
 /// Lengths of the MPDUs of a report of this many octets. HE and VHT use Action No Ack frames with
 /// category, action and MIMO Control (3 octets in VHT, 5 in HE), several if one is too short for
 /// the report. The report is received as a whole, or not at all.
-pub(super) fn report_mpdus(is_he: bool, report: u32) -> impl ExactSizeIterator<Item = u32> {
+pub(in crate::cell) fn report_mpdus(
+    is_he: bool,
+    report: u32,
+) -> impl ExactSizeIterator<Item = u32> {
     let around = 24 + 2 + if is_he { 5 } else { 3 } + sizes::FCS;
     let most = sizes::VHT_MPDU_MAX - around;
     let segments = report.div_ceil(most).max(1);

@@ -18,7 +18,7 @@ use super::mu_mimo::Beam;
 use super::single::Sent;
 use super::single::{Outline, Single};
 use crate::air::{Expected, Interval, Rates, Subframes};
-pub(super) use crate::config::{OfdmaAcknowledgement, OfdmaConfig};
+pub(in crate::cell) use crate::config::{OfdmaAcknowledgement, OfdmaConfig};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
 use crate::phy::{
@@ -27,13 +27,13 @@ use crate::phy::{
 };
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
-pub(super) use build::{Candidate, Whom};
+pub(in crate::cell) use build::{Candidate, Whom};
 use lasthop_units::{Bitrate, Db, Duration, Instant};
-pub(super) use record::NEXT_TO_IT;
+pub(in crate::cell) use record::NEXT_TO_IT;
 
 /// An exchange with several stations.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Downlink {
+pub(in crate::cell) struct Downlink {
     pub edcaf: usize,
     /// The station of user 0.
     pub first: StationId,
@@ -58,7 +58,7 @@ pub(super) struct Downlink {
 
 /// Next frame of the access point.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Phase {
+pub(in crate::cell) enum Phase {
     /// The HE MU PPDU.
     Data,
     /// The Trigger frame after it.
@@ -71,7 +71,7 @@ pub(super) enum Phase {
 
 /// Trigger-based PPDUs with Block Acks, and the Trigger frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Triggered {
+pub(in crate::cell) struct Triggered {
     pub header: Duration,
     pub duration: Duration,
     pub guard_interval: HeGuardInterval,
@@ -83,7 +83,7 @@ pub(super) struct Triggered {
 
 /// One user of the PPDU.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct User {
+pub(in crate::cell) struct User {
     pub station: StationId,
     /// Number of the originator's first pending MPDUs.
     pub mpdus: usize,
@@ -187,14 +187,17 @@ impl User {
 
 /// The largest equal RUs that fill a channel for at most `stations` users, and their number; `None`
 /// for fewer than two.
-pub(super) fn equal_units(width: ChannelWidth, stations: usize) -> Option<(RuSize, usize)> {
+pub(in crate::cell) fn equal_units(
+    width: ChannelWidth,
+    stations: usize,
+) -> Option<(RuSize, usize)> {
     let counts = RuSize::ALL.map(|size| (size, usize::from(size.count_in(width))));
     let fitting = counts.into_iter().filter(|(_, count)| (2..=stations).contains(count));
     fitting.max_by_key(|(_, count)| *count)
 }
 
 /// The largest equal RUs of which a channel has at least `stations`.
-pub(super) fn enough_units(width: ChannelWidth, stations: usize) -> Option<RuSize> {
+pub(in crate::cell) fn enough_units(width: ChannelWidth, stations: usize) -> Option<RuSize> {
     let counts = RuSize::ALL.map(|size| (size, usize::from(size.count_in(width))));
     let enough = counts.into_iter().filter(|(_, count)| *count >= stations);
     enough.min_by_key(|(_, count)| *count).map(|(size, _)| size)
@@ -202,7 +205,7 @@ pub(super) fn enough_units(width: ChannelWidth, stations: usize) -> Option<RuSiz
 
 /// A channel, and the parameters of HE MU PPDUs in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct MuChannel {
+pub(in crate::cell) struct MuChannel {
     pub band: Band,
     pub width: ChannelWidth,
     pub guard_interval: HeGuardInterval,
@@ -327,10 +330,10 @@ const SIGNAL_B_MCS_MAX: u8 = 5;
 /// Highest MCS of a Block Ack in a trigger-based PPDU: as robust as a control response at 48 Mb/s.
 /// The MCS of the data applies if it is slower. The choice is the access point's, and the same as
 /// in ns-3.
-pub(super) const BLOCK_ACK_MCS_MAX: u8 = 5;
+pub(in crate::cell) const BLOCK_ACK_MCS_MAX: u8 = 5;
 
 /// The largest length up to `bytes_max` that `fits`.
-pub(super) fn most_bytes(bytes_max: u32, fits: impl Fn(u32) -> bool) -> u32 {
+pub(in crate::cell) fn most_bytes(bytes_max: u32, fits: impl Fn(u32) -> bool) -> u32 {
     let (mut most, mut too_long) = (0, bytes_max + 1);
     while too_long - most > 1 {
         let middle = most + (too_long - most) / 2;

@@ -9,7 +9,7 @@ use lasthop_units::{Duration, Instant};
 
 /// An exchange with one receiver or group.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Single {
+pub(in crate::cell) struct Single {
     pub edcaf: usize,
     pub peer: Address,
     pub content: Content,
@@ -32,7 +32,7 @@ pub(super) struct Single {
 
 /// Facts of an exchange on which the next one in its transmission opportunity depends.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Outline {
+pub(in crate::cell) struct Outline {
     pub edcaf: usize,
     pub peer: Address,
     /// Rate of its first PPDU; with several stations, of the first one's data.
@@ -45,7 +45,7 @@ pub(super) struct Outline {
 
 /// MPDUs to one peer that a PPDU carried, or for which an RTS was sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Sent {
+pub(in crate::cell) struct Sent {
     pub edcaf: usize,
     pub peer: Address,
     /// Number of the originator's first pending MPDUs.
@@ -64,7 +64,7 @@ pub(super) struct Sent {
 
 /// Settled MPDUs of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(super) struct Settled {
+pub(in crate::cell) struct Settled {
     /// Number of MPDUs that were acknowledged or given up.
     pub mpdus: u32,
     /// Whether an MPDU, or a Block Ack Request, was given up.

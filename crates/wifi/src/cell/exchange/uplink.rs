@@ -34,18 +34,18 @@ use crate::mac::block_ack::Bitmap;
 use crate::phy::{HeGuardInterval, MuUser, Rate, Ru};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
-pub(super) use exchange::BacklogReport;
+pub(in crate::cell) use exchange::BacklogReport;
 use lasthop_units::{Duration, Instant, SeqNo12};
-pub(super) use reports::Reports;
+pub(in crate::cell) use reports::Reports;
 
 /// The code of a Queue Size subfield.
-pub(super) fn queue_size_code(bytes: u64) -> u8 {
+pub(in crate::cell) fn queue_size_code(bytes: u64) -> u8 {
     reports::QueueSizeCode::new(bytes).0
 }
 
 /// An access point's uplink exchange.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Uplink {
+pub(in crate::cell) struct Uplink {
     pub phase: Solicitation,
     /// The exchange by its first Trigger frame.
     pub outline: Outline,
@@ -68,7 +68,7 @@ pub(super) struct Uplink {
 
 /// Kind of solicitation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Solicitation {
+pub(in crate::cell) enum Solicitation {
     /// Buffer status reports, by a BSRP Trigger frame.
     Reports,
     /// Data, by a Basic Trigger frame.
@@ -77,7 +77,7 @@ pub(super) enum Solicitation {
 
 /// A station that a Trigger frame asks.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Asked {
+pub(in crate::cell) struct Asked {
     pub station: StationId,
     /// The station's RU, MCS and streams, and the length of the PSDU that fills the duration.
     pub user: MuUser,
@@ -93,7 +93,7 @@ pub(super) struct Asked {
 
 /// A record of a Multi-STA Block Ack.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct StationRecord {
+pub(in crate::cell) struct StationRecord {
     /// Acknowledged MPDUs: bit n is pending MPDU n.
     pub acked: Bitmap,
     /// First sequence number, and bitmap, as on the air.
@@ -103,7 +103,7 @@ pub(super) struct StationRecord {
 
 /// Content of an answer to a Trigger frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answered {
+pub(in crate::cell) enum Answered {
     /// The originator's first `mpdus` pending MPDUs.
     Data {
         mpdus: usize,
@@ -117,7 +117,7 @@ pub(super) enum Answered {
 
 /// Answer of a station to a Trigger frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Answer {
+pub(in crate::cell) struct Answer {
     /// Station whose Trigger frame it answers.
     pub to: StationId,
     pub edcaf: usize,
@@ -151,7 +151,7 @@ pub(super) struct Answer {
 
 /// What a Trigger frame says to all stations that it asks.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Solicited {
+pub(in crate::cell) struct Solicited {
     pub phase: Solicitation,
     pub edcaf: usize,
     pub channel: MuChannel,

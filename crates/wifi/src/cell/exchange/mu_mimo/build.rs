@@ -17,17 +17,17 @@
 //! the rest, which the next PPDU may use.
 
 use super::super::content::Exchange;
-use super::super::frames::Context;
 use super::super::multi_user::{
     BLOCK_ACK_MCS_MAX, Candidate, Downlink, MuChannel, OfdmaAcknowledgement, User, Whom,
     enough_units,
 };
-use super::super::station::Station;
 use super::{
     Beam, LOSS_MAX, MuMimoConfig, Report, Sounded, Sounding, Soundings, Step, TriggeredReports,
     report_psdu,
 };
 use crate::air::{Air, Rates, narrower};
+use crate::cell::frames::Context;
+use crate::cell::station::Station;
 use crate::mac::rate::RateControl;
 use crate::mac::sizes;
 use crate::phy::{

@@ -8,20 +8,20 @@
 //! causes no EIFS, because it has no frame.
 
 use super::super::content::Exchange;
-use super::super::frames::Context;
 use super::super::multi_user::User;
 use super::super::single::Outline;
-use super::super::station::Station;
-use super::super::{Cell, Sequel};
 use super::{Report, Sounding, Step};
 use crate::air::{Carried, Flight, Overlaps, Reduction, SoundingFrame};
 use crate::cell::floor::Floor;
+use crate::cell::frames::Context;
+use crate::cell::station::Station;
+use crate::cell::{Cell, Sequel};
 use crate::station::{Address, StationId};
 use lasthop_units::Instant;
 
 impl Station {
     /// The next frame of the station's sounding exchange, which begins now.
-    pub(in super::super) fn send_sounding(&mut self, cx: &Context<'_>) -> Flight {
+    pub(in crate::cell) fn send_sounding(&mut self, cx: &Context<'_>) -> Flight {
         let now = cx.now;
         let station = self.id;
         let sounding = self.sounding();
@@ -83,7 +83,7 @@ impl Station {
     /// Discards the reports of users that acknowledged less than half of their MPDUs, so that they
     /// are served alone until they are sounded again. The losses also update the estimated speed of
     /// the users' channels, which the rate control of single stations does not know.
-    pub(in super::super) fn judge_reports(&mut self, users: &[User]) {
+    pub(in crate::cell) fn judge_reports(&mut self, users: &[User]) {
         let Some(soundings) = &mut self.soundings else { return };
         for user in users.iter().filter(|user| user.beam.is_some()) {
             let acked = user.acked.as_ref();
@@ -109,7 +109,7 @@ impl Station {
 
 impl Cell {
     /// Handles the end of the access point's frame in a sounding exchange.
-    pub(in super::super) fn receive_sounding(&mut self, flight: &Flight, frame: SoundingFrame) {
+    pub(in crate::cell) fn receive_sounding(&mut self, flight: &Flight, frame: SoundingFrame) {
         let sender = flight.transmitter;
         let mut users = core::mem::take(&mut self.stations[sender.index()].sounding().users);
         let mut is_heard = true;
@@ -162,7 +162,7 @@ impl Cell {
     }
 
     /// Handles the end of a report at the access point.
-    pub(in super::super) fn receive_beamforming_report(
+    pub(in crate::cell) fn receive_beamforming_report(
         &mut self,
         flight: &Flight,
         receiver: StationId,
@@ -183,7 +183,7 @@ impl Cell {
     }
 
     /// Handles a missing report at its timeout.
-    pub(in super::super) fn sounding_unanswered(&mut self, station: StationId) {
+    pub(in crate::cell) fn sounding_unanswered(&mut self, station: StationId) {
         match self.stations[station.index()].sounding().triggered {
             Some(_) => self.sounding_over(station),
             None => self.sounding_goes_on(station, false),
@@ -210,7 +210,7 @@ impl Cell {
         self.timers.follow(at, station, Sequel::Frame);
     }
 
-    pub(in super::super) fn sounding_over(&mut self, station: StationId) {
+    pub(in crate::cell) fn sounding_over(&mut self, station: StationId) {
         let now = self.now;
         let (outline, success) = self.stations[station.index()].settle_sounding(now);
         self.exchange_over(station, &outline, success);

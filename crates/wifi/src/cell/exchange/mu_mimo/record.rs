@@ -2,9 +2,9 @@
 
 use super::super::content::Exchange;
 use super::super::multi_user::NEXT_TO_IT;
-use super::super::record::{Recorder, control_frame};
 use super::{Sounded, Step, report_mpdus};
 use crate::air::Flight;
+use crate::cell::record::{Recorder, control_frame};
 use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu, TriggeredUser};
 use crate::phy::Ru;
 use crate::station::{Address, StationId};

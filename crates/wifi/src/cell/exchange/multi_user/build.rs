@@ -7,15 +7,15 @@
 //! acknowledgements fit into the rest of it.
 
 use super::super::content::Exchange;
-use super::super::edcaf::{Edcaf, Gate};
-use super::super::frames::{AmpduLimits, Context};
 use super::super::mu_mimo::Beam;
-use super::super::station::Station;
 use super::{
     BLOCK_ACK_MCS_MAX, Downlink, MuChannel, OfdmaAcknowledgement, Phase, Triggered, User,
     equal_units, triggered_block_ack,
 };
 use crate::air::{Air, Expected};
+use crate::cell::edcaf::{Edcaf, Gate};
+use crate::cell::frames::{AmpduLimits, Context};
+use crate::cell::station::Station;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::originator::Originator;
 use crate::mac::rate::RateControl;
@@ -28,7 +28,7 @@ use lasthop_units::{Duration, Instant};
 
 /// A station that the PPDU can include.
 #[derive(Clone, Copy)]
-pub(in super::super) struct Candidate {
+pub(in crate::cell) struct Candidate {
     /// Index of the originator.
     pub originator: usize,
     pub station: StationId,
@@ -46,7 +46,7 @@ pub(in super::super) struct Candidate {
 
 /// Stations of a PPDU, the resource unit of each, and that of its answer to a Trigger frame.
 #[derive(Clone, Copy)]
-pub(in super::super) struct Whom<'a> {
+pub(in crate::cell) struct Whom<'a> {
     pub candidates: &'a [Candidate],
     pub units: &'a [Ru],
     pub answer_units: &'a [Ru],
@@ -119,7 +119,7 @@ impl Station {
 
     /// Keeps the turns of stations that were considered, are not in the PPDU, and have MPDUs
     /// pending.
-    pub(in super::super) fn keep_turns(
+    pub(in crate::cell) fn keep_turns(
         &mut self,
         edcaf: usize,
         asked: &[StationId],
@@ -135,7 +135,7 @@ impl Station {
     /// The peer of the oldest packet, if it must be served alone: it has no agreement yet, or not
     /// the whole channel. Otherwise stations that can be served together would be served forever,
     /// because some of them always have pending MPDUs.
-    pub(in super::super) fn overdue(
+    pub(in crate::cell) fn overdue(
         &mut self,
         channel: MuChannel,
         edcaf: usize,
@@ -158,7 +158,7 @@ impl Station {
     }
 
     /// The stations whose turn it is, as many as RUs of one size serve.
-    pub(in super::super) fn multi_user_stations(
+    pub(in crate::cell) fn multi_user_stations(
         &mut self,
         channel: MuChannel,
         edcaf: usize,
@@ -199,7 +199,7 @@ impl Station {
     }
 
     /// Returns a station with data for it, at a rate of the whole channel.
-    pub(in super::super) fn candidate(
+    pub(in crate::cell) fn candidate(
         &mut self,
         cx: &mut Context<'_>,
         air: &Air,
@@ -243,7 +243,7 @@ impl Station {
     }
 
     /// Fills the PSDUs; `None` if an MPDU does not fit into one of them.
-    pub(in super::super) fn fill(
+    pub(in crate::cell) fn fill(
         &mut self,
         cx: &mut Context<'_>,
         channel: MuChannel,

@@ -15,14 +15,14 @@
 //! tones.
 
 use super::super::content::Exchange;
-use super::super::frames::Context;
-use super::super::station::Station;
-use super::super::{Cell, Sequel};
 use super::{Downlink, OfdmaAcknowledgement, Phase, User};
 use crate::air::{Carried, Flight, Interval, Overlaps, Reduction};
 use crate::cell::floor::Floor;
+use crate::cell::frames::Context;
 use crate::cell::power::Power;
 use crate::cell::receivers::Receivers;
+use crate::cell::station::Station;
+use crate::cell::{Cell, Sequel};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
 use crate::station::{Address, StationId};
@@ -42,7 +42,7 @@ pub(super) struct Heard {
 impl Station {
     /// The HE MU PPDU of the station's exchange, its Trigger frame, or a Block Ack Request, which
     /// begins now.
-    pub(in super::super) fn send_to_several(&mut self, cx: &Context<'_>) -> Flight {
+    pub(in crate::cell) fn send_to_several(&mut self, cx: &Context<'_>) -> Flight {
         let (now, id) = (cx.now, self.id);
         let several = self.downlink();
         let bare = Flight {
@@ -124,7 +124,7 @@ impl Station {
         }
     }
 
-    pub(in super::super) fn downlink(&mut self) -> &mut Downlink {
+    pub(in crate::cell) fn downlink(&mut self) -> &mut Downlink {
         match &mut self.exchange {
             Some(Exchange::Downlink(several)) => several,
             _ => unreachable!("it sends to several"),
@@ -134,7 +134,7 @@ impl Station {
 
 impl Cell {
     /// Handles the end of an HE MU PPDU.
-    pub(in super::super) fn receive_by_several(&mut self, flight: &Flight) {
+    pub(in crate::cell) fn receive_by_several(&mut self, flight: &Flight) {
         let sender = flight.transmitter;
         let several = self.stations[sender.index()].downlink();
         let &mut Downlink { edcaf, acknowledgement, triggered, .. } = several;
@@ -196,7 +196,7 @@ impl Cell {
     }
 
     /// Handles the end of the Trigger frame after an HE MU PPDU.
-    pub(in super::super) fn receive_trigger(&mut self, flight: &Flight) {
+    pub(in crate::cell) fn receive_trigger(&mut self, flight: &Flight) {
         let sender = flight.transmitter;
         let several = self.stations[sender.index()].downlink();
         let &mut Downlink { edcaf, triggered, .. } = several;
@@ -223,7 +223,7 @@ impl Cell {
     }
 
     /// Handles the end of a trigger-based PPDU with a Block Ack.
-    pub(in super::super) fn receive_triggered(&mut self, flight: &Flight, receiver: StationId) {
+    pub(in crate::cell) fn receive_triggered(&mut self, flight: &Flight, receiver: StationId) {
         let several = self.stations[receiver.index()].downlink();
         let place = several.place(flight.transmitter).expect("only those answer that were asked");
         let User { response, answer_ru, .. } = several.users[place];
@@ -237,7 +237,7 @@ impl Cell {
     }
 
     /// Handles the Block Ack of the station that was asked, or its absence.
-    pub(in super::super) fn one_of_several_answered(
+    pub(in crate::cell) fn one_of_several_answered(
         &mut self,
         station: StationId,
         acked: Option<&Bitmap>,
@@ -272,7 +272,7 @@ impl Cell {
     }
 
     /// Settles the MPDUs of each station, and continues.
-    pub(in super::super) fn several_over(&mut self, station: StationId) {
+    pub(in crate::cell) fn several_over(&mut self, station: StationId) {
         let (state, mut cx) = self.at(station);
         let several = state.take_downlink();
         let success = state.settle_several(&mut cx, &several);

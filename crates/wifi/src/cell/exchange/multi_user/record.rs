@@ -1,10 +1,10 @@
 //! Events of HE MU PPDUs, and of MU-BAR Trigger frames.
 
-use super::super::record::{Recorder, microseconds};
 use super::exchange::Heard;
 use super::{Triggered, User};
 use crate::air::Flight;
 use crate::cell::edcaf::category_of;
+use crate::cell::record::{Recorder, microseconds};
 use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu, TriggeredUser};
 use crate::mac::sizes;
 use crate::phy::Ru;
@@ -45,7 +45,7 @@ impl Recorder<'_> {
     }
 
     /// Records a PPDU with these PSDUs.
-    pub(in super::super) fn record_psdus(&mut self, flight: &Flight, psdus: Vec<Psdu>) {
+    pub(in crate::cell) fn record_psdus(&mut self, flight: &Flight, psdus: Vec<Psdu>) {
         let &Flight { start, end, transmitter, .. } = flight;
         self.outbox.events.push_back(Event::Ppdu(Ppdu { start, end, transmitter, psdus }));
     }
@@ -98,7 +98,7 @@ impl Recorder<'_> {
 }
 
 /// Received power of a capture device next to the transmitter.
-pub(in super::super) const NEXT_TO_IT: Dbm = Dbm(-30.0);
+pub(in crate::cell) const NEXT_TO_IT: Dbm = Dbm(-30.0);
 
 fn trigger_frame(
     flight: &Flight,

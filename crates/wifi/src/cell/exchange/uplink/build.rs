@@ -10,21 +10,21 @@
 //! only stations of its width, even then. Other stations would learn from MU EDCA not to contend,
 //! and would then not be asked when the whole channel is idle.
 
-use super::super::bss::Bss;
 use super::super::content::Exchange;
-use super::super::edcaf::{Gate, Work};
-use super::super::floor::Roster;
-use super::super::frames::{AmpduLimits, Context};
 use super::super::multi_user::{BLOCK_ACK_MCS_MAX, MuChannel, OfdmaConfig};
-use super::super::power::Power;
 use super::super::single::Outline;
-use super::super::station::Station;
-use super::super::timers::{Timer, Timers, UplinkWait};
-use super::super::{Cell, Settings};
 use super::reports::BacklogEstimate;
 use super::{Answer, Answered, Asked, Solicitation, Solicited, Uplink};
 use crate::air::{Air, Content, Expected, Rates};
+use crate::cell::bss::Bss;
+use crate::cell::edcaf::{Gate, Work};
+use crate::cell::floor::Roster;
+use crate::cell::frames::{AmpduLimits, Context};
 use crate::cell::outbox::Outbox;
+use crate::cell::power::Power;
+use crate::cell::station::Station;
+use crate::cell::timers::{Timer, Timers, UplinkWait};
+use crate::cell::{Cell, Settings};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::originator::Originator;
 use crate::mac::sizes;
@@ -59,7 +59,7 @@ struct Askable {
 /// Choice between an access point's own frames and the stations that it solicits: reads the
 /// stations, the air, and who dozes; changes what access points know of their stations' queues, their
 /// rate control, and the timer.
-pub(in super::super) struct Solicitor<'a> {
+pub(in crate::cell) struct Solicitor<'a> {
     pub now: Instant,
     pub settings: &'a Settings,
     pub stations: &'a mut [Station],
@@ -73,7 +73,7 @@ pub(in super::super) struct Solicitor<'a> {
 
 impl Cell {
     /// Choice of the stations that an access point solicits.
-    pub(in super::super) fn solicitor(&mut self) -> Solicitor<'_> {
+    pub(in crate::cell) fn solicitor(&mut self) -> Solicitor<'_> {
         let Self { now, settings, stations, bss, air, rates, timers, power, outbox, .. } = self;
         let now = *now;
         Solicitor { now, settings, stations, bss, air, rates, timers, power, outbox }
@@ -82,7 +82,7 @@ impl Cell {
 
 impl Solicitor<'_> {
     /// Starts the requests for buffer status of all access points, from their first interval on.
-    pub(in super::super) fn start_polling(&mut self) {
+    pub(in crate::cell) fn start_polling(&mut self) {
         for index in 0..self.stations.len() {
             let state = &self.stations[index];
             let interval = state.config.ofdma.and_then(|of| of.uplink?.buffer_reports);
@@ -94,7 +94,7 @@ impl Solicitor<'_> {
     }
 
     /// Builds the next transmission or solicitation of `edcaf`, if there is one.
-    pub(in super::super) fn build_either_way(
+    pub(in crate::cell) fn build_either_way(
         &mut self,
         station: StationId,
         edcaf: usize,
@@ -525,7 +525,7 @@ impl Station {
     }
 
     /// Bytes of MSDUs that the station holds in a category, those in flight included.
-    pub(in super::super) fn buffered_bytes(&self, category: usize) -> u64 {
+    pub(in crate::cell) fn buffered_bytes(&self, category: usize) -> u64 {
         let Some(access) = &self.edcafs[category] else { return 0 };
         let (queue, driver, held) = (&access.queue, &access.driver, access.held);
         let packets = queue.len_packets() + driver.len_packets() + held.packets;

@@ -14,19 +14,19 @@
 //! detection there (level not seen). PPDUs that begin within the following SIFS are not checked.
 
 use super::super::content::Exchange;
-use super::super::frames::Context;
 use super::super::multi_user::MuChannel;
 use super::super::single::{Outline, Single};
-use super::super::station::Station;
-use super::super::timers::{Timer, UplinkWait};
-use super::super::{Cell, Sequel, Settings};
 use super::{Answer, Answered, Solicitation, Solicited, StationRecord, Uplink};
 use crate::air::{Carried, Content, Flight, Interval, Overlaps, Reduction, Subframes};
+use crate::cell::exchange::uplink::build::Opportunity;
+use crate::cell::exchange::uplink::reports::{Backlog, QueueSizeCode};
 use crate::cell::floor::Floor;
+use crate::cell::frames::Context;
 use crate::cell::power::Power;
 use crate::cell::receivers::Receivers;
-use crate::cell::uplink::build::Opportunity;
-use crate::cell::uplink::reports::{Backlog, QueueSizeCode};
+use crate::cell::station::Station;
+use crate::cell::timers::{Timer, UplinkWait};
+use crate::cell::{Cell, Sequel, Settings};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
 use crate::station::{Address, StationId};
@@ -36,7 +36,7 @@ use alloc::vec::Vec;
 /// The backlog that a PPDU reports: its sender held `buffered` bytes of an EDCAF's category when the
 /// PPDU was built, which carried the first `mpdus` pending MPDUs.
 #[derive(Clone, Copy)]
-pub(in super::super) struct BacklogReport<'a> {
+pub(in crate::cell) struct BacklogReport<'a> {
     pub edcaf: usize,
     pub buffered: u64,
     pub mpdus: usize,
@@ -48,7 +48,7 @@ impl BacklogReport<'_> {
     /// The backlog that the receiver of a PPDU with this report records, if it solicits uplink PPDUs
     /// and the sender answers them.
     #[inline]
-    pub(in super::super) fn backlog(
+    pub(in crate::cell) fn backlog(
         &self,
         stations: &[Station],
         flight: &Flight,
@@ -84,7 +84,7 @@ impl BacklogReport<'_> {
 
 impl Station {
     /// The Trigger frame of the station's uplink exchange, which begins now.
-    pub(in super::super) fn send_trigger(&mut self, cx: &Context<'_>) -> Flight {
+    pub(in crate::cell) fn send_trigger(&mut self, cx: &Context<'_>) -> Flight {
         let (now, sifs) = (cx.now, cx.settings.timing.sifs);
         let station = self.id;
         let uplink = self.uplink();
@@ -107,7 +107,7 @@ impl Station {
     }
 
     /// The station's trigger-based PPDU, which begins now.
-    pub(in super::super) fn send_answer(&mut self, cx: &Context<'_>) -> Flight {
+    pub(in crate::cell) fn send_answer(&mut self, cx: &Context<'_>) -> Flight {
         let now = cx.now;
         let answer = *self.answer();
         let Answer { edcaf, content, rate, psdu_bytes, duration, share, .. } = answer;
@@ -137,10 +137,7 @@ impl Station {
     }
 
     /// The Multi-STA Block Ack of the station's uplink exchange, which begins now.
-    pub(in super::super) fn send_multi_station_block_ack(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Flight {
+    pub(in crate::cell) fn send_multi_station_block_ack(&mut self, cx: &mut Context<'_>) -> Flight {
         let (now, station) = (cx.now, self.id);
         let uplink = self.uplink();
         let rate = uplink.trigger.0;
@@ -164,7 +161,7 @@ impl Station {
     /// Stores the bytes that the station holds as it begins a PPDU with data, if an access point
     /// solicits uplink PPDUs.
     #[inline]
-    pub(in super::super) fn stamp_buffered(&mut self, settings: &Settings) {
+    pub(in crate::cell) fn stamp_buffered(&mut self, settings: &Settings) {
         if !settings.has_uplink {
             return;
         }
@@ -236,7 +233,7 @@ impl Station {
         }
     }
 
-    pub(in super::super) fn answer(&mut self) -> &mut Answer {
+    pub(in crate::cell) fn answer(&mut self) -> &mut Answer {
         match &mut self.exchange {
             Some(Exchange::Answer(answer)) => answer,
             _ => unreachable!("it was asked"),
@@ -246,7 +243,7 @@ impl Station {
 
 impl Cell {
     /// Handles the end of a Trigger frame.
-    pub(in super::super) fn receive_solicitation(&mut self, flight: &Flight) {
+    pub(in crate::cell) fn receive_solicitation(&mut self, flight: &Flight) {
         let sender = flight.transmitter;
         let config = self.stations[sender.index()].config.ofdma.expect("it solicits");
         let width = self.stations[sender.index()].uplink().rate.width();
@@ -288,7 +285,7 @@ impl Cell {
     }
 
     /// Handles the end of a trigger-based PPDU at the access point.
-    pub(in super::super) fn receive_answer(&mut self, flight: &Flight, receiver: StationId) {
+    pub(in crate::cell) fn receive_answer(&mut self, flight: &Flight, receiver: StationId) {
         let sender = flight.transmitter;
         let collided = self.air.is_disturbed(flight, receiver);
         let answer = self.stations[sender.index()].answer();
@@ -311,7 +308,7 @@ impl Cell {
     }
 
     /// Continues after the last trigger-based PPDU.
-    pub(in super::super) fn uplink_answered(&mut self, station: StationId) {
+    pub(in crate::cell) fn uplink_answered(&mut self, station: StationId) {
         let sifs = self.settings.timing.sifs;
         let uplink = self.stations[station.index()].take_uplink();
         let Uplink { phase, outline, .. } = *uplink;
@@ -355,7 +352,7 @@ impl Cell {
     }
 
     /// Handles the end of the Multi-STA Block Ack.
-    pub(in super::super) fn receive_multi_station_block_ack(&mut self, flight: &Flight) {
+    pub(in crate::cell) fn receive_multi_station_block_ack(&mut self, flight: &Flight) {
         let sender = flight.transmitter;
         let mut is_heard = true;
         let users = core::mem::take(&mut self.stations[sender.index()].uplink().users);
@@ -379,7 +376,7 @@ impl Cell {
     }
 
     /// Settles the station's answer; `acked` are the MPDUs that the access point acknowledged.
-    pub(in super::super) fn answer_over(&mut self, station: StationId, acked: Option<Bitmap>) {
+    pub(in crate::cell) fn answer_over(&mut self, station: StationId, acked: Option<Bitmap>) {
         let now = self.now;
         let (state, mut cx) = self.at(station);
         let Some(answer) = state.settle_answer(&mut cx, acked.as_ref()) else { return };
@@ -404,7 +401,7 @@ impl Cell {
     }
 
     /// Handles a Trigger frame of the access point without any answer.
-    pub(in super::super) fn uplink_unanswered(&mut self, station: StationId) {
+    pub(in crate::cell) fn uplink_unanswered(&mut self, station: StationId) {
         let uplink = self.stations[station.index()].take_uplink();
         if uplink.phase == Solicitation::Data {
             for user in &uplink.users {
@@ -529,7 +526,7 @@ impl Floor<'_> {
 
     /// Records the backlog of a station in a category.
     #[cold]
-    pub(in super::super) fn hear_backlog(
+    pub(in crate::cell) fn hear_backlog(
         &mut self,
         power: &Power,
         sender: StationId,
@@ -547,7 +544,7 @@ impl Floor<'_> {
     }
 
     /// Handles the timers that have ended.
-    pub(in super::super) fn expire_uplink_timers(&mut self, power: &Power) {
+    pub(in crate::cell) fn expire_uplink_timers(&mut self, power: &Power) {
         while let Some(UplinkWait { station, edcaf, kind }) = self.timers.take_uplink(self.now) {
             match kind {
                 Timer::Poll => {
@@ -564,7 +561,7 @@ impl Floor<'_> {
 
 impl Answer {
     /// The subframes of the PPDU if it begins at `start` and has this many MPDUs.
-    pub(in super::super) fn subframes(
+    pub(in crate::cell) fn subframes(
         &self,
         start: lasthop_units::Instant,
         mpdus: usize,

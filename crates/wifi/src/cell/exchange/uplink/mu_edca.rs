@@ -6,8 +6,8 @@
 //! frames. In this model they share the EDCAF of their category: while one waits, that EDCAF
 //! contends with the usual parameters.
 
-use super::super::floor::Floor;
-use super::super::timers::{Timer, UplinkWait};
+use crate::cell::floor::Floor;
+use crate::cell::timers::{Timer, UplinkWait};
 use crate::station::StationId;
 use lasthop_units::Duration;
 

@@ -2,10 +2,10 @@
 
 use super::super::content::Exchange;
 use super::super::multi_user::NEXT_TO_IT;
-use super::super::record::{Recorder, control_frame};
 use super::{Answer, Answered, Asked, Solicitation, Uplink, queue_size_code};
 use crate::air::Flight;
 use crate::cell::edcaf::category_of;
+use crate::cell::record::{Recorder, control_frame};
 use crate::event::{Frame, FrameKind, Psdu, QueueSize, StationAcknowledged, TriggeredUser};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
@@ -14,7 +14,7 @@ use lasthop_units::SeqNo12;
 
 impl Recorder<'_> {
     /// Whether `sender` reports its backlog in its QoS Data frames to `peer`.
-    pub(in super::super) fn reports_queue(&self, sender: StationId, peer: Address) -> bool {
+    pub(in crate::cell) fn reports_queue(&self, sender: StationId, peer: Address) -> bool {
         let Address::Station(receiver) = peer else { return false };
         let ofdma = self.stations[receiver.index()].config.ofdma;
         let capabilities = &self.stations[sender.index()].config.capabilities;

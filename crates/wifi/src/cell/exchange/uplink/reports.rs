@@ -12,10 +12,10 @@ use lasthop_units::Duration;
 
 /// The Queue Size subfield of an HE station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct QueueSizeCode(pub u8);
+pub(in crate::cell) struct QueueSizeCode(pub u8);
 
 /// A backlog that a station reported.
-pub(in super::super) struct Backlog {
+pub(in crate::cell) struct Backlog {
     /// Bytes of MSDUs that it still holds.
     pub bytes: u64,
     /// Number of decoded MPDUs that came with the report.
@@ -57,7 +57,7 @@ const MSDU_UNKNOWN: u32 = 1_500 + sizes::LLC_SNAP;
 
 /// Knowledge of an access point's EDCAF.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub(in super::super) struct Reports {
+pub(in crate::cell) struct Reports {
     /// Reports in the order of their stations' first one.
     list: Vec<BacklogEstimate>,
     /// Station asked last for data, and station asked last for a report.
@@ -71,7 +71,7 @@ pub(in super::super) struct Reports {
 
 /// Knowledge of one station.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in super::super) struct BacklogEstimate {
+pub(in crate::cell) struct BacklogEstimate {
     pub station: StationId,
     /// Bytes that the station holds.
     pub backlog: u64,
