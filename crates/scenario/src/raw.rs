@@ -34,7 +34,7 @@ pub(crate) use flow::{FlowKindName, Offered, Pattern, RawFlow};
 pub(crate) use franc::{FrancLosses, RawFranc, Relaying};
 pub(crate) use mac::{
     ExtendedRangeTones, RateControlKind, RawAggregation, RawBlockAck, RawEdca, RawEdcaParameters,
-    RawLowRateRetry, RawPseudoRetryOut, RawRateControl, RequestKind,
+    RawFixedRate, RawLowRateRetry, RawPseudoRetryOut, RawRateControl, RequestKind,
 };
 pub(crate) use multi_user::{
     CodebookKind, OfdmaAcknowledgementKind, RawMuEdca, RawMuEdcaParameters, RawMuMimo, RawOfdma,

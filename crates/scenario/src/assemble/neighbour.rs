@@ -130,23 +130,27 @@ fn with_rate(
     let at = |value| At { value, place: raw.here.clone() };
     let control = &mut settings.rate_control;
     control.kind = Some(At { value: RateControlKind::Fixed, place: raw.here.clone() });
-    control.mcs = raw.mcs.as_ref().map(|mcs| At { value: mcs.value, place: mcs.place.clone() });
-    control.rate = raw.rate.as_ref().map(|at| At { value: at.value, place: at.place.clone() });
-    control.streams =
+    control.fixed.mcs =
+        raw.mcs.as_ref().map(|mcs| At { value: mcs.value, place: mcs.place.clone() });
+    control.fixed.rate =
+        raw.rate.as_ref().map(|at| At { value: at.value, place: at.place.clone() });
+    control.fixed.streams =
         raw.streams.as_ref().map(|at| At { value: at.value, place: at.place.clone() });
     if raw.mcs.is_none() && raw.rate.is_none() {
         match standard {
-            Standard::Dot11n => control.mcs = Some(at(Whole(12))),
-            Standard::Dot11ac | Standard::Dot11ax => control.mcs = Some(at(Whole(4))),
+            Standard::Dot11n => control.fixed.mcs = Some(at(Whole(12))),
+            Standard::Dot11ac | Standard::Dot11ax => control.fixed.mcs = Some(at(Whole(4))),
             Standard::Dot11b => {
-                control.rate = Some(At { value: Bitrate::from_mbps(11), place: raw.here.clone() })
+                control.fixed.rate =
+                    Some(At { value: Bitrate::from_mbps(11), place: raw.here.clone() })
             }
             Standard::Dot11a | Standard::Dot11g => {
-                control.rate = Some(At { value: Bitrate::from_mbps(24), place: raw.here.clone() })
+                control.fixed.rate =
+                    Some(At { value: Bitrate::from_mbps(24), place: raw.here.clone() })
             }
         }
     }
-    let streams = match (standard, &control.mcs) {
+    let streams = match (standard, &control.fixed.mcs) {
         (Standard::Dot11n, Some(mcs)) => mcs.value.0 / 8 + 1,
         _ => raw.streams.as_ref().map_or(2, |at| at.value.0),
     };

@@ -48,6 +48,20 @@ tables! {
         /// no 802.11ax rates. "firmware" stands in for 802.11ax devices: the ideal choice from an
         /// old and inexact SNR.
         option kind: RateControlKind = "\"minstrel-ht\"; \"firmware\" with 802.11ax";
+        /// The fixed rate.
+        flatten fixed: RawFixedRate;
+        /// Time between decisions of Minstrel-HT or the firmware.
+        option update_interval: Duration = "50ms, as in Linux; 20ms for the firmware, no product's";
+        /// Firmware: standard deviation of the SNR's error.
+        option snr_error: Db = "1dB, no product's";
+        /// Minstrel-HT: shortest time between two probes.
+        option sample_interval: Duration = "20ms, as in Linux";
+        /// Ideal: highest packet error rate of a chosen rate.
+        option per_max: Probability = "0.5";
+    }
+
+    /// A fixed rate.
+    RawFixedRate {
         /// Fixed rate: MCS of 802.11n (0 to 31, which includes the streams), 802.11ac (0 to 9) or
         /// 802.11ax (0 to 11), at the width and guard interval of the channel.
         option mcs: Whole<0, 31> = "none; a fixed rate requires mcs or rate";
@@ -62,14 +76,6 @@ tables! {
         /// Fixed rate of 802.11a, b or g; with later standards, too, where its frames are not
         /// aggregated.
         option rate: Bitrate = "none; a fixed rate requires mcs or rate";
-        /// Time between decisions of Minstrel-HT or the firmware.
-        option update_interval: Duration = "50ms, as in Linux; 20ms for the firmware, no product's";
-        /// Firmware: standard deviation of the SNR's error.
-        option snr_error: Db = "1dB, no product's";
-        /// Minstrel-HT: shortest time between two probes.
-        option sample_interval: Duration = "20ms, as in Linux";
-        /// Ideal: highest packet error rate of a chosen rate.
-        option per_max: Probability = "0.5";
     }
 
     /// EDCA parameters by access category.

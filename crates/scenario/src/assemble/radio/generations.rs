@@ -128,8 +128,9 @@ pub(super) fn check_fixed_rates(
         };
         let Some(other) = (0..wifi.len()).filter(is_peer).find(cannot) else { continue };
         let control = &node.raw.settings.rate_control;
-        let place = control.mcs.as_ref().map(|at| &at.place);
-        let place = place.or(control.rate.as_ref().map(|at| &at.place)).unwrap_or(&control.here);
+        let place = control.fixed.mcs.as_ref().map(|at| &at.place);
+        let place =
+            place.or(control.fixed.rate.as_ref().map(|at| &at.place)).unwrap_or(&control.here);
         let (peer, own) = (&wifi[other].1.name, &own[other]);
         let needed = match rate {
             Rate::HeExtendedRange { dcm: false, .. } => "extended_range = true",

@@ -4,7 +4,7 @@
 
 use super::Common;
 use super::{Place, Problems};
-use crate::raw::{ExtendedRangeTones, Mtu, RawNodeSettings};
+use crate::raw::{ExtendedRangeTones, Mtu, RawFixedRate, RawNodeSettings};
 use lasthop_config::scalar::{At, Whole};
 use lasthop_units::Duration;
 use lasthop_wifi::mac::sizes;
@@ -64,10 +64,9 @@ pub(super) fn packet_padding(
 }
 
 /// Reports a mode that only 802.11ax has.
-pub(super) fn check_standard(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) {
-    let control = &raw.rate_control;
-    let dcm = control.dcm.as_ref().filter(|at| at.value).map(|at| &at.place);
-    let far = control.extended_range.as_ref().map(|at| &at.place);
+pub(super) fn check_standard(fixed: &RawFixedRate, common: &Common, problems: &mut Problems) {
+    let dcm = fixed.dcm.as_ref().filter(|at| at.value).map(|at| &at.place);
+    let far = fixed.extended_range.as_ref().map(|at| &at.place);
     for place in [dcm, far].into_iter().flatten() {
         if common.standard != Standard::Dot11ax {
             problems.push(place, format!("this mode needs 802.11ax, not {}", common.standard));
@@ -79,14 +78,14 @@ pub(super) fn check_standard(raw: &RawNodeSettings, common: &Common, problems: &
 /// `Some(None)` after an error, `None` for a usual rate.
 pub(super) fn fixed_rate(
     raw: &RawNodeSettings,
+    fixed: &RawFixedRate,
     mcs: &At<Whole<0, 31>>,
     common: &Common,
     streams: u8,
     problems: &mut Problems,
 ) -> Option<Option<Rate>> {
-    let control = &raw.rate_control;
-    let dcm = control.dcm.as_ref().filter(|at| at.value);
-    let far = control.extended_range.as_ref();
+    let dcm = fixed.dcm.as_ref().filter(|at| at.value);
+    let far = fixed.extended_range.as_ref();
     if dcm.is_none() && far.is_none() {
         return None;
     }
@@ -105,7 +104,7 @@ pub(super) fn fixed_rate(
         let message = "the node itself needs extended_range = true for a rate with it";
         problems.push(&at.place, message);
     }
-    if let (Some(_), Some(at)) = (far, &control.streams)
+    if let (Some(_), Some(at)) = (far, &fixed.streams)
         && at.value.0 != 1
     {
         problems.push(&at.place, format!("extended range has one stream, got {}", at.value.0));

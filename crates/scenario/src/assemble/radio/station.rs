@@ -7,8 +7,8 @@ use super::{
 };
 use super::{Expanded, Place, Problems, Role, is_written, positive, queue};
 use crate::raw::{
-    OfdmaAcknowledgementKind, RateControlKind, RawEdcaParameters, RawMuEdca, RawMuEdcaParameters,
-    RawNodeSettings, RawOfdma, RawUplink, RequestKind, RxInterruptKind,
+    OfdmaAcknowledgementKind, RateControlKind, RawEdcaParameters, RawFixedRate, RawMuEdca,
+    RawMuEdcaParameters, RawNodeSettings, RawOfdma, RawUplink, RequestKind, RxInterruptKind,
 };
 use lasthop_config::scalar::{At, Whole};
 use lasthop_packet::AccessCategory;
@@ -291,11 +291,11 @@ pub(super) fn check_addresses(
 pub(super) fn check_streams(wifi: &[WifiNode<'_>], own: &[Common], problems: &mut Problems) {
     let streams = |node: &Expanded<'_>| node.raw.settings.streams.value.0;
     for ((_, node), own) in wifi.iter().zip(own) {
-        let Some(mcs) = &node.raw.settings.rate_control.mcs else { continue };
+        let Some(mcs) = &node.raw.settings.rate_control.fixed.mcs else { continue };
         let needed = match own.standard {
             Standard::Dot11ac | Standard::Dot11ax => {
-                let control = &node.raw.settings.rate_control;
-                control.streams.as_ref().map_or_else(|| streams(node), |at| at.value.0)
+                let fixed = &node.raw.settings.rate_control.fixed;
+                fixed.streams.as_ref().map_or_else(|| streams(node), |at| at.value.0)
             }
             _ => mcs.value.0 / 8 + 1,
         };
@@ -342,17 +342,19 @@ fn rate_control(
     };
     let fixed = [(Fixed, "fixed")];
     let (minstrel, firmware) = ((MinstrelHt, "minstrel-ht"), (Firmware, "firmware"));
-    only(control.mcs.as_ref().map(|at| &at.place), &fixed);
-    only(control.streams.as_ref().map(|at| &at.place), &fixed);
-    only(control.dcm.as_ref().map(|at| &at.place), &fixed);
-    only(control.extended_range.as_ref().map(|at| &at.place), &fixed);
-    only(control.rate.as_ref().map(|at| &at.place), &fixed);
+    only(control.fixed.mcs.as_ref().map(|at| &at.place), &fixed);
+    only(control.fixed.streams.as_ref().map(|at| &at.place), &fixed);
+    only(control.fixed.dcm.as_ref().map(|at| &at.place), &fixed);
+    only(control.fixed.extended_range.as_ref().map(|at| &at.place), &fixed);
+    only(control.fixed.rate.as_ref().map(|at| &at.place), &fixed);
     only(control.update_interval.as_ref().map(|at| &at.place), &[minstrel, firmware]);
     only(control.snr_error.as_ref().map(|at| &at.place), &[firmware]);
     only(control.sample_interval.as_ref().map(|at| &at.place), &[minstrel]);
     only(control.per_max.as_ref().map(|at| &at.place), &[(Ideal, "ideal")]);
     match kind {
-        Fixed => RateControlConfig::Fixed { rate: fixed_rate(raw, common, problems) },
+        Fixed => {
+            RateControlConfig::Fixed { rate: fixed_rate(raw, &control.fixed, common, problems) }
+        }
         Ideal => match (RateControlConfig::ideal(), &control.per_max) {
             (RateControlConfig::Ideal { bytes, .. }, Some(at)) => {
                 RateControlConfig::Ideal { bytes, per_max: at.value }
@@ -396,11 +398,15 @@ fn rate_control(
     }
 }
 
-fn fixed_rate(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) -> Rate {
-    let control = &raw.rate_control;
+fn fixed_rate(
+    raw: &RawNodeSettings,
+    fixed: &RawFixedRate,
+    common: &Common,
+    problems: &mut Problems,
+) -> Rate {
     let lowest = rates(common, 1)[0];
-    modes::check_standard(raw, common, problems);
-    if let Some(at) = &control.streams
+    modes::check_standard(fixed, common, problems);
+    if let Some(at) = &fixed.streams
         && !matches!(common.standard, Standard::Dot11ac | Standard::Dot11ax)
     {
         let message = match common.standard {
@@ -409,14 +415,14 @@ fn fixed_rate(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) -
         };
         problems.push(&at.place, message);
     }
-    match (&control.mcs, &control.rate) {
+    match (&fixed.mcs, &fixed.rate) {
         (Some(mcs), None) if common.standard == Standard::Dot11n => Rate::Ht {
             mcs: mcs.value.get(),
             width: common.width,
             guard_interval: common.guard_interval,
         },
         (Some(mcs), None) if common.standard.has_block_ack() => {
-            later_rate(raw, mcs, common, problems).unwrap_or(lowest)
+            later_rate(raw, fixed, mcs, common, problems).unwrap_or(lowest)
         }
         (Some(mcs), None) => {
             let message = format!("an MCS needs 802.11n; {} has rates: use rate", common.standard);
@@ -424,7 +430,7 @@ fn fixed_rate(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) -
             lowest
         }
         (None, Some(at)) => {
-            check_keys_of_mcs(raw, common, problems);
+            check_keys_of_mcs(fixed, common, problems);
             legacy_rate(at.value, common).unwrap_or_else(|| {
                 not_a_rate(at, common, Some("mcs"), problems);
                 lowest
@@ -440,20 +446,18 @@ fn fixed_rate(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) -
                 Standard::Dot11b => "rate = \"11Mb/s\"",
                 _ => "rate = \"54Mb/s\"",
             };
-            problems.push(&control.here, format!("which fixed rate? add for example {example}"));
+            problems.push(&fixed.here, format!("which fixed rate? add for example {example}"));
             lowest
         }
     }
 }
 
 /// Reports keys that require a rate with an MCS; older standards are reported before.
-fn check_keys_of_mcs(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) {
-    let control = &raw.rate_control;
+fn check_keys_of_mcs(fixed: &RawFixedRate, common: &Common, problems: &mut Problems) {
     let is_he = common.standard == Standard::Dot11ax;
-    let streams =
-        control.streams.as_ref().filter(|_| is_he || common.standard == Standard::Dot11ac);
-    let dcm = control.dcm.as_ref().filter(|at| at.value && is_he);
-    let far = control.extended_range.as_ref().filter(|_| is_he);
+    let streams = fixed.streams.as_ref().filter(|_| is_he || common.standard == Standard::Dot11ac);
+    let dcm = fixed.dcm.as_ref().filter(|at| at.value && is_he);
+    let far = fixed.extended_range.as_ref().filter(|_| is_he);
     let places = [streams.map(|at| &at.place), dcm.map(|at| &at.place), far.map(|at| &at.place)];
     for place in places.into_iter().flatten() {
         problems.push(place, "this key is for rates given by mcs, not by rate");
@@ -463,13 +467,14 @@ fn check_keys_of_mcs(raw: &RawNodeSettings, common: &Common, problems: &mut Prob
 /// Returns the rate of this MCS in 802.11ac or 802.11ax, if there is one.
 fn later_rate(
     raw: &RawNodeSettings,
+    fixed: &RawFixedRate,
     mcs: &At<Whole<0, 31>>,
     common: &Common,
     problems: &mut Problems,
 ) -> Option<Rate> {
     let own = raw.streams.value.get();
-    let streams = raw.rate_control.streams.as_ref().map_or(own, |at| at.value.get());
-    if let Some(rate) = modes::fixed_rate(raw, mcs, common, streams, problems) {
+    let streams = fixed.streams.as_ref().map_or(own, |at| at.value.get());
+    if let Some(rate) = modes::fixed_rate(raw, fixed, mcs, common, streams, problems) {
         return rate;
     }
     let of = |mcs: u8| match common.standard {
