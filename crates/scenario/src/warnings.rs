@@ -94,7 +94,7 @@ impl Scenario {
 fn lowest_rate(cell: &CellConfig, pair: &PairConfig) -> Option<Rate> {
     let config = |station: StationId| -> &StationConfig { &cell.stations[station.index()] };
     let (from, to) = (config(pair.from), config(pair.to));
-    match from.rate_control {
+    match from.rate_control_towards(pair.to) {
         RateControlConfig::Fixed { rate } => Some(rate),
         _ => {
             let common =

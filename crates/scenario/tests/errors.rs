@@ -445,6 +445,40 @@ role = "station"
 rate_control = { kind = "fixed", mcs = 12 }
 "#,
     ),
+    (
+        "fixed rates towards single peers",
+        r#"
+[[node]]
+name = "ap"
+role = "access-point"
+[[node.rate_control.peers]]
+node = "nobody"
+mcs = 0
+[[node.rate_control.peers]]
+node = "server"
+mcs = 0
+[[node.rate_control.peers]]
+node = "ap"
+mcs = 0
+[[node.rate_control.peers]]
+node = "sta1"
+[[node.rate_control.peers]]
+node = "sta1"
+mcs = 0
+rate = "6Mb/s"
+[[node.rate_control.peers]]
+node = "sta*"
+mcs = 16
+[[node]]
+name = "sta"
+role = "station"
+count = 2
+rate_control = { kind = "minstrel-ht", peers = [{ node = "sta2", mcs = 0 }] }
+[[node]]
+name = "server"
+role = "host"
+"#,
+    ),
     ("single brackets", "[node]\nname = \"ap\"\nrole = \"access-point\"\n"),
     (
         "stations alone",

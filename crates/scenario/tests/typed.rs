@@ -130,6 +130,33 @@ fn fixed_rates_of_later_generations() {
     assert_eq!(fixed(&[ax, slow]), Rate::Ofdm(OfdmRate::Mbps54));
 }
 
+/// Rates towards single peers, beside any rate control; the last entry for a peer holds.
+#[test]
+fn fixed_rates_towards_single_peers() {
+    let two = "node=[{ name = \"ap\", role = \"access-point\" }, { name = \"sta\", role = \"station\", count = 2 }]";
+    let peers =
+        "node.ap.rate_control.peers=[{ node = \"*\", mcs = 4 }, { node = \"sta2\", mcs = 0 }]";
+    let scenario = with(CELL, &[two, peers]);
+    let [ap, one, _] = &cell(&scenario).stations[..] else { panic!("three stations") };
+    let ht =
+        |mcs| Rate::Ht { mcs, width: ChannelWidth::Mhz20, guard_interval: GuardInterval::Long };
+    assert_eq!(ap.peer_rates.iter().map(|it| it.peer.0).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!([1, 2].map(|peer| ap.peer_rate(StationId(peer))), [Some(ht(4)), Some(ht(0))]);
+    assert_eq!(ap.rate_control, RateControlConfig::minstrel_ht());
+    assert_eq!(one.peer_rate(StationId(0)), None);
+    // In an independent cell all nodes are peers.
+    let scenario = with(
+        CELL,
+        &[
+            "channel.independent=true",
+            two,
+            "node.sta.rate_control.peers=[{ node = \"sta*\", mcs = 0 }]",
+        ],
+    );
+    let [_, one, _] = &cell(&scenario).stations[..] else { panic!("three stations") };
+    assert_eq!([0, 2].map(|peer| one.peer_rate(StationId(peer))), [None, Some(ht(0))]);
+}
+
 /// IEEE 802.11-2020, table 9-155.
 #[test]
 fn edca_parameters_are_the_standards() {

@@ -76,7 +76,7 @@ mod timers;
 pub use crate::config::{
     AdjustError, Aggregation, BandwidthAccess, BlockAck, BlockAckRequestPolicy, CellConfig,
     CellError, EdcaParameters, Links, MuEdcaParameters, MuMimoConfig, ObssPd, OfdmaAcknowledgement,
-    OfdmaConfig, OperatingChannel, OperatingMode, PairConfig, Role, RxHold, RxInterrupt,
+    OfdmaConfig, OperatingChannel, OperatingMode, PairConfig, PeerRate, Role, RxHold, RxInterrupt,
     StationConfig, UplinkConfig,
 };
 pub use adjust::Adjustment;

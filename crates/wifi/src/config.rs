@@ -24,7 +24,7 @@ pub use several::{
 };
 pub(crate) use station::ranks;
 pub use station::{
-    Aggregation, BlockAck, BlockAckRequestPolicy, EdcaParameters, RxHold, RxInterrupt,
+    Aggregation, BlockAck, BlockAckRequestPolicy, EdcaParameters, PeerRate, RxHold, RxInterrupt,
     StationConfig,
 };
 

@@ -3,7 +3,8 @@
 //! `station`: behaviour of each node on the air; `generations`: its standard; `modes`: options of
 //! 802.11ax; `mu_mimo` and `multi_user`: PPDUs for several stations; `cells`: settings of a set;
 //! `channels`: its place in the band; `absence`: scans; `power_save`: dozing; `operating_mode`:
-//! reduced capabilities; `retry`: giving up early; `links`: the link of each pair.
+//! reduced capabilities; `peer_rates`: fixed rates of single peers; `retry`: giving up early; `links`:
+//! the link of each pair.
 
 mod absence;
 mod cells;
@@ -14,6 +15,7 @@ mod modes;
 mod mu_mimo;
 mod multi_user;
 mod operating_mode;
+mod peer_rates;
 mod power_save;
 mod retry;
 mod station;
@@ -98,6 +100,7 @@ pub(crate) fn cell(
     station::check_addresses(&wifi, &stations, problems);
     station::check_streams(&wifi, &own, problems);
     generations::check_fixed_rates(&wifi, &own, &stations, problems);
+    peer_rates::apply(&wifi, &own, names, channel.independent.value, &mut stations, problems);
     power_save::check(&wifi, &own, channel, problems);
     absence::check_independent(&wifi, channel, problems);
     operating_mode::check(&wifi, &own, channel, problems);

@@ -58,6 +58,18 @@ tables! {
         option sample_interval: Duration = "20ms, as in Linux";
         /// Ideal: highest packet error rate of a chosen rate.
         option per_max: Probability = "0.5";
+        /// Peers with a fixed rate, whatever the kind is, as with Minstrel's fixed_rate_idx of a
+        /// station.
+        list peers: RawPeerRate;
+    }
+
+    /// A fixed rate towards one peer, in place of rate control. A [[change]] of rate_control does
+    /// not change it.
+    RawPeerRate {
+        /// A peer of this node, or several by a `*`; of two entries for a peer the last one holds.
+        required node: String;
+        /// The fixed rate.
+        flatten fixed: RawFixedRate;
     }
 
     /// A fixed rate.

@@ -8,7 +8,7 @@ use super::{AdjustError, Cell};
 use crate::mac::rate::RateControlConfig;
 use crate::mac::scan::ScanConfig;
 use crate::phy::Rate;
-use crate::station::StationId;
+use crate::station::{Address, StationId};
 use lasthop_packet::queue::QueueConfig;
 use lasthop_packet::{AccessCategory, DropReason};
 use lasthop_units::{Db, Duration, Instant, Probability};
@@ -27,7 +27,8 @@ pub enum Adjustment {
         /// CWmax in slots.
         cw_max: u16,
     },
-    /// A fixed rate for every data frame from now on; it replaces the rate control. Frames that are
+    /// A fixed rate for every data frame from now on, except towards peers with their own rate; it
+    /// replaces the rate control. Frames that are
     /// already built keep their rate.
     Rate(Rate),
     /// Limit of each of its queues, in packets. Packets beyond the limit stay queued.
@@ -66,6 +67,11 @@ impl Cell {
                 let has_modes = station.modes.is_some();
                 let edcafs = station.edcafs.iter_mut().flatten();
                 for originator in edcafs.flat_map(|edcaf| &mut edcaf.originators) {
+                    if let Address::Station(peer) = originator.peer
+                        && station.config.peer_rate(peer).is_some()
+                    {
+                        continue;
+                    }
                     let Some(control) = &mut originator.rate_control else { continue };
                     control.fix(rate);
                     if has_modes {

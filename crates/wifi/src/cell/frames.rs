@@ -689,8 +689,8 @@ impl Station {
                 let shared = self.shared_with(settings, to);
                 let rates = RateSet::new(shared.rates.iter().copied());
                 let stream = self.rate_control_stream(settings, edcaf, to);
-                let config = &self.config.rate_control;
-                let mut control = RateControl::new(config, &rates, &settings.error_model, stream);
+                let config = self.config.rate_control_towards(to);
+                let mut control = RateControl::new(&config, &rates, &settings.error_model, stream);
                 if self.modes.is_some() {
                     control.keep_within(&rates.rates);
                 }

@@ -3,7 +3,7 @@
 
 use super::CellError;
 use super::bss::BssFacts;
-use super::config::{CellConfig, Role, StationConfig};
+use super::config::{CellConfig, PeerRate, Role, StationConfig};
 use super::exchange::mu_mimo;
 use crate::capabilities::Capabilities;
 use crate::mac::service_period::ServicePeriodConfig;
@@ -97,6 +97,14 @@ pub(super) fn check(config: &CellConfig, sets: &[BssFacts]) -> Result<(), CellEr
         let ap_rates = &config.stations[access_point.index()].capabilities.rates;
         if !station.capabilities.rates.iter().any(|rate| ap_rates.contains(rate)) {
             return Err(CellError::NoCommonRate(access_point.0, index as u16));
+        }
+        for &PeerRate { peer, rate } in &station.peer_rates {
+            let has = |it: &StationConfig| it.capabilities.rates.contains(&rate);
+            let receiver = config.stations.get(peer.index());
+            let is_other = peer.index() != index;
+            if !is_other || !has(station) || !receiver.is_some_and(has) {
+                return Err(CellError::PeerRate(index as u16, peer.0));
+            }
         }
     }
     Ok(())

@@ -17,6 +17,7 @@ mod offer;
 mod operating_mode;
 mod opportunity;
 mod padding;
+mod peer_rates;
 mod response;
 mod retry_out;
 mod service;

@@ -17,6 +17,9 @@ pub enum CellError {
     /// Two stations share no rate.
     #[error("stations {0} and {1} share no rate")]
     NoCommonRate(u16, u16),
+    /// A fixed rate towards a peer that one of both does not support, or towards no peer.
+    #[error("station {0} has no such rate towards station {1}")]
+    PeerRate(u16, u16),
     /// Two stations would draw the same random numbers.
     #[error("stations {0} and {1} have the same identity")]
     SameIdentity(u16, u16),

@@ -12,7 +12,7 @@ use crate::mac::retry_out::RateTable;
 use crate::mac::scan::ScanConfig;
 use crate::mac::service_period::ServicePeriodConfig;
 use crate::phy::{OperatingMode, Rate};
-use crate::station::{BssId, Role};
+use crate::station::{BssId, Role, StationId};
 use alloc::vec::Vec;
 use lasthop_packet::queue::{DriverLimit, QueueConfig};
 use lasthop_units::{Duration, Identity, MacAddr};
@@ -38,6 +38,9 @@ pub struct StationConfig {
     pub driver_queue: DriverLimit,
     /// Rate control towards every peer.
     pub rate_control: RateControlConfig,
+    /// Fixed rates towards single peers, which have no rate control. Linux has them for each
+    /// station, too (Minstrel's `fixed_rate_idx`).
+    pub peer_rates: Vec<PeerRate>,
     /// Capabilities in sending and receiving; two stations use those that they share.
     pub capabilities: Capabilities,
     /// Subset of its capabilities that a client notifies to its access point; all of them if
@@ -96,6 +99,17 @@ impl StationConfig {
         self.ofdma.is_some_and(|ofdma| ofdma.uplink.is_some())
     }
 
+    /// The fixed rate towards `peer`, if there is one.
+    pub fn peer_rate(&self, peer: StationId) -> Option<Rate> {
+        self.peer_rates.iter().find(|it| it.peer == peer).map(|it| it.rate)
+    }
+
+    /// Returns the rate control towards `peer`.
+    pub fn rate_control_towards(&self, peer: StationId) -> RateControlConfig {
+        let fixed = self.peer_rate(peer).map(|rate| RateControlConfig::Fixed { rate });
+        fixed.unwrap_or_else(|| self.rate_control.clone())
+    }
+
     /// Returns a station that sends all frames at `rate`. The other settings have usual values: MAC
     /// address 0, set 0, best effort parameters in every access category, mac80211's queue without
     /// a driver queue, QoS from 802.11n on, the longest A-MPDUs of the standard, 7 attempts. All
@@ -112,6 +126,7 @@ impl StationConfig {
             queue: QueueConfig::MAC80211,
             driver_queue: DriverLimit::None,
             rate_control: RateControlConfig::Fixed { rate },
+            peer_rates: Vec::new(),
             aggregation: Aggregation::from_capabilities(&capabilities),
             block_ack: BlockAck::from_capabilities(&capabilities),
             capabilities,
@@ -134,6 +149,15 @@ impl StationConfig {
             promiscuous: false,
         }
     }
+}
+
+/// A fixed rate of data frames towards one peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerRate {
+    /// Station that receives the frames.
+    pub peer: StationId,
+    /// The rate, which both ends support.
+    pub rate: Rate,
 }
 
 /// Channel access parameters of one category (IEEE 802.11-2020, table 9-155).

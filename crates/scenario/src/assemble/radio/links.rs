@@ -246,7 +246,7 @@ fn given(
 }
 
 /// Returns the stations that match a name or pattern.
-fn stations(
+pub(super) fn stations(
     pattern: &str,
     place: &Place,
     wifi: &[WifiNode<'_>],

@@ -80,6 +80,8 @@ pub(super) fn config(
         queue: queue::config(&raw.queue, QueueConfig::MAC80211, problems),
         driver_queue: driver_queue(raw, problems),
         rate_control: rate_control(raw, common, problems),
+        // `peer_rates` knows the peers.
+        peer_rates: Vec::new(),
         rts_threshold: raw.rts_threshold.value.0.map(Whole::get),
         aggregation: aggregation(raw, &capabilities, block_ack.window, common, problems),
         capabilities,
@@ -398,7 +400,7 @@ fn rate_control(
     }
 }
 
-fn fixed_rate(
+pub(super) fn fixed_rate(
     raw: &RawNodeSettings,
     fixed: &RawFixedRate,
     common: &Common,

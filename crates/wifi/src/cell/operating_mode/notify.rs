@@ -67,11 +67,12 @@ impl Station {
             let stream = self.rate_control_stream(cx.settings, edcaf, peer);
             let Some(access) = self.edcafs[edcaf].as_mut() else { continue };
             let Some(index) = access.originator(Address::Station(peer)) else { continue };
-            let (config, model) = (&self.config.rate_control, &cx.settings.error_model);
+            let (config, model) =
+                (self.config.rate_control_towards(peer), &cx.settings.error_model);
             let originator = &mut access.originators[index];
             originator.renew(shared.clone());
             if let Some(control) = &mut originator.rate_control {
-                control.renew(config, &rates, model, stream);
+                control.renew(&config, &rates, model, stream);
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Packets delivered to each of `stations` in downlinks that keep 120 packets each in transit.
-fn delivered(config: &CellConfig, stations: u16, time: Duration) -> Vec<u64> {
+pub(super) fn delivered(config: &CellConfig, stations: u16, time: Duration) -> Vec<u64> {
     let mut cell = Cell::new(config, Seed::new(5, 1)).expect("a sound cell");
     let mut delivered = vec![0; usize::from(stations)];
     // The tag says for whom it is.
