@@ -417,7 +417,7 @@ impl Network {
                         self.next = self.earliest();
                         return number;
                     }
-                    if !cell.admits(station, first) {
+                    if !cell.admits(station, to, first) {
                         return 0;
                     }
                 }

@@ -68,6 +68,14 @@ pub enum QueueConfig {
         /// The limit; packets held below the queue count.
         limit: Limit,
     },
+    /// The same with a second limit for each peer, as of drivers that count the frames of every
+    /// station. Packets for other peers find room although one peer has reached its limit.
+    DropTailByPeer {
+        /// The limit over all peers; packets held below the queue count.
+        limit: Limit,
+        /// Most packets that wait for one peer; packets held below the queue do not count.
+        peer_packets: u32,
+    },
     /// First in, first out, with controlled standing delay (RFC 8289).
     CoDel {
         /// The limit for bursts; packets held below the queue count.
@@ -179,7 +187,9 @@ impl QueueConfig {
             }
         };
         match *self {
-            Self::DropTail { limit } | Self::CoDel { limit, .. } => packets(limit),
+            Self::DropTail { limit }
+            | Self::DropTailByPeer { limit, .. }
+            | Self::CoDel { limit, .. } => packets(limit),
             Self::FqCodel { limit_packets, memory_limit, .. } => {
                 packets(Limit::Bytes(memory_limit)).min(limit_packets)
             }
@@ -192,11 +202,14 @@ impl QueueConfig {
     pub fn with_packets_max(mut self, packets: u32) -> Option<Self> {
         let bound = match &mut self {
             Self::DropTail { limit: Limit::Packets(bound) }
+            | Self::DropTailByPeer { limit: Limit::Packets(bound), .. }
             | Self::CoDel { limit: Limit::Packets(bound), .. } => bound,
             Self::FqCodel { limit_packets, .. } | Self::EmulatedBdp { limit_packets, .. } => {
                 limit_packets
             }
-            Self::DropTail { .. } | Self::CoDel { .. } => return None,
+            Self::DropTail { .. } | Self::DropTailByPeer { .. } | Self::CoDel { .. } => {
+                return None;
+            }
         };
         *bound = packets;
         (packets > 0).then_some(self)
@@ -207,7 +220,9 @@ impl QueueConfig {
     pub fn with_target(mut self, to: Duration) -> Option<Self> {
         match &mut self {
             Self::CoDel { target, .. } | Self::FqCodel { target, .. } => *target = to,
-            Self::DropTail { .. } | Self::EmulatedBdp { .. } => return None,
+            Self::DropTail { .. } | Self::DropTailByPeer { .. } | Self::EmulatedBdp { .. } => {
+                return None;
+            }
         }
         (!to.is_zero()).then_some(self)
     }
@@ -218,7 +233,7 @@ impl QueueConfig {
             Self::CoDel { target, .. } | Self::FqCodel { target, .. } => {
                 target.as_nanos() < Self::NO_TARGET.as_nanos()
             }
-            Self::DropTail { .. } | Self::EmulatedBdp { .. } => false,
+            Self::DropTail { .. } | Self::DropTailByPeer { .. } | Self::EmulatedBdp { .. } => false,
         }
     }
 
@@ -227,7 +242,7 @@ impl QueueConfig {
     /// queue is empty; that of FQ-CoDel's scheduler is not, and eBDP counts every flow.
     pub const fn is_stateless_when_empty(&self) -> bool {
         match self {
-            Self::DropTail { .. } | Self::CoDel { .. } => true,
+            Self::DropTail { .. } | Self::DropTailByPeer { .. } | Self::CoDel { .. } => true,
             Self::FqCodel { .. } | Self::EmulatedBdp { .. } => false,
         }
     }
@@ -286,6 +301,13 @@ pub struct PacketRun<'a> {
 pub enum Queue {
     /// First in, first out, with a fixed limit.
     DropTail(DropTail),
+    /// First in, first out, with a limit for each peer, too.
+    DropTailByPeer {
+        /// The queue, with its limit over all peers.
+        tail: DropTail,
+        /// Most packets that wait for one peer.
+        peer_packets: u32,
+    },
     /// First in, first out, under CoDel.
     CoDel(CoDel),
     /// Flow queueing under CoDel (FQ-CoDel).
@@ -297,7 +319,7 @@ pub enum Queue {
 macro_rules! each {
     ($queue:expr, $inner:ident => $body:expr) => {
         match $queue {
-            Queue::DropTail($inner) => $body,
+            Queue::DropTail($inner) | Queue::DropTailByPeer { tail: $inner, .. } => $body,
             Queue::CoDel($inner) => $body,
             Queue::FqCodel($inner) => $body,
             Queue::EmulatedBdp($inner) => $body,
@@ -311,6 +333,9 @@ impl Queue {
     pub fn new(config: &QueueConfig, perturbation: u32) -> Self {
         match *config {
             QueueConfig::DropTail { limit } => Self::DropTail(DropTail::new(limit)),
+            QueueConfig::DropTailByPeer { limit, peer_packets } => {
+                Self::DropTailByPeer { tail: DropTail::new(limit), peer_packets }
+            }
             QueueConfig::CoDel { limit, target, interval, ecn } => Self::CoDel(CoDel::new(
                 limit,
                 Parameters { target, interval, ecn, variant: Variant::Rfc8289 },
@@ -360,7 +385,9 @@ impl Queue {
     /// beyond the limit stay until they are sent.
     pub fn set_packets_max(&mut self, packets: u32) {
         match self {
-            Self::DropTail(queue) => queue.set_limit(Limit::Packets(packets)),
+            Self::DropTail(queue) | Self::DropTailByPeer { tail: queue, .. } => {
+                queue.set_limit(Limit::Packets(packets));
+            }
             Self::CoDel(queue) => queue.set_limit(Limit::Packets(packets)),
             Self::FqCodel(queue) => queue.set_limit(packets),
             Self::EmulatedBdp(queue) => queue.set_limit(packets),
@@ -372,7 +399,7 @@ impl Queue {
         match self {
             Self::CoDel(queue) => queue.set_target(target),
             Self::FqCodel(queue) => queue.set_target(target),
-            Self::DropTail(_) | Self::EmulatedBdp(_) => {}
+            Self::DropTail(_) | Self::DropTailByPeer { .. } | Self::EmulatedBdp(_) => {}
         }
     }
 
@@ -431,6 +458,14 @@ impl Queue {
         let copy = || Packet { arrived: now, ..*packet };
         match self {
             Self::DropTail(queue) => queue.enqueue(now, peer, packet, held_below, dropped),
+            Self::DropTailByPeer { tail, peer_packets } => {
+                if packet.follows || tail.len_packets_for(peer) < *peer_packets {
+                    tail.enqueue(now, peer, packet, held_below, dropped);
+                } else {
+                    tail.refuse();
+                    dropped.push(copy());
+                }
+            }
             Self::CoDel(queue) => queue.enqueue(peer, copy(), held_below, dropped),
             Self::FqCodel(queue) => queue.enqueue(peer, copy(), held_below, dropped),
             Self::EmulatedBdp(queue) => queue.enqueue(peer, copy(), held_below, dropped),
@@ -454,7 +489,7 @@ impl Queue {
         }
         let PacketRun { packet, count } = run;
         let mut number = 0;
-        while number < count && self.admits(packet, held_below) {
+        while number < count && self.admits_for(peer, packet, held_below) {
             self.enqueue_copy(now, peer, packet, held_below, dropped);
             taken(packet);
             (packet.tag, number) = (packet.tag + 1, number + 1);
@@ -462,14 +497,28 @@ impl Queue {
         number
     }
 
-    /// Whether `packet` would be accepted. FQ-CoDel accepts every packet and drops
-    /// others instead.
+    /// Whether `packet` would be accepted, if its peer may have more packets. FQ-CoDel accepts every
+    /// packet and drops others instead.
     pub fn admits(&self, packet: &Packet, held_below: Held) -> bool {
         match self {
-            Self::DropTail(queue) => queue.admits(packet, held_below),
+            Self::DropTail(queue) | Self::DropTailByPeer { tail: queue, .. } => {
+                queue.admits(packet, held_below)
+            }
             Self::CoDel(queue) => queue.admits(packet, held_below),
             Self::FqCodel(_) => true,
             Self::EmulatedBdp(queue) => queue.admits(packet, held_below),
+        }
+    }
+
+    /// Whether `packet` would be accepted for `peer`.
+    pub fn admits_for(&self, peer: PeerId, packet: &Packet, held_below: Held) -> bool {
+        match self {
+            Self::DropTail(queue) => queue.admits(packet, held_below),
+            Self::DropTailByPeer { tail, peer_packets } => {
+                let has_room = packet.follows || tail.len_packets_for(peer) < *peer_packets;
+                has_room && tail.admits(packet, held_below)
+            }
+            _ => self.admits(packet, held_below),
         }
     }
 

@@ -424,7 +424,9 @@ fn queue_kind(group: &str, path: &str, queue: &QueueConfig) -> (Knob, Option<u32
         Limit::Bytes(_) => None,
     };
     let (kind, packets) = match queue {
-        QueueConfig::DropTail { limit } => ("drop-tail", packets(limit)),
+        QueueConfig::DropTail { limit } | QueueConfig::DropTailByPeer { limit, .. } => {
+            ("drop-tail", packets(limit))
+        }
         QueueConfig::CoDel { limit, .. } => ("codel", packets(limit)),
         QueueConfig::FqCodel { limit_packets, .. } => ("fq-codel", Some(*limit_packets)),
         QueueConfig::EmulatedBdp { limit_packets, .. } => ("ebdp", Some(*limit_packets)),

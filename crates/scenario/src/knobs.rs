@@ -246,7 +246,7 @@ fn queue(evolved: &Evolved, radio: &Radio, knobs: &mut Vec<Knob>) {
     let Some(cell) = &evolved.scenario().network.cell else { return };
     let queue = cell.stations[radio.station.index()].queue;
     let kind = match queue {
-        QueueConfig::DropTail { .. } => QUEUES[0],
+        QueueConfig::DropTail { .. } | QueueConfig::DropTailByPeer { .. } => QUEUES[0],
         QueueConfig::CoDel { .. } => QUEUES[1],
         QueueConfig::FqCodel { .. } => QUEUES[2],
         QueueConfig::EmulatedBdp { .. } => return,
@@ -255,6 +255,7 @@ fn queue(evolved: &Evolved, radio: &Radio, knobs: &mut Vec<Knob>) {
     knobs.push(choice(format!("{path}.kind"), format!("queue of {name}"), kind.into(), &QUEUES));
     let packets = match queue {
         QueueConfig::DropTail { limit: Limit::Packets(packets) }
+        | QueueConfig::DropTailByPeer { limit: Limit::Packets(packets), .. }
         | QueueConfig::CoDel { limit: Limit::Packets(packets), .. }
         | QueueConfig::FqCodel { limit_packets: packets, .. } => packets,
         _ => return,

@@ -389,7 +389,9 @@ fn queue(config: &QueueConfig) -> QueueSummary {
         (time != QueueConfig::NO_TARGET).then(|| rounded(time.as_nanos() as f64 / 1e6, 6))
     };
     let (kind, (limit_packets, limit_bytes), target_ms) = match *config {
-        QueueConfig::DropTail { limit } => (QueueKind::DropTail, limits(limit), None),
+        QueueConfig::DropTail { limit } | QueueConfig::DropTailByPeer { limit, .. } => {
+            (QueueKind::DropTail, limits(limit), None)
+        }
         QueueConfig::CoDel { limit, target, .. } => (QueueKind::Codel, limits(limit), ms(target)),
         QueueConfig::FqCodel { limit_packets, memory_limit, target, .. } => {
             (QueueKind::FqCodel, (Some(limit_packets), Some(memory_limit.as_u64())), ms(target))

@@ -283,7 +283,7 @@ impl Cell {
         let mut packet = *first;
         let mut number = 0;
         while number < count {
-            if !self.admits(from, &packet) {
+            if !self.admits(from, to, &packet) {
                 break;
             }
             self.handle_packet(now, from, to, packet);
@@ -303,10 +303,10 @@ impl Cell {
         number
     }
 
-    /// Whether `packet` fits into the queue of `from` now.
-    pub fn admits(&mut self, from: StationId, packet: &Packet) -> bool {
+    /// Whether `packet` for `to` fits into the queue of `from` now.
+    pub fn admits(&mut self, from: StationId, to: Address, packet: &Packet) -> bool {
         let edcaf = self.edcaf(from, packet.access_category.index());
-        edcaf.queue.admits(packet, edcaf.held_below())
+        edcaf.queue.admits_for(to.into(), packet, edcaf.held_below())
     }
 
     /// Whether a poll would return an output, an event or a notice.

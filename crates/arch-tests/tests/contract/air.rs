@@ -112,6 +112,7 @@ fn service_periods() -> impl Strategy<Value = ServicePeriodConfig> {
 fn station() -> impl Strategy<Value = StationConfig> {
     let queue = prop_oneof![
         Just(QueueConfig::DropTail { limit: Limit::Packets(30) }),
+        Just(QueueConfig::DropTailByPeer { limit: Limit::Packets(30), peer_packets: 9 }),
         Just(QueueConfig::RFC_8289),
         Just(QueueConfig::MAC80211),
     ];

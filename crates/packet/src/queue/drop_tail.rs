@@ -43,6 +43,11 @@ impl DropTail {
         }
     }
 
+    /// Notes that a packet was dropped for another reason; packets that follow it are dropped, too.
+    pub(super) fn refuse(&mut self) {
+        self.took_last = false;
+    }
+
     /// Queues a copy of a packet if it fits; returns whether it does.
     #[inline]
     pub(super) fn offer(

@@ -49,9 +49,10 @@ fn any_config() -> impl Strategy<Value = QueueConfig> {
         (1500..40_000u64).prop_map(|b| Limit::Bytes(Bytes::new(b))),
     ];
     let (target, interval) = (Duration::from_millis(5), Duration::from_millis(20));
-    (0..4, limit, 1..40u32, any::<bool>(), any::<bool>(), 1..8u16).prop_map(
+    (0..5, limit, 1..40u32, any::<bool>(), any::<bool>(), 1..8u16).prop_map(
         move |(which, limit, limit_packets, ecn, airtime, flows)| match which {
             0 => QueueConfig::DropTail { limit },
+            3 => QueueConfig::DropTailByPeer { limit, peer_packets: flows.into() },
             1 => QueueConfig::CoDel { limit, target, interval, ecn },
             2 => QueueConfig::EmulatedBdp {
                 limit_packets,
@@ -141,7 +142,12 @@ proptest! {
         let mut dropped = vec![];
         queue.replace(now, &configs.1, 7, Held::NONE, &mut dropped);
         prop_assert_eq!(before, queue.len_packets() + dropped.len() as u32);
-        if before <= configs.1.packets_max(1500) && !matches!(configs.1, QueueConfig::EmulatedBdp { .. }) {
+        // These may hold less than their limit.
+        let may_be_less = matches!(
+            configs.1,
+            QueueConfig::EmulatedBdp { .. } | QueueConfig::DropTailByPeer { .. }
+        );
+        if before <= configs.1.packets_max(1500) && !may_be_less {
             prop_assert_eq!(&dropped, &vec![]);
         }
         let fresh = Queue::new(&configs.1, 7);
@@ -177,7 +183,7 @@ proptest! {
                     let mut packet = packet(tag as u64, bytes);
                     packet.flow_hash = u32::from(flow);
                     packet.ecn_capable = ecn;
-                    let admitted = queue.admits(&packet, held);
+                    let admitted = queue.admits_for(peer(p), &packet, held);
                     queue.enqueue(now, peer(p), packet, held, &mut dropped);
                     match config {
                         // One flow more may shrink its share.
@@ -190,7 +196,9 @@ proptest! {
                     let packets = queue.len_packets();
                     let bytes = queue.len_bytes();
                     match config {
-                        QueueConfig::DropTail { limit } | QueueConfig::CoDel { limit, .. } => {
+                        QueueConfig::DropTail { limit }
+                        | QueueConfig::DropTailByPeer { limit, .. }
+                        | QueueConfig::CoDel { limit, .. } => {
                             let within = match limit {
                                 Limit::Packets(n) => packets + held.packets <= n,
                                 Limit::Bytes(n) => bytes + held.bytes <= n,

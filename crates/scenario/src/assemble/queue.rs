@@ -14,7 +14,9 @@ const PACKETS: u32 = 1_000;
 pub(crate) fn config(raw: &RawQueue, usual: QueueConfig, problems: &mut Problems) -> QueueConfig {
     let kind = raw.kind.as_ref().map_or(
         match usual {
-            QueueConfig::DropTail { .. } => QueueKind::DropTail,
+            QueueConfig::DropTail { .. } | QueueConfig::DropTailByPeer { .. } => {
+                QueueKind::DropTail
+            }
             QueueConfig::CoDel { .. } => QueueKind::CoDel,
             QueueConfig::FqCodel { .. } => QueueKind::FqCodel,
             QueueConfig::EmulatedBdp { .. } => QueueKind::EmulatedBdp,
@@ -24,7 +26,13 @@ pub(crate) fn config(raw: &RawQueue, usual: QueueConfig, problems: &mut Problems
     let on_air = usual == QueueConfig::MAC80211;
     check_keys(raw, kind, on_air, problems);
     match kind {
-        QueueKind::DropTail => QueueConfig::DropTail { limit: limit(raw, problems) },
+        QueueKind::DropTail => {
+            let limit = limit(raw, problems);
+            match raw.station_packets.as_ref().map(|at| at.value.get()) {
+                None => QueueConfig::DropTail { limit },
+                Some(peer_packets) => QueueConfig::DropTailByPeer { limit, peer_packets },
+            }
+        }
         QueueKind::CoDel => {
             let target = if on_air { MAC80211_TARGET } else { RFC_TARGET };
             QueueConfig::CoDel {
@@ -157,6 +165,13 @@ fn check_keys(raw: &RawQueue, kind: QueueKind, on_air: bool, problems: &mut Prob
     let fair = [place(&raw.flows), place(&raw.quantum_bytes), place(&raw.airtime_fairness)];
     for place in fair.into_iter().flatten().filter(|_| kind != FqCodel) {
         problems.push_unfit(place, "this key is for kind = \"fq-codel\" only");
+    }
+    if let Some(place) = place(&raw.station_packets) {
+        if kind != DropTail {
+            problems.push_unfit(place, "this key is for kind = \"drop-tail\" only");
+        } else if !on_air {
+            problems.push(place, "a wire has one receiver: use packets");
+        }
     }
     if let Some(fairness) = &raw.airtime_fairness
         && fairness.value

@@ -35,6 +35,9 @@ tables! {
         option kind: QueueKind = "\"fq-codel\" on the air (Linux since 2016), \"drop-tail\" on wires";
         /// Limit of the queue in packets.
         option packets: Positive = "1000 for drop-tail and codel (Linux' txqueuelen); fq-codel: 8192 on the air, 10240 on wires; ebdp: 400 at any rate (lasthop's choice)";
+        /// drop-tail on the air: most packets that wait for one station, as in drivers and firmwares
+        /// that count those of each. Packets in flight count in the limit of the queue only.
+        option station_packets: Positive = "no limit but that of the queue";
         /// Limit of the queue in bytes; for drop-tail and codel instead of packets.
         option bytes: Bytes = "none for drop-tail and codel; fq-codel: 4 MiB on the air (mac80211 without VHT), 32 MiB on wires";
         /// Standing delay that codel and fq-codel accept, "off" for fair queueing without CoDel;

@@ -32,9 +32,14 @@ proptest! {
             (1500..20_000u64).prop_map(|b| Limit::Bytes(Bytes::new(b))),
         ],
         held in 0..5u32,
+        peer_packets in proptest::option::of(1..6_u32),
     ) {
         let held = Held { packets: held, bytes: Bytes::new(u64::from(held) * 300) };
-        let mut queue = Queue::new(&QueueConfig::DropTail { limit }, 0);
+        let config = match peer_packets {
+            None => QueueConfig::DropTail { limit },
+            Some(peer_packets) => QueueConfig::DropTailByPeer { limit, peer_packets },
+        };
+        let mut queue = Queue::new(&config, 0);
         let mut model: Vec<(PeerId, Packet)> = vec![];
         let mut last = None;
         for (tag, step) in steps.into_iter().enumerate() {
@@ -43,6 +48,7 @@ proptest! {
             match step {
                 Step::Enqueue { peer: p, bytes } => {
                     let mut packet = packet(tag as u64, bytes);
+                    let queue_admits = queue.admits_for(peer(p), &packet, held);
                     queue.enqueue(now, peer(p), packet, held, &mut dropped);
                     packet.arrived = now;
                     let bytes_held: u64 = model.iter().map(|(_, p)| u64::from(p.bytes)).sum();
@@ -52,6 +58,10 @@ proptest! {
                             bytes_held + held.bytes.as_u64() + u64::from(bytes) <= n.as_u64()
                         }
                     };
+                    let waiting = model.iter().filter(|(other, _)| *other == peer(p)).count();
+                    let has_room = peer_packets.is_none_or(|most| (waiting as u32) < most);
+                    let fits = fits && has_room;
+                    prop_assert_eq!(queue_admits, fits);
                     if fits {
                         model.push((peer(p), packet));
                         prop_assert!(dropped.is_empty());
@@ -91,6 +101,29 @@ proptest! {
                 prop_assert_eq!(queue.len_packets_for(peer(p)) as usize, expected);
             }
         }
+    }
+}
+
+/// Many packets for one peer fill its 64 places, of 100 in all: the packet for another finds space.
+/// Packets that were merged with a refused one are refused, too.
+#[test]
+fn a_flood_leaves_space_for_others() {
+    let limit = Limit::Packets(100);
+    for (config, expected) in [
+        (QueueConfig::DropTail { limit }, [100, 0]),
+        (QueueConfig::DropTailByPeer { limit, peer_packets: 64 }, [64, 1]),
+    ] {
+        let mut queue = Queue::new(&config, 0);
+        let mut dropped = vec![];
+        let mut enqueue = |to: u8, follows| {
+            let packet = Packet { follows, ..packet(0, 1_500) };
+            queue.enqueue(Instant::ZERO, peer(to), packet, Held::NONE, &mut dropped);
+        };
+        (0..200).for_each(|_| enqueue(0, false));
+        enqueue(0, true);
+        enqueue(1, false);
+        assert_eq!([0, 1].map(|it| queue.len_packets_for(peer(it))), expected);
+        assert_eq!(dropped.len() as u32, 202 - queue.len_packets());
     }
 }
 

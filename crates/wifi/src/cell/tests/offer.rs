@@ -35,7 +35,7 @@ fn offer(cell: &mut Cell, together: bool, now: Instant, to: Address, mut packet:
         }
         let count = match together {
             true => cell.handle_offer(now, AP, to, &packet, left, |_| {}),
-            false if cell.admits(AP, &packet) => {
+            false if cell.admits(AP, to, &packet) => {
                 cell.handle_packet(now, AP, to, packet);
                 1
             }
