@@ -195,6 +195,8 @@ const SETS: &[&str] = &[
     "node.laptop.scan.period=0s",
     "node.laptop.scan.away=0s",
     "node.laptop.scan.channels=0",
+    "node.laptop.scan.passive_channels=15",
+    "node.laptop.scan={ kind = \"active\", passive_channels = 27, passive_away = \"0s\" }",
     "node.laptop.scan.leftover=drop",
     "node.laptop.scan.null_attempts=0",
     "node.ap.power_save_buffer=0",

@@ -1028,6 +1028,17 @@ fn power_save_in_firmware() {
     assert!(cell(&both).stations[1].scan.is_some());
 }
 
+/// An active scan of Europe's channels: 15 of 32 are passive, and take as long as in a passive scan.
+#[test]
+fn an_active_scan_has_passive_channels() {
+    let set = "node.laptop.scan={ kind = \"active\", channels = 32, passive_channels = 15 }";
+    let scan = cell(&with(CELL, &[set])).stations[1].scan.expect("it scans");
+    let [active, passive] = [scan.away, scan.passive.away].map(|away| away.as_micros());
+    assert_eq!((active, passive, scan.passive.count), (60_000, 111_000, 15));
+    let all = cell(&with(CELL, &["node.laptop.scan={}"])).stations[1].scan.expect("it scans");
+    assert_eq!((all.away, all.passive.count), (scan.passive.away, 0));
+}
+
 #[test]
 fn an_access_point_may_scan() {
     let scenario = with(CELL, &["node.ap.scan={ channels = 2 }"]);

@@ -18,7 +18,7 @@ use lasthop_wifi::mac::originator::LowRateRetry;
 use lasthop_wifi::mac::power_save::{Busy, PowerSaveConfig, Retrieval, Sending};
 use lasthop_wifi::mac::rate::{RateControlConfig, RateSet};
 use lasthop_wifi::mac::retry_out::RateTable;
-use lasthop_wifi::mac::scan::{Leftover, NullConfig, ScanConfig, ScanKind};
+use lasthop_wifi::mac::scan::{Leftover, NullConfig, PassiveChannels, ScanConfig, ScanKind};
 use lasthop_wifi::mac::service_period::{FRAMES_MAX, ServicePeriodConfig, UnscheduledConfig};
 use lasthop_wifi::phy::{Band, ChannelWidth, Fading, Propagation, SnrChange, Standard};
 use lasthop_wifi::{Address, StationId};
@@ -48,6 +48,7 @@ fn scan() -> impl Strategy<Value = ScanConfig> {
                 period,
                 channels,
                 away,
+                passive: PassiveChannels { count: u16::from(attempts) % 3, away: away * 2 },
                 back,
                 kind,
                 own_channel,

@@ -105,10 +105,16 @@ tables! {
         /// Channels in a scan, one absence each. A laptop in Japan scanned 26 at 2.4 and 5 GHz
         /// (Kobayashi et al., ICWMC 2016); Europe has 32.
         value channels: Whole<1, 1000> = 26;
-        /// Listening for beacons, or sending Probe Requests too.
+        /// Listening for beacons, or sending Probe Requests too, where that is allowed.
         value kind: ScanKind = "passive";
         /// Absence for each channel, from the Null frame before it to the one after it.
         option away: Duration = "111ms passive (mac80211's IEEE80211_PASSIVE_CHANNEL_TIME, 1/9 s), 60ms active (IEEE80211_PROBE_DELAY and IEEE80211_CHANNEL_TIME, 1/33 s each)";
+        /// Active scan: channels on which the station only listens, because of radar or the rules of
+        /// a country; they are the last ones. Of Europe's 32 channels 15 have radar (52 to 64, 100
+        /// to 140).
+        option passive_channels: Whole<0, 1000> = "0";
+        /// Active scan: absence for each passive channel.
+        option passive_away: Duration = "111ms, as of a passive scan";
         /// Time on the own channel between two absences, without the flush (mac80211: 1/5 s).
         value back: Duration = "200ms";
         /// Position of the own channel in the list, from 1 on. The station stays there without

@@ -11,7 +11,7 @@ use lasthop_units::{Duration, Instant, Machine, Probability, Seed};
 use lasthop_wifi::cell::{Cell, CellConfig};
 use lasthop_wifi::event::{Event, Frame, FrameKind};
 use lasthop_wifi::mac::power_save::{PowerSaveConfig, Retrieval, partial_virtual_bitmap};
-use lasthop_wifi::mac::scan::{Leftover, NullConfig, ScanConfig, ScanKind};
+use lasthop_wifi::mac::scan::{Leftover, NullConfig, PassiveChannels, ScanConfig, ScanKind};
 use lasthop_wifi::{Address, StationId};
 
 /// A cell in which the laptop scans and the access point ignores 70 % of its Null
@@ -25,6 +25,7 @@ fn config() -> CellConfig {
         period: ms(10_000),
         channels: 3,
         away: ms(110),
+        passive: PassiveChannels::default(),
         back: ms(100),
         kind: ScanKind::Active,
         own_channel: Some(2),

@@ -16,7 +16,8 @@ use lasthop_units::{Duration, Instant, Probability};
 pub enum ScanKind {
     /// Waits for beacons.
     Passive,
-    /// Sends a Probe Request and waits for responses.
+    /// Sends a Probe Request and waits for responses, except on channels where rules of the band
+    /// forbid to send first.
     Active,
 }
 
@@ -50,6 +51,8 @@ pub struct ScanConfig {
     /// Duration of an absence, more than zero: from the first attempt to announce it to the first
     /// attempt to announce the return.
     pub away: Duration,
+    /// Passive channels of an active scan.
+    pub passive: PassiveChannels,
     /// Time on the own channel between two absences, in addition to the flush.
     pub back: Duration,
     /// Passive scan, or active with Probe Requests.
@@ -74,8 +77,21 @@ impl ScanConfig {
     /// Duration of a scan, without its flushes and Null frames.
     pub fn duration(&self) -> Duration {
         let channels = u64::from(self.channels);
-        self.away * channels + self.back * channels.saturating_sub(1)
+        let passive = u64::from(self.passive.count.min(self.channels));
+        let away = self.away * (channels - passive) + self.passive.away * passive;
+        away + self.back * channels.saturating_sub(1)
     }
+}
+
+/// Channels on which an active scan only listens: those with radar, and those on which the rules of
+/// a country forbid to send first (`IEEE80211_CHAN_RADAR`, `IEEE80211_CHAN_NO_IR`). A scan ends
+/// with these channels, because Linux scans 2.4 GHz first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct PassiveChannels {
+    /// Number of the channels.
+    pub count: u16,
+    /// Duration of an absence there.
+    pub away: Duration,
 }
 
 /// Transmission of Null frames.
@@ -236,6 +252,11 @@ impl Scan {
         self.config.own_channel == Some(self.config.channels + 1 - self.absences_left)
     }
 
+    /// Whether the station sends a Probe Request on the current or last channel.
+    pub fn probes(&self) -> bool {
+        self.config.kind.is_active() && self.absences_left > self.config.passive.count
+    }
+
     /// Whether the station is on its channel and another absence of the same scan follows.
     pub fn is_between_absences(&self) -> bool {
         self.phase == ScanPhase::Present && self.absences_left > 0
@@ -255,7 +276,9 @@ impl Scan {
                 self.due = Some(now + self.config.flush);
             }
             ScanAction::Announce => {
-                self.away_until = now + self.config.away;
+                let is_passive = self.absences_left <= self.config.passive.count;
+                let ScanConfig { passive, away, .. } = self.config;
+                self.away_until = now + if is_passive { passive.away } else { away };
                 self.due = None;
             }
             ScanAction::Depart => self.due = Some(self.away_until.max(now)),
@@ -290,6 +313,7 @@ mod tests {
             period: Duration::from_secs(120),
             channels: 26,
             away: Duration::from_millis(110),
+            passive: PassiveChannels::default(),
             back: Duration::from_millis(320),
             kind: ScanKind::Passive,
             own_channel: None,
@@ -355,6 +379,33 @@ mod tests {
             assert_eq!(*until, *from + Duration::from_millis(110));
         }
         assert_eq!(config().duration(), Duration::from_millis(26 * 110 + 25 * 320));
+    }
+
+    /// `ieee80211_scan_state_set_channel` waits IEEE80211_PASSIVE_CHANNEL_TIME (HZ / 9) on a channel
+    /// with radar or without leave to send first, else IEEE80211_PROBE_DELAY (HZ / 33) before the
+    /// Probe Request; `ieee80211_scan_state_send_probe` waits IEEE80211_CHANNEL_TIME (HZ / 33) after
+    /// it. With 1 000 ticks a second these are 111, 30 and 30 ms. Of the 13 and 19 channels of
+    /// Europe below 5.7 GHz, 15 have radar (100 to 140, 52 to 64).
+    #[test]
+    fn passive_channels_take_longer_than_active_ones() {
+        let [probe_delay, channel_time, passive_time] = [1_000 / 33, 1_000 / 33, 1_000 / 9];
+        let [away, passive] = [probe_delay + channel_time, passive_time].map(Duration::from_millis);
+        let config = ScanConfig {
+            channels: 32,
+            kind: ScanKind::Active,
+            away,
+            passive: PassiveChannels { count: 15, away: passive },
+            ..config()
+        };
+        let lengths: Vec<Duration> = absences(config, Instant::ZERO + Duration::from_secs(60))
+            .into_iter()
+            .map(|(from, until)| until - from)
+            .collect();
+        assert_eq!(lengths.len(), 32);
+        assert!(lengths[..17].iter().all(|length| *length == Duration::from_millis(60)));
+        assert!(lengths[17..].iter().all(|length| *length == Duration::from_millis(111)));
+        let total = 17 * 60 + 15 * 111 + 31 * 320;
+        assert_eq!(config.duration(), Duration::from_millis(total));
     }
 
     /// Starts of absences, in ms, with changes of the scan at these instants.

@@ -4,7 +4,7 @@ use super::{Problems, RawChannel, Role, WifiNode, is_written, positive};
 use crate::raw::{LeftoverKind, QueueKind, RawNodeSettings, RawScan, ScanKind};
 use lasthop_config::scalar::Whole;
 use lasthop_units::Duration;
-use lasthop_wifi::mac::scan::{Leftover, NullConfig, ScanConfig};
+use lasthop_wifi::mac::scan::{Leftover, NullConfig, PassiveChannels, ScanConfig};
 
 /// mac80211's dwell on a channel without and with Probe Requests, rounded to
 /// milliseconds as its ticks are.
@@ -23,6 +23,17 @@ pub(super) fn scan(raw: &RawScan, role: Role, problems: &mut Problems) -> ScanCo
     if let Some(away) = &raw.away {
         positive(away, problems);
     }
+    let is_passive = raw.kind.value == ScanKind::Passive;
+    let passive_keys = [
+        raw.passive_channels.as_ref().map(|at| &at.place),
+        raw.passive_away.as_ref().map(|at| &at.place),
+    ];
+    for place in passive_keys.into_iter().flatten().filter(|_| is_passive) {
+        problems.push_unfit(place, "this key is for kind = \"active\" only");
+    }
+    if let Some(away) = &raw.passive_away {
+        positive(away, problems);
+    }
     let usual = match raw.kind.value {
         ScanKind::Passive => PASSIVE,
         ScanKind::Active => ACTIVE,
@@ -33,6 +44,14 @@ pub(super) fn scan(raw: &RawScan, role: Role, problems: &mut Problems) -> ScanCo
         period: raw.period.value,
         channels: raw.channels.value.get(),
         away: raw.away.as_ref().map_or(usual, |at| at.value),
+        passive: PassiveChannels {
+            count: raw
+                .passive_channels
+                .as_ref()
+                .filter(|_| !is_passive)
+                .map_or(0, |at| at.value.get()),
+            away: raw.passive_away.as_ref().map_or(PASSIVE, |at| at.value),
+        },
         back: raw.back.value,
         kind: match raw.kind.value {
             ScanKind::Passive => lasthop_wifi::mac::scan::ScanKind::Passive,
@@ -59,6 +78,15 @@ pub(super) fn scan(raw: &RawScan, role: Role, problems: &mut Problems) -> ScanCo
         let message =
             format!("expected at most {}, the number of channels, got {own}", config.channels);
         problems.push(&raw.own_channel.place, message);
+    }
+    if let Some(passive) = &raw.passive_channels
+        && config.passive.count > config.channels
+    {
+        let message = format!(
+            "expected at most {}, the number of channels, got {}",
+            config.channels, config.passive.count
+        );
+        problems.push(&passive.place, message);
     }
     if config.duration() > config.period && !config.period.is_zero() {
         let message = format!(

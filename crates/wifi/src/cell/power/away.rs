@@ -383,6 +383,7 @@ impl Power {
             Rhythm::Doze(_) | Rhythm::Service(_) => PowerState::Dozing,
             Rhythm::Scan(scan) => {
                 let (config, stays) = (*scan.config(), scan.is_on_own_channel());
+                let probes = scan.probes();
                 if config.leftover != Leftover::Keep {
                     for edcaf in 0..EDCAFS {
                         let (state, mut cx) = floor.at(self, station);
@@ -390,7 +391,7 @@ impl Power {
                     }
                 }
                 if stays {
-                    let probe = Some(now + PROBE_DELAY).filter(|_| config.kind.is_active());
+                    let probe = Some(now + PROBE_DELAY).filter(|_| probes);
                     floor.away(station).probes_at = probe;
                     return floor.find_next_absence();
                 }

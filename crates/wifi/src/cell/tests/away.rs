@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::event::{Event, Frame, FrameKind, PowerState};
-use crate::mac::scan::{Leftover, NullConfig, ScanConfig, ScanKind};
+use crate::mac::scan::{Leftover, NullConfig, PassiveChannels, ScanConfig, ScanKind};
 use alloc::collections::BTreeSet;
 
 pub(super) const STA: StationId = StationId(1);
@@ -23,6 +23,7 @@ pub(super) fn scan() -> ScanConfig {
         period: Duration::from_secs(1),
         channels: 3,
         away: ms(110),
+        passive: PassiveChannels::default(),
         back: ms(50),
         kind: ScanKind::Passive,
         own_channel: None,

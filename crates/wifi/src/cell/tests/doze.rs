@@ -184,7 +184,7 @@ fn group_frames_wait_for_a_dtim() {
 
 /// A station that scans once, from 50 ms to about 80 ms, and whose return stays unnoticed.
 fn unheard_return() -> CellConfig {
-    use crate::mac::scan::{Leftover, NullConfig, ScanConfig, ScanKind};
+    use crate::mac::scan::{Leftover, NullConfig, PassiveChannels, ScanConfig, ScanKind};
     let mut config = dozing(1, Retrieval::PsPoll);
     let station = &mut config.stations[1];
     station.power_save = None;
@@ -194,6 +194,7 @@ fn unheard_return() -> CellConfig {
         period: SECOND * 60,
         channels: 1,
         away: ms(30),
+        passive: PassiveChannels::default(),
         back: ms(200),
         kind: ScanKind::Passive,
         own_channel: None,
