@@ -7,7 +7,7 @@ use crate::HostsError;
 use crate::apq::Apq;
 use crate::config;
 use crate::datagrams::Datagrams;
-use crate::port::{Port, Thresholds, Wake};
+use crate::port::{Shared, Wake};
 use crate::saturation::{Backlog, KernelFlow, Saturation};
 use crate::tcp::Tcp;
 use crate::{Endpoints, FlowKind, Sink, Source, SourceConfig};
@@ -28,10 +28,8 @@ pub(crate) struct Flows {
     /// The saturated flows that start at each node, ordered by name.
     saturated: Vec<Vec<usize>>,
     backlogs: Backlogs,
-    /// Wake-ups that flows with endpoints asked for.
-    wakes: Vec<Wake>,
-    /// Thresholds of connections that ended.
-    thresholds: Thresholds,
+    /// Wake-ups of the flows, and thresholds of connections that ended.
+    shared: Shared,
     /// Number of flows that keep the run going: all but completed measurements.
     lasting: usize,
     /// Flows that each flow to the group sends for, with the node at which each ends, by the index
@@ -167,8 +165,8 @@ impl Flows {
                 requests: None,
             })));
         }
-        let (wakes, thresholds) = (Vec::new(), Thresholds::new());
-        Ok(Self { flows, saturated, backlogs, wakes, thresholds, lasting, groups })
+        let shared = Shared::default();
+        Ok(Self { flows, saturated, backlogs, shared, lasting, groups })
     }
 
     /// Sends the packets of the flow at `now`; returns when it sends again, if it has a schedule.
@@ -182,27 +180,11 @@ impl Flows {
         let flow = match &mut self.flows[index] {
             FlowMachine::Datagrams(flow) => flow,
             FlowMachine::Tcp(tcp) => {
-                tcp.start(
-                    now,
-                    &mut Port {
-                        network,
-                        sink,
-                        wakes: &mut self.wakes,
-                        thresholds: &mut self.thresholds,
-                    },
-                );
+                tcp.start(now, &mut self.shared.port(network, sink));
                 return None;
             }
             FlowMachine::Apq(apq) => {
-                apq.start(
-                    now,
-                    &mut Port {
-                        network,
-                        sink,
-                        wakes: &mut self.wakes,
-                        thresholds: &mut self.thresholds,
-                    },
-                );
+                apq.start(now, &mut self.shared.port(network, sink));
                 return None;
             }
             // Its sockets send by themselves.
@@ -229,8 +211,7 @@ impl Flows {
 
     /// Handles a wake-up that a flow asked for.
     pub fn wake<S: Sink>(&mut self, wake: Wake, network: &mut Network, sink: &mut S) {
-        let mut port =
-            Port { network, sink, wakes: &mut self.wakes, thresholds: &mut self.thresholds };
+        let mut port = self.shared.port(network, sink);
         match &mut self.flows[usize::from(wake.flow.0)] {
             FlowMachine::Tcp(tcp) => tcp.wake(wake, &mut port),
             FlowMachine::Apq(apq) => {
@@ -246,7 +227,7 @@ impl Flows {
 
     /// Returns the next wake-up that was asked for.
     pub fn poll_wake(&mut self) -> Option<Wake> {
-        self.wakes.pop()
+        self.shared.wakes.pop()
     }
 
     /// Refills the queues of `node`, which have space, from its saturated flows.
@@ -330,21 +311,11 @@ impl Flows {
         let flow = match &mut self.flows[usize::from(packet.flow.0)] {
             FlowMachine::Datagrams(flow) => flow,
             FlowMachine::Tcp(tcp) => {
-                let mut port = Port {
-                    network,
-                    sink,
-                    wakes: &mut self.wakes,
-                    thresholds: &mut self.thresholds,
-                };
+                let mut port = self.shared.port(network, sink);
                 return tcp.arrived(at, packet, &mut port);
             }
             FlowMachine::Apq(apq) => {
-                let mut port = Port {
-                    network,
-                    sink,
-                    wakes: &mut self.wakes,
-                    thresholds: &mut self.thresholds,
-                };
+                let mut port = self.shared.port(network, sink);
                 let was_done = apq.is_done();
                 apq.arrived(at, packet, &mut port);
                 self.lasting -= usize::from(apq.is_done() && !was_done);
@@ -415,15 +386,7 @@ impl Flows {
         let Some(flow) = self.flows.get_mut(usize::from(released.flow.0)) else { return };
         match flow {
             FlowMachine::Tcp(tcp) => {
-                tcp.released(
-                    released,
-                    &mut Port {
-                        network,
-                        sink,
-                        wakes: &mut self.wakes,
-                        thresholds: &mut self.thresholds,
-                    },
-                );
+                tcp.released(released, &mut self.shared.port(network, sink));
             }
             // It sends more when its node reports space.
             FlowMachine::Datagrams(flow) => {

@@ -12,6 +12,22 @@ use lasthop_units::Instant;
 /// end.
 pub(crate) type Thresholds = BTreeMap<[NodeId; 2], u32>;
 
+/// State that all flows with endpoints share.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub(crate) struct Shared {
+    /// Wake-ups that flows asked for.
+    pub wakes: Vec<Wake>,
+    /// Thresholds of connections that ended.
+    pub thresholds: Thresholds,
+}
+
+impl Shared {
+    /// Returns the port through which one flow acts.
+    pub fn port<'a, S>(&'a mut self, network: &'a mut Network, sink: &'a mut S) -> Port<'a, S> {
+        Port { network, sink, wakes: &mut self.wakes, thresholds: &mut self.thresholds }
+    }
+}
+
 /// The network and the sink on which a flow acts, and its list of wake-ups.
 pub(crate) struct Port<'a, S> {
     pub network: &'a mut Network,
