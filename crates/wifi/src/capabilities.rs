@@ -7,7 +7,7 @@
 //! aggregates, windows, thresholds.
 
 use crate::mac::rate::RateSet;
-use crate::mac::sizes;
+use crate::mac::sizes::{self, Encryption};
 use crate::phy::{Band, ChannelWidth, OperatingMode, PacketPadding, Rate};
 use alloc::vec::Vec;
 
@@ -61,6 +61,8 @@ pub struct Capabilities {
     /// extension of PPDUs to the station (nominal packet padding, IEEE 802.11ax-2021, 9.4.2.248).
     /// The time is the same at every rate: PPE thresholds are left out.
     pub packet_padding: PacketPadding,
+    /// Encryption of the station's data; all stations of a set have the same.
+    pub encryption: Encryption,
 }
 
 impl Capabilities {
@@ -161,7 +163,13 @@ impl Capabilities {
             amsdu_bytes_max: self.amsdu_bytes_max.min(other.amsdu_bytes_max),
             block_ack_window_max: self.block_ack_window_max.min(other.block_ack_window_max),
             packet_padding: other.packet_padding,
+            encryption: self.encryption,
         }
+    }
+
+    /// Octets of an MPDU beside its network-layer packet.
+    pub fn mpdu_overhead(&self) -> u32 {
+        sizes::mpdu(0, self.qos) + self.encryption.bytes()
     }
 
     /// Returns the capabilities without rates wider than `width` or with more than `streams`
@@ -246,6 +254,7 @@ mod tests {
             amsdu_bytes_max,
             block_ack_window_max,
             packet_padding: PacketPadding::None,
+            encryption: Encryption::None,
         };
         let most = of(true, (65_535, 11_454, 11_424), 256);
         for one in [

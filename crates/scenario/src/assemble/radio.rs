@@ -37,6 +37,7 @@ use lasthop_config::scalar::At;
 use lasthop_units::{Bitrate, Db, Duration};
 use lasthop_wifi::cell::{CellConfig, StationConfig};
 use lasthop_wifi::mac::rate::RateSet;
+use lasthop_wifi::mac::sizes::Encryption;
 use lasthop_wifi::phy::{
     Band, ChannelWidth, ControlRates, ErrorModel, Fading, GuardInterval, HeGuardInterval, PathLoss,
     Preamble, Propagation, Rate, Standard,
@@ -58,6 +59,7 @@ struct Common {
     /// Guard interval and HE-LTFs of 802.11ax.
     he_guard_interval: HeGuardInterval,
     preamble: Preamble,
+    encryption: Encryption,
     propagation: Propagation,
 }
 
@@ -238,7 +240,16 @@ fn common(channel: &RawChannel, problems: &mut Problems) -> Common {
         width,
         noise_figure: channel.noise_figure.value,
     };
-    Common { standard, band, width, guard_interval, he_guard_interval, preamble, propagation }
+    Common {
+        standard,
+        band,
+        width,
+        guard_interval,
+        he_guard_interval,
+        preamble,
+        encryption: channel.encryption.value,
+        propagation,
+    }
 }
 
 /// Returns the width of the channel, if standard and band have it.

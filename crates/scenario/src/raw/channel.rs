@@ -8,6 +8,7 @@ use lasthop_config::quantity::Hertz;
 use lasthop_config::scalar::{Factor, OrOff, Whole};
 use lasthop_config::tables;
 use lasthop_units::{Bitrate, Db, Dbm, Duration};
+use lasthop_wifi::mac::sizes::Encryption;
 use lasthop_wifi::phy::{Band, ChannelWidth, Preamble, Standard};
 
 /// Model of the path loss over distance.
@@ -65,6 +66,11 @@ choices! {
         "1600ns" => Self::Ns1600,
         "3200ns" => Self::Ns3200,
     }
+    Word<Encryption> as Encryption {
+        "none" => Encryption::None,
+        "ccmp" => Encryption::Ccmp,
+        "gcmp" => Encryption::Gcmp,
+    }
     Word<Preamble> as Preamble { "long" => Preamble::Long, "short" => Preamble::Short }
     FadingKind { "none" => Self::None, "rayleigh" => Self::Rayleigh, "rician" => Self::Rician }
     PathLossKind { "log-distance" => Self::LogDistance, "free-space" => Self::FreeSpace }
@@ -91,6 +97,9 @@ tables! {
         /// 802.11ax it is the only one: "800ns" and "1600ns" with 2x HE-LTFs, "3200ns" with 4x
         /// HE-LTFs.
         value guard_interval: ShortestGuardInterval = "800ns";
+        /// Encryption of all data. Each MPDU has 16 octets more with "ccmp" (WPA2) and 24 with "gcmp"
+        /// (WPA3 with 256 bits) than in an open network; captures show the frames decrypted.
+        value encryption: Word<Encryption> = "none";
         /// Preamble of DSSS and CCK frames (802.11b, 802.11g). Every receiver understands the long
         /// one.
         value preamble: Word<Preamble> = "long";

@@ -548,14 +548,14 @@ impl Edcaf {
         &mut self,
         now: Instant,
         index: usize,
-        qos: bool,
         dropped: &mut Vec<Packet>,
     ) -> Option<u32> {
         let Self { queue, originators, held, contends_since, dequeued, .. } = self;
         let originator = &mut originators[index];
         *dequeued = now;
+        let overhead = originator.mpdu_overhead();
         queue.dequeue_with(now, originator.peer.into(), dropped, |packet| {
-            let bytes = sizes::mpdu(u32::from(packet.bytes), qos);
+            let bytes = overhead + u32::from(packet.bytes);
             let more = originator.push_one(packet, bytes, now, *contends_since);
             held.packets += more.packets;
             held.bytes += more.bytes;
@@ -572,7 +572,6 @@ impl Edcaf {
         now: Instant,
         index: usize,
         count: usize,
-        qos: bool,
         dropped: &mut Vec<Packet>,
         mut takes: impl FnMut(u32) -> bool,
     ) {
@@ -584,8 +583,9 @@ impl Edcaf {
         }
         *dequeued = now;
         let before = originator.held();
+        let overhead = originator.mpdu_overhead();
         queue.dequeue_runs(now, originator.peer.into(), dropped, |packet, there| {
-            let bytes = sizes::mpdu(u32::from(packet.bytes), qos);
+            let bytes = overhead + u32::from(packet.bytes);
             let most = left.min(there as usize);
             let (mut taken, mut goes_on) = (0, true);
             while goes_on && taken < most {

@@ -451,6 +451,7 @@ impl Station {
     /// Estimates whether another exchange like the last one fits into the opportunity.
     fn fits(&mut self, cx: &mut Context<'_>, last: &Outline) -> bool {
         let sifs = cx.settings.timing.sifs;
+        let encryption = self.config.capabilities.encryption;
         let access = self.edcaf(last.edcaf);
         let peer = last.peer;
         let originator = access.originator(peer).map(|index| &access.originators[index]);
@@ -458,7 +459,8 @@ impl Station {
         let bytes = originator.and_then(|one| one.pending.front());
         let bytes = bytes.map(|mpdu| u32::from(mpdu.bytes));
         let bytes = bytes.or_else(|| {
-            access.queue.peek_len_for(peer.into()).map(|b| sizes::mpdu(b.into(), true))
+            let around = sizes::mpdu(0, true) + encryption.bytes();
+            access.queue.peek_len_for(peer.into()).map(|bytes| u32::from(bytes) + around)
         });
         let bytes = bytes.unwrap_or(sizes::ADDBA);
         // What comes behind a Block Ack Request or a management frame is sent faster than that.

@@ -453,9 +453,8 @@ impl Station {
         }
         let access = self.edcafs[edcaf].as_mut().expect("it is building a frame");
         if access.takes_singly(index, &self.config) {
-            let qos = access.originators[index].shared.qos;
             let left = frames_max.saturating_sub(fill_level.count);
-            access.take_run(cx.now, index, left, qos, &mut cx.outbox.dropped, |bytes| {
+            access.take_run(cx.now, index, left, &mut cx.outbox.dropped, |bytes| {
                 fill_level.add(bytes)
             });
             if !cx.outbox.dropped.is_empty() {
@@ -486,8 +485,7 @@ impl Station {
         if !access.takes_singly(index, &self.config) {
             return self.pull_any(cx, edcaf, index, mpdu_max);
         }
-        let qos = access.originators[index].shared.qos;
-        let pulled = access.take_one(cx.now, index, qos, &mut cx.outbox.dropped);
+        let pulled = access.take_one(cx.now, index, &mut cx.outbox.dropped);
         if !cx.outbox.dropped.is_empty() {
             self.drop_dequeued(cx);
         }
@@ -518,7 +516,9 @@ impl Station {
         let access = self.edcafs[edcaf].as_mut().expect("it is building a frame");
         // What does not fit by itself stays in the queue.
         let peer = access.originators[index].peer;
-        if access.peek(peer).is_some_and(|bytes| sizes::mpdu(u32::from(bytes), true) > mpdu_max) {
+        let encryption = config.capabilities.encryption.bytes();
+        let around = sizes::mpdu(0, true) + encryption;
+        if access.peek(peer).is_some_and(|bytes| u32::from(bytes) + around > mpdu_max) {
             return None;
         }
         let mpdu_max = match config.aggregation.amsdu_bytes_max {
@@ -543,7 +543,7 @@ impl Station {
         // By reference: what is taken apart by value is copied.
         if let Some(first) = &first {
             let dequeued = access.dequeued;
-            let around = sizes::QOS_DATA_HEADER + sizes::FCS;
+            let around = sizes::QOS_DATA_HEADER + sizes::FCS + encryption;
             let amsdu_max = amsdu_bytes_max(config, &access.originators[index])
                 .min(mpdu_max.saturating_sub(around));
             let msdus = if amsdu_max == 0 || peer == Address::Group {
@@ -551,7 +551,7 @@ impl Station {
             } else {
                 access.join(now, peer, *first, amsdu_max, dropped)
             };
-            let bytes = msdus.mpdu_bytes(access.originators[index].shared.qos);
+            let bytes = msdus.mpdu_bytes(access.originators[index].mpdu_overhead());
             let contends_since = access.contends_since;
             let more = access.originators[index].push(msdus, bytes, dequeued, contends_since);
             access.held.packets += more.packets;
@@ -630,7 +630,9 @@ impl Station {
         let originator = &self.edcaf(edcaf).originators[index];
         let rate = originator.rate_control.as_ref().map(RateControl::main_rate);
         let rate = rate.unwrap_or(cx.settings.group_rate);
-        let bits = u64::from(sizes::mpdu(u32::from(packet.bytes), true)) * 8_000_000_000;
+        let encryption = self.config.capabilities.encryption.bytes();
+        let bytes = sizes::mpdu(u32::from(packet.bytes), true) + encryption;
+        let bits = u64::from(bytes) * 8_000_000_000;
         Duration::from_nanos(bits / rate.bitrate().as_bps())
     }
 
@@ -682,8 +684,8 @@ impl Station {
     fn make_originator(&mut self, settings: &Settings, edcaf: usize, peer: Address) -> usize {
         let (shared, rate_control) = match peer {
             Address::Group => {
-                let qos = self.config.capabilities.qos;
-                (Capabilities { qos, ..Capabilities::default() }, None)
+                let Capabilities { qos, encryption, .. } = self.config.capabilities;
+                (Capabilities { qos, encryption, ..Capabilities::default() }, None)
             }
             Address::Station(to) => {
                 let shared = self.shared_with(settings, to);

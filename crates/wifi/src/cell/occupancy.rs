@@ -54,7 +54,7 @@ impl CellConfig {
     ) -> SteadyExchange {
         let station = &self.stations[from.index()];
         let (aggregation, capabilities) = (&station.aggregation, &station.capabilities);
-        let mpdu = sizes::mpdu(u32::from(packet_bytes), capabilities.qos);
+        let mpdu = capabilities.mpdu_overhead() + u32::from(packet_bytes);
         let spaced = spacing_bytes(rate, aggregation.mpdu_start_spacing);
         let subframe = sizes::ampdu_subframe(mpdu, spaced);
         // The last subframe is not padded (9.7.1).

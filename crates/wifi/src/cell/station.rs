@@ -134,7 +134,7 @@ impl Station {
             let access = station.access[AccessCategory::BestEffort.index()];
             let limits = PpduLimits {
                 band,
-                qos: station.capabilities.qos,
+                mpdu_overhead: station.capabilities.mpdu_overhead(),
                 ampdu_mpdu_bytes_max: station.capabilities.ampdu_mpdu_bytes_max,
                 ampdu_bytes_max: aggregation.ampdu_bytes_max,
                 ampdu_duration_max: match access.txop_limit {

@@ -6,6 +6,7 @@ mod away;
 mod bandwidth;
 mod bss;
 mod doze;
+mod encryption;
 mod fingerprint;
 mod firmware;
 mod held_back;

@@ -68,8 +68,8 @@ pub struct AdaptiveMtuConfig {
 pub struct PpduLimits {
     /// Band of the channel.
     pub band: Band,
-    /// Whether data frames have QoS headers.
-    pub qos: bool,
+    /// Octets of an MPDU beside its packet.
+    pub mpdu_overhead: u32,
     /// Longest MPDU inside an A-MPDU in bytes.
     pub ampdu_mpdu_bytes_max: u32,
     /// Longest A-MPDU in bytes; 0 for none.
@@ -265,7 +265,7 @@ impl AdaptiveMtu {
         {
             self.chosen = bytes;
         }
-        let mpdu = sizes::mpdu(u32::from(self.chosen), self.limits.qos);
+        let mpdu = self.limits.mpdu_overhead + u32::from(self.chosen);
         let lost: f64 = fits.iter().map(|fit| fit.share * (1.0 - fit.loss.success(mpdu))).sum();
         self.probing = lost >= PROBE_LOSS_MIN;
         for record in &mut self.rates {
@@ -285,7 +285,7 @@ impl AdaptiveMtu {
 
     /// Packets a second that the air can carry at a rate.
     fn packets_per_s(&self, bytes: u16, fit: &RateFit) -> f64 {
-        let mpdu = sizes::mpdu(u32::from(bytes), self.limits.qos);
+        let mpdu = self.limits.mpdu_overhead + u32::from(bytes);
         let (frames, psdu_bytes) = if self.joins(bytes) {
             let subframe = sizes::ampdu_subframe(mpdu, 0);
             let most = u32::from(self.limits.ampdu_frames_max);
@@ -308,7 +308,7 @@ impl AdaptiveMtu {
     /// Whether frames with packets of this length are sent in A-MPDUs.
     fn joins(&self, bytes: u16) -> bool {
         self.limits.ampdu_bytes_max > 0
-            && sizes::mpdu(u32::from(bytes), self.limits.qos) <= self.limits.ampdu_mpdu_bytes_max
+            && self.limits.mpdu_overhead + u32::from(bytes) <= self.limits.ampdu_mpdu_bytes_max
     }
 }
 

@@ -38,15 +38,17 @@ impl Msdus {
         Bytes::new(self.packets().iter().map(|packet| u64::from(packet.bytes)).sum())
     }
 
-    /// Length of the MPDU that carries them.
-    pub fn mpdu_bytes(&self, qos: bool) -> u32 {
+    /// Length of the MPDU that carries them; with one packet it has `overhead` octets beside the
+    /// packet ([`Capabilities::mpdu_overhead`](crate::Capabilities::mpdu_overhead)).
+    pub fn mpdu_bytes(&self, overhead: u32) -> u32 {
         match self {
-            Self::One(packet) => sizes::mpdu(u32::from(packet.bytes), qos),
+            Self::One(packet) => overhead + u32::from(packet.bytes),
             Self::Aggregate(packets) => {
                 let subframes = packets.iter().map(|p| sizes::amsdu_subframe(u32::from(p.bytes)));
                 let last = packets.last().map_or(0, |p| sizes::amsdu_subframe(u32::from(p.bytes)));
                 let padded: u32 = subframes.map(sizes::padded).sum();
-                sizes::QOS_DATA_HEADER + padded - sizes::padded(last) + last + sizes::FCS
+                // Each subframe has its own LLC and SNAP.
+                overhead - sizes::LLC_SNAP + padded - sizes::padded(last) + last
             }
         }
     }

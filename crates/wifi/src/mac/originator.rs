@@ -83,6 +83,8 @@ pub struct Originator {
     pub peer: Address,
     /// Capabilities that the peer and the sender share; none towards the group.
     pub shared: Capabilities,
+    /// Octets of its MPDUs beside a packet.
+    mpdu_overhead: u32,
     /// MPDUs not yet acknowledged, in sequence order.
     pub pending: VecDeque<Mpdu>,
     /// The Block Ack agreement.
@@ -112,6 +114,7 @@ impl Originator {
     ) -> Self {
         Self {
             peer,
+            mpdu_overhead: shared.mpdu_overhead(),
             shared,
             pending: VecDeque::new(),
             agreement: Agreement::None,
@@ -128,8 +131,15 @@ impl Originator {
 
     /// Sets the capabilities that the peer and the sender share from now on; rates are chosen anew.
     pub fn renew(&mut self, shared: Capabilities) {
+        self.mpdu_overhead = shared.mpdu_overhead();
         self.shared = shared;
         self.chain = None;
+    }
+
+    /// Octets of its MPDUs beside a packet ([`Capabilities::mpdu_overhead`]).
+    #[inline]
+    pub fn mpdu_overhead(&self) -> u32 {
+        self.mpdu_overhead
     }
 
     /// The number and length of the packets in [`Originator::pending`].

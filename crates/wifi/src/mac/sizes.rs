@@ -114,6 +114,30 @@ pub const fn mpdu(packet_bytes: u32, qos: bool) -> u32 {
     header + LLC_SNAP + packet_bytes + FCS
 }
 
+/// Encryption of data frames, which makes them longer. Lengths only: frames stay readable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Encryption {
+    /// No encryption, as of an open network.
+    #[default]
+    None,
+    /// CCMP with a 128-bit key (WPA2): a header and a MIC of 8 octets each (12.5.3.2).
+    Ccmp,
+    /// GCMP (WPA3 with 256-bit keys, and 802.11ad): a header of 8 octets and a MIC of 16
+    /// (12.5.5.2).
+    Gcmp,
+}
+
+impl Encryption {
+    /// Octets that it adds to each MPDU with data.
+    pub const fn bytes(self) -> u32 {
+        match self {
+            Self::None => 0,
+            Self::Ccmp => 8 + 8,
+            Self::Gcmp => 8 + 16,
+        }
+    }
+}
+
 /// An A-MSDU subframe without its padding.
 pub const fn amsdu_subframe(packet_bytes: u32) -> u32 {
     AMSDU_SUBFRAME_HEADER + LLC_SNAP + packet_bytes

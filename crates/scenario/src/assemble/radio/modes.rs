@@ -164,7 +164,8 @@ fn check_packets(
         Some(_) => return,
     };
     let lasts = |bytes: u32| {
-        let psdu_bytes = sizes::AMPDU_DELIMITER + sizes::mpdu(bytes, true);
+        let psdu_bytes =
+            sizes::AMPDU_DELIMITER + sizes::mpdu(bytes, true) + common.encryption.bytes();
         rate.ppdu_duration(psdu_bytes, common.band)
     };
     if lasts(bytes) > PPDU_DURATION_MAX {

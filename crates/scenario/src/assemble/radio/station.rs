@@ -49,7 +49,8 @@ pub(super) fn config(
     all.extend(modes::rates(raw, common, streams, problems));
     let packet_padding = modes::packet_padding(raw, common, problems);
     let capabilities = Capabilities::new(all, qos).within(common.band);
-    let capabilities = Capabilities { packet_padding, ..capabilities };
+    let capabilities =
+        Capabilities { packet_padding, encryption: common.encryption, ..capabilities };
     let block_ack = BlockAck {
         window: window(raw, &capabilities, common, problems),
         reorder_timeout: raw.block_ack.reorder_timeout.value,

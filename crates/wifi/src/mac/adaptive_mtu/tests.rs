@@ -17,7 +17,7 @@ fn rate() -> Rate {
 fn limits(ampdu_bytes_max: u32) -> PpduLimits {
     PpduLimits {
         band: Band::Ghz5,
-        qos: true,
+        mpdu_overhead: sizes::mpdu(0, true),
         ampdu_mpdu_bytes_max: 4_095,
         ampdu_bytes_max,
         ampdu_duration_max: Duration::from_micros(5_484),
