@@ -27,7 +27,7 @@ pub(crate) use apq::{ApqMethod, FlowEnd, RawApq};
 pub(crate) use cell::{BandwidthKind, RawCell, RawLink, RawNeighbour};
 pub(crate) use channel::{
     ErrorModelKind, FadingKind, PathLossKind, RawChannel, RawErrorModel, RawFading,
-    ShortestGuardInterval,
+    ShortestGuardInterval, StreamPowerKind,
 };
 pub(crate) use flent::{DscpMapping, FlentTest, RawFlent};
 pub(crate) use flow::{FlowKindName, Offered, Pattern, RawFlow};

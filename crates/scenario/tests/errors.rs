@@ -280,6 +280,8 @@ const SETS: &[&str] = &[
     "channel.error_model={ table = \"/dev/zero\" }",
     "channel.error_model={ kind = \"nist\", table = \"/nowhere/per.csv\" }",
     "channel.error_model=5",
+    "channel.error_model.stream_power=half",
+    "channel.encryption=wep",
     "node.laptop.edca.voice.txop_limit=1.5ms",
     "node.laptop.edca.voice.txop_limit=3s",
     "node_defaults.edca.video.txop_limit=1us",

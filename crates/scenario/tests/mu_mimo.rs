@@ -114,6 +114,10 @@ fn what_does_not_exist() {
         assert!(why.contains(expected), "{access_point}: {why}");
         assert!(why.contains("test.toml:5"), "{access_point}: {why}");
     }
+    let shared = text("802.11ac", "mu_mimo = {}")
+        .replace("\"80MHz\"", "\"80MHz\", error_model = { stream_power = \"shared\" }");
+    let why = parse("test.toml", &shared, &[]).expect_err("both").to_string();
+    assert!(why.contains("test.toml:5") && why.contains("share the power anyway"), "{why}");
     let few = "streams = 6\nmu_mimo = { antennas = 4 }";
     let why = parse("test.toml", &text("802.11ax", few), &[]).expect_err("too few").to_string();
     assert!(why.contains("expected as many as its 6 streams at least, got 4"), "{why}");

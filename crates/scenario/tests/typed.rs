@@ -157,6 +157,27 @@ fn fixed_rates_towards_single_peers() {
     assert_eq!([0, 2].map(|peer| one.peer_rate(StationId(peer))), [None, Some(ht(0))]);
 }
 
+/// The octets of encryption, and the power of streams.
+#[test]
+fn data_may_be_encrypted_and_streams_share_power() {
+    let overhead = |set: &str| {
+        let scenario = with(CELL, &[set]);
+        cell(&scenario).stations[1].capabilities.mpdu_overhead()
+    };
+    let open = overhead("channel.encryption=none");
+    assert_eq!(
+        ["ccmp", "gcmp"].map(|it| overhead(&format!("channel.encryption={it}")) - open),
+        [16, 24]
+    );
+    let mcs_8 =
+        Rate::Ht { mcs: 8, width: ChannelWidth::Mhz20, guard_interval: GuardInterval::Long };
+    let needed =
+        |set: &str| cell(&with(CELL, &[set])).error_model.sensitivity_snr(mcs_8, 0.1, 1_500).0;
+    let [whole, shared] =
+        ["whole", "shared"].map(|it| needed(&format!("channel.error_model.stream_power={it}")));
+    assert!((shared - whole - 3.01).abs() < 0.005, "{whole} {shared}");
+}
+
 /// IEEE 802.11-2020, table 9-155.
 #[test]
 fn edca_parameters_are_the_standards() {

@@ -6,8 +6,9 @@
 //! PER curves. In either case a call reads a table made at construction: the hazard -ln(success)
 //! over SNR in steps of 0.05 dB, and success = exp(-hazard).
 //!
-//! SNR refers to the whole channel, in dB, and is equal on every spatial stream: as in ns-3, more
-//! streams do not change the curve of a modulation and code. Guard interval, width, band and DSSS
+//! SNR refers to the whole channel, in dB, and is equal on every spatial stream: as in ns-3 with an
+//! antenna for each stream, more streams do not change the curve of a modulation and code, unless
+//! they [share the power](ErrorModel::with_shared_power) of the sender. Guard interval, width, band and DSSS
 //! preamble do not change it either. Codes are convolutional, except for HE where LDPC is mandatory
 //! (above 20 MHz, for 1024-QAM, and from five streams on). The closed forms have no LDPC, and need
 //! 1 to 5 dB more than link simulations of the same code; [`ErrorModel::simulated`] has such
@@ -55,6 +56,8 @@ const DSSS_HEADER_BYTES: f64 = 6.0;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorModel {
     modes: Vec<Curves>,
+    /// Whether each of n streams has 1/n of the power.
+    shares_power: bool,
 }
 
 impl ErrorModel {
@@ -64,7 +67,7 @@ impl ErrorModel {
         let mut modes: Vec<Curves> = nist::all().map(Curves::proportional).into();
         let of_mcs = Mode::OF_MCS.map(|mode| modes[mode.0].clone());
         modes.extend(of_mcs);
-        Self { modes }
+        Self { modes, shares_power: false }
     }
 
     /// Returns simulated curves: of the convolutional code up to 256-QAM, and of LDPC where HE
@@ -104,6 +107,15 @@ impl ErrorModel {
         model
     }
 
+    /// Returns the model with streams that share the power of the sender: each of n streams has 1/n
+    /// of it, so its SNR is 10 log10(n) dB lower. MCS 8 of 802.11n then needs 3 dB more than MCS 0,
+    /// as with a fixed number of receiving antennas in ns-3 (`InterferenceHelper::CalculateSnr`).
+    /// Headers have one stream.
+    #[must_use]
+    pub fn with_shared_power(self) -> Self {
+        Self { shares_power: true, ..self }
+    }
+
     /// Probability that a PSDU or MPDU of `bytes` sent at `rate` is decoded. The probability rises
     /// with `snr` and falls with `bytes`; zero bytes are always decoded.
     #[inline]
@@ -112,6 +124,7 @@ impl ErrorModel {
             Some(gain) => snr + gain,
             None => snr,
         };
+        let snr = if self.shares_power { snr - shared_by(rate.streams()) } else { snr };
         probability(self.hazard(Mode::from_rate(rate), snr, f64::from(bytes)))
     }
 
@@ -155,6 +168,11 @@ impl ErrorModel {
     fn hazard(&self, mode: Mode, snr: Db, bytes: f64) -> f64 {
         self.modes[mode.0].hazard(snr.0, bytes)
     }
+}
+
+/// Loss of a stream that has 1/n of the power.
+fn shared_by(streams: u8) -> Db {
+    Db(10.0 * libm::log10(f64::from(streams)))
 }
 
 /// The lowest sufficient SNR (to 0.001 dB), from -20 to 60 dB.
@@ -453,6 +471,23 @@ mod tests {
             }
         }
         assert!(model.success(slow, Db(-6.0), 6) > model.success(faster, Db(-6.0), 6));
+    }
+
+    /// Half, a third and a quarter of the power are 3.01, 4.77 and 6.02 dB less.
+    #[test]
+    fn streams_may_share_the_power() {
+        let [free, shared] = [ErrorModel::nist(), ErrorModel::nist().with_shared_power()];
+        let needed = |model: &ErrorModel, mcs| model.sensitivity_snr(ht(mcs), 0.1, 1_500).0;
+        for (streams, loss) in [(1, 0.0), (2, 3.0103), (3, 4.7712), (4, 6.0206)] {
+            for mcs in [0, 4, 7] {
+                let mcs_of_streams = 8 * (streams - 1) + mcs;
+                let alone = needed(&free, mcs);
+                assert!((needed(&free, mcs_of_streams) - alone).abs() < 0.002);
+                assert!((needed(&shared, mcs_of_streams) - alone - loss).abs() < 0.002);
+            }
+        }
+        let header = |model: &ErrorModel| model.header_success(ht(15), Db(0.0));
+        assert_eq!(header(&shared), header(&free));
     }
 
     #[test]

@@ -29,7 +29,7 @@ use crate::Role;
 use crate::attached;
 use crate::raw::{
     ErrorModelKind, FadingKind, PathLossKind, RawChannel, RawErrorModel, RawFading, RawScenario,
-    ShortestGuardInterval,
+    ShortestGuardInterval, StreamPowerKind,
 };
 use lasthop_config::error::{Place, Problems};
 use lasthop_config::quantity::Hertz;
@@ -176,6 +176,14 @@ fn simulated() -> ErrorModel {
 }
 
 fn error_model(raw: &RawErrorModel, standard: Standard, problems: &mut Problems) -> ErrorModel {
+    let curves = curves(raw, standard, problems);
+    match raw.stream_power.value {
+        StreamPowerKind::Whole => curves,
+        StreamPowerKind::Shared => curves.with_shared_power(),
+    }
+}
+
+fn curves(raw: &RawErrorModel, standard: Standard, problems: &mut Problems) -> ErrorModel {
     let usual = match standard {
         Standard::Dot11ac | Standard::Dot11ax => ErrorModelKind::Simulated,
         _ => ErrorModelKind::Nist,

@@ -34,6 +34,13 @@ pub(crate) enum ErrorModelKind {
     Table,
 }
 
+/// Power of each spatial stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StreamPowerKind {
+    Whole,
+    Shared,
+}
+
 /// The guard interval of 802.11n and later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ShortestGuardInterval {
@@ -72,6 +79,7 @@ choices! {
         "gcmp" => Encryption::Gcmp,
     }
     Word<Preamble> as Preamble { "long" => Preamble::Long, "short" => Preamble::Short }
+    StreamPowerKind { "whole" => Self::Whole, "shared" => Self::Shared }
     FadingKind { "none" => Self::None, "rayleigh" => Self::Rayleigh, "rician" => Self::Rician }
     PathLossKind { "log-distance" => Self::LogDistance, "free-space" => Self::FreeSpace }
     ErrorModelKind {
@@ -151,6 +159,10 @@ tables! {
         /// length, interpolated; the SNR is -20 to 60 dB. Each curve requires two rows with a rate
         /// between 0 and 1. Other modes keep "nist".
         option table: FilePath = "none";
+        /// Power of a spatial stream. "whole", as in ns-3 with an antenna for each stream: several
+        /// streams need no more SNR than one, and MCS 8 of 802.11n replaces MCS 0 everywhere.
+        /// "shared": each of n streams has 1/n of the power, 3 dB less for two.
+        value stream_power: StreamPowerKind = "whole";
     }
 
     /// Path loss over distance.

@@ -5,7 +5,7 @@
 //! narrow, which exist.
 
 use super::{Problems, RawChannel, Role, WifiNode, is_written};
-use crate::raw::{RawNodeSettings, RawOfdma};
+use crate::raw::{RawNodeSettings, RawOfdma, StreamPowerKind};
 use lasthop_wifi::cell::StationConfig;
 use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::phy::Rate;
@@ -32,6 +32,13 @@ pub(super) fn check(
                 problems.push(place, message);
             }
             continue;
+        }
+        if let Some(mu_mimo) = &raw.mu_mimo
+            && channel.error_model.stream_power.value == StreamPowerKind::Shared
+        {
+            let message = "streams to several stations share the power anyway; take mu_mimo or \
+                           error_model.stream_power = \"shared\"";
+            problems.push(&mu_mimo.here, message);
         }
         let own = || why_alone(raw, station);
         let uplink = match &raw.ofdma {

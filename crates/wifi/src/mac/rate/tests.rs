@@ -32,13 +32,21 @@ struct Link {
 
 impl Link {
     fn new(config: &RateControlConfig, rates: &RateSet, snr: f64) -> Self {
+        Self::with_errors(config, rates, snr, &ErrorModel::nist())
+    }
+
+    fn with_errors(
+        config: &RateControlConfig,
+        rates: &RateSet,
+        snr: f64,
+        errors: &ErrorModel,
+    ) -> Self {
         let seed = Seed::new(1, 0);
-        let errors = ErrorModel::nist();
         let stream = seed.stream("rate");
         Self {
             now: Instant::ZERO,
-            control: RateControl::new(config, rates, &errors, stream),
-            errors,
+            control: RateControl::new(config, rates, errors, stream),
+            errors: errors.clone(),
             stream: seed.stream("link"),
             snr: Db(snr),
             aggregated_probes: false,
@@ -92,15 +100,17 @@ impl Link {
         self.now - start
     }
 
+    /// Goodput of a fixed rate in bits a second.
+    fn goodput(&self, rate: Rate) -> f64 {
+        let mpdus = mpdus_per_ppdu(rate);
+        let success = self.success(rate).as_f64();
+        let bits = success * f64::from(mpdus) * f64::from(MPDU_BYTES) * 8.0;
+        bits / exchange_time(rate, mpdus).as_secs_f64()
+    }
+
     /// The best fixed rate here and its goodput in bits a second.
     fn best_fixed(&self, rates: &RateSet) -> (Rate, f64) {
-        let goodput = |rate| {
-            let mpdus = mpdus_per_ppdu(rate);
-            let success = self.success(rate).as_f64();
-            let bits = success * f64::from(mpdus) * f64::from(MPDU_BYTES) * 8.0;
-            bits / exchange_time(rate, mpdus).as_secs_f64()
-        };
-        let all = rates.rates.iter().map(|&rate| (rate, goodput(rate)));
+        let all = rates.rates.iter().map(|&rate| (rate, self.goodput(rate)));
         all.max_by(|a, b| a.1.total_cmp(&b.1)).expect("a set has a rate")
     }
 }
@@ -181,6 +191,31 @@ fn ideal_comes_close_to_the_best_fixed_rate() {
     for rates in ht_sets().chain(vht_sets()).chain(he_sets()).chain(old) {
         let (lowest, mean) = shares(&RateControlConfig::ideal(), &rates, Duration::ZERO);
         assert!(lowest > 0.94 && mean > 0.99, "{lowest:.3}, mean {mean:.3} of {rates:?}");
+    }
+}
+
+/// At the edge of MCS 0, MCS 8 is the best rate if each stream has the whole power, and MCS 0 if the
+/// streams share the power. In both cases the choice has nearly the throughput of the best fixed
+/// rate at every SNR.
+#[test]
+fn ideal_counts_the_cost_of_streams() {
+    let rates = RateSet::ht(2, ChannelWidth::Mhz20, false);
+    let ht =
+        |mcs| Rate::Ht { mcs, width: ChannelWidth::Mhz20, guard_interval: GuardInterval::Long };
+    let free = ErrorModel::nist();
+    let edge = free.sensitivity_snr(ht(0), 0.1, MPDU_BYTES.into());
+    for (errors, expected) in [(free.clone(), ht(8)), (free.with_shared_power(), ht(0))] {
+        let mut lowest = f64::INFINITY;
+        for tenths in 0..300 {
+            let snr = edge.0 + f64::from(tenths) / 10.0;
+            let mut link = Link::with_errors(&RateControlConfig::ideal(), &rates, snr, &errors);
+            let rate = link.control.chain(link.now, link.snr, MPDU_BYTES).rate_for_attempt(0);
+            if tenths == 0 {
+                assert_eq!(rate, expected);
+            }
+            lowest = lowest.min(link.goodput(rate) / link.best_fixed(&rates).1);
+        }
+        assert!(lowest > 0.93, "{lowest:.3}");
     }
 }
 
