@@ -15,6 +15,7 @@
 //! | [`apq`] | a measured queue as text and as plots |
 //! | [`franc`] | a coded link: events, state and counters as text |
 //! | [`table`], [`style`] | tables as text, and its look |
+//! | [`together`] | groups of flows, and what senders wrote, as sentences |
 //! | [`ways`] | drops between nodes and the machine (`--reach`, `--publish`), as text |
 //!
 //! Simulated and emulated runs have the same document, and the same function judges both. The
@@ -55,6 +56,8 @@ pub mod style;
 pub mod sweep;
 #[cfg(feature = "runs")]
 pub mod table;
+#[cfg(feature = "runs")]
+pub mod together;
 #[cfg(feature = "runs")]
 pub mod trial;
 #[cfg(feature = "runs")]

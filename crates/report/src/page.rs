@@ -14,7 +14,7 @@ use crate::finding::{Finding, findings};
 use crate::plots::{Figure, Own, causes, causes_table, distributions, over_time};
 use crate::remedy::Remedies;
 use crate::trial::Trials;
-use crate::ways;
+use crate::{together, ways};
 use lasthop_figures::page::{document, preformatted, table};
 use lasthop_figures::plot::{Panel, inline_svg};
 use lasthop_figures::text::{escaped, number};
@@ -352,7 +352,11 @@ fn flows(run: &RunDocument) -> String {
     } else {
         String::new()
     };
-    format!("<section><h2>Flows</h2>{}{left_out}</section>\n", table("Flows", &heads, 1, &rows))
+    let sentences = together::groups(run).into_iter().chain(together::senders(run));
+    let items: String = sentences.map(|it| format!("<li>{}</li>", escaped(&it))).collect();
+    let list = if items.is_empty() { items } else { format!("<ul>{items}</ul>") };
+    let table = table("Flows", &heads, 1, &rows);
+    format!("<section><h2>Flows</h2>{table}{left_out}{list}</section>\n")
 }
 
 fn made_by(content: &Content<'_>) -> String {

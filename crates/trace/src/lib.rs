@@ -97,9 +97,9 @@ pub use coded::{CodedDirectionSummary, CodedLinkSummary, CodedNodeSummary, Coded
 pub use comparison::{Comparison, FlowComparison, NodeComparison, Pair, comparison_schema};
 pub use document::{
     AbsenceSummary, AggregationSummary, DriverQueueSummary, EmulationSummary, FindingSummary,
-    FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary, NeighbourSummary, NodeSummary,
-    PowerSaveKind, ProgramSummary, PseudoRetryOutSummary, QueueKind, QueueSummary, RateSummary,
-    RunDocument, TrialQuantity, TrialSummary, WaySummary, WireSummary, run_schema,
+    FlowGroupSummary, FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary, NeighbourSummary,
+    NodeSummary, PowerSaveKind, ProgramSummary, PseudoRetryOutSummary, QueueKind, QueueSummary,
+    RateSummary, RunDocument, TrialQuantity, TrialSummary, WaySummary, WireSummary, run_schema,
 };
 pub use error::OutputError;
 pub use histogram::Histogram;

@@ -11,6 +11,7 @@ pub use own::Own;
 use crate::console::{Stream, printable};
 use crate::table::{self, alone, count, counted, many, number, percent, text, value};
 use lasthop_report::apq::words;
+use lasthop_report::together;
 use lasthop_trace::{
     ApqFlowEnding, ApqFlowSummary, EmulationSummary, Estimate, FlowSummary, LinkSummary,
     LossReason, NeighbourSummary, ProgramSummary, RunDocument, RunSet, TimeSummary, WireSummary,
@@ -52,6 +53,11 @@ pub fn run(run: &RunDocument, found: &str, stream: Stream) -> String {
     }
     section("Round trips", round_trips(run, stream));
     section("One-way delay", delays(run, stream));
+    let lines = |sentences: Vec<String>| -> String {
+        sentences.iter().map(|sentence| table::wrapped("  ", sentence, wrong::width())).collect()
+    };
+    section("Flows together", lines(together::groups(run)));
+    section("Written by senders", lines(together::senders(run)));
     section("Packets not reassembled", reassembly(run, stream));
     section("Where it went, ms a packet", cause::table(run, stream));
     section(wrong::TITLE, found.to_owned());

@@ -41,7 +41,8 @@ fn or_nothing(out: String) -> String {
     if out.is_empty() { "  nothing that lasthop looks for\n".to_owned() } else { out }
 }
 
-fn width() -> usize {
+/// Length of a line of sentences, in columns.
+pub fn width() -> usize {
     console::width().min(WIDTH_MAX)
 }
 

@@ -1,0 +1,106 @@
+//! Flows that a scenario describes together, and senders that count more than their receivers, as
+//! sentences for the terminal and pages. Throughput is in Mb/s, times are in ms.
+
+use crate::table::{counted, value};
+use lasthop_trace::{FlowGroupSummary, FlowSummary, RunDocument, TimeSummary};
+
+/// Difference between the sender's and the receiver's throughput from which both are shown.
+const DIFFERENCE_MIN: f64 = 0.05;
+
+/// Returns a sentence for each group of flows: their sum, their fairness, and the percentiles of the
+/// times of all flows.
+pub fn groups(run: &RunDocument) -> Vec<String> {
+    run.flow_groups.iter().map(|(name, group)| sentence(name, group)).collect()
+}
+
+fn sentence(name: &str, group: &FlowGroupSummary) -> String {
+    let mut parts = vec![counted(group.flows, "flow")];
+    if let Some(goodput) = group.goodput_mbps {
+        let written = differing(group.written_mbps, goodput);
+        let written = written.map_or_else(String::new, |it| format!(" ({} written)", value(it)));
+        parts.push(format!("{} Mb/s together{written}", value(goodput)));
+    }
+    if let Some(fairness) = group.fairness {
+        parts.push(format!("fairness {}", value(fairness)));
+    }
+    for (what, times) in [("round trips", group.rtt_ms), ("delays", group.one_way_delay_ms)] {
+        parts.extend(times.map(|times| format!("{what} {}", percentiles(&times))));
+    }
+    format!("{name}: {}", parts.join(", "))
+}
+
+fn percentiles(times: &TimeSummary) -> String {
+    let [p50, p95, p99] = [times.p50, times.p95, times.p99].map(value);
+    format!("{p50} / {p95} / {p99} ms (p50, p95, p99)")
+}
+
+/// Returns a sentence for each flow, outside of groups, whose sender's socket accepted at least 5 %
+/// more than its receiver got: programs that count where they send show the larger number.
+pub fn senders(run: &RunDocument) -> Vec<String> {
+    let is_member = |name: &str| {
+        let number = |group: &String| name.strip_prefix(group.as_str());
+        let is_number = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
+        run.flow_groups.keys().filter_map(number).any(is_number)
+    };
+    let flows = run.flows.iter().filter(|(name, _)| !is_member(name));
+    let sentence = |(name, flow): (&String, &FlowSummary)| {
+        let goodput = flow.goodput_mbps?;
+        let written = differing(flow.written_mbps, goodput)?;
+        Some(format!(
+            "{name}: the sender wrote {} Mb/s, {:.0} % more than arrived",
+            value(written),
+            100.0 * (written / goodput - 1.0)
+        ))
+    };
+    flows.filter_map(sentence).collect()
+}
+
+/// The sender's throughput if it differs from the receiver's.
+fn differing(written: Option<f64>, goodput: f64) -> Option<f64> {
+    written.filter(|written| goodput > 0.0 && written / goodput - 1.0 >= DIFFERENCE_MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(text: &str) -> RunDocument {
+        serde_json::from_str(text).expect("a document")
+    }
+
+    fn flow(goodput: f64, written: f64) -> String {
+        format!(
+            r#"{{"kind": "tcp", "goodput_mbps": {goodput}, "written_mbps": {written},
+                "packets_sent": 0, "packets_received": 0, "packets_lost": 0}}"#
+        )
+    }
+
+    /// Both numbers are shown from 5 % on, once: in the group's sentence or in the flow's.
+    #[test]
+    fn groups_and_senders_have_sentences() {
+        let time = r#"{"mean": 20.0, "p50": 12.5, "p95": 45.0, "p99": 80.0,
+            "max": 90.0}"#;
+        let document = run(&format!(
+            r#"{{"scenario": "s", "seed": 1, "run": 0, "duration_s": 10.0, "warmup_s": 0.0,
+                "wall_s": 0.0, "version": "0", "nodes": {{}}, "links": {{}},
+                "flows": {{"alike": {}, "large": {}, "tcp1": {}, "tcp2": {}}},
+                "flow_groups": {{"tcp": {{"kind": "tcp", "flows": 2, "goodput_mbps": 30.0,
+                    "written_mbps": 33.0, "fairness": 0.8, "rtt_ms": {time}}}}}}}"#,
+            flow(10.0, 10.4),
+            flow(10.0, 12.0),
+            flow(15.0, 16.5),
+            flow(15.0, 16.5),
+        ));
+        assert_eq!(
+            groups(&document),
+            [
+                "tcp: 2 flows, 30.00 Mb/s together (33.00 written), fairness 0.800, round trips 12.50 \
+              / 45.00 / 80.00 ms (p50, p95, p99)"
+            ]
+        );
+        assert_eq!(
+            senders(&document),
+            ["large: the sender wrote 12.00 Mb/s, 20 % more than arrived"]
+        );
+    }
+}
