@@ -183,6 +183,8 @@ pub struct Network {
     batches: Vec<Option<Batch>>,
     /// The nodes in `batches`, ordered by identity.
     with_batch: Vec<NodeId>,
+    /// Whether a node has either: the one check of networks without.
+    has_processors: bool,
     /// The node of each station.
     node_of: Vec<NodeId>,
     cell: Option<Cell>,
@@ -271,11 +273,11 @@ impl Network {
         }
         let hosts: Vec<_> = config.nodes.iter().map(|node| node.host_cost.map(Host::new)).collect();
         let with_host = order.iter().copied().filter(|node| hosts[node.index()].is_some());
-        let with_host = with_host.collect();
+        let with_host: Vec<_> = with_host.collect();
         let batch = |node: &NodeConfig| node.receive_offload.map(Batch::new);
         let batches: Vec<_> = config.nodes.iter().map(batch).collect();
         let with_batch = order.iter().copied().filter(|node| batches[node.index()].is_some());
-        let with_batch = with_batch.collect();
+        let with_batch: Vec<_> = with_batch.collect();
         let mut wire_order: Vec<usize> = (0..wires.len()).collect();
         wire_order.sort_by_key(|&index| {
             let DirectedWire { from, to, .. } = &wires[index];
@@ -288,6 +290,7 @@ impl Network {
             mtus: config.nodes.iter().map(|node| Mtu::for_node(node, config)).collect(),
             taps: Vec::new(),
             datagrams: Datagrams::default(),
+            has_processors: !with_host.is_empty() || !with_batch.is_empty(),
             hosts,
             with_host,
             batches,

@@ -25,7 +25,7 @@ impl Network {
 
     #[inline]
     fn step(&mut self, at: Instant) {
-        if !self.with_host.is_empty() || !self.with_batch.is_empty() {
+        if self.has_processors {
             self.fetch_passive();
         }
         self.now = at;
@@ -37,6 +37,14 @@ impl Network {
         if self.next_wire <= at {
             self.step_wires(at);
         }
+        if self.has_processors {
+            self.step_processors(at);
+        }
+        self.collect();
+    }
+
+    /// Lets nodes process what their wires have batched, and what waits for their processors.
+    fn step_processors(&mut self, at: Instant) {
         self.interrupt(at);
         for index in 0..self.with_host.len() {
             let node = self.with_host[index];
@@ -54,13 +62,18 @@ impl Network {
                 }
             }
         }
-        self.collect();
     }
 
     /// Handles a packet that came over a wire, at once or in the next interrupt.
     #[inline]
     pub(super) fn receive_by_wire(&mut self, node: NodeId, from: NodeId, packet: &Packet) {
-        let packet = &Packet { follows: false, ..*packet };
+        let alone;
+        let packet = if packet.follows {
+            alone = Packet { follows: false, ..*packet };
+            &alone
+        } else {
+            packet
+        };
         match &mut self.batches[node.index()] {
             Some(batch) => batch.take_in(self.now, from, packet),
             None => self.receive(node, from, packet),
@@ -76,12 +89,6 @@ impl Network {
                 self.receive(node, from, &packet);
             }
         }
-    }
-
-    /// The first instant at which an interrupt is due.
-    pub(super) fn next_interrupt(&self) -> Instant {
-        let batches = self.with_batch.iter().filter_map(|node| self.batches[node.index()].as_ref());
-        batches.map(Batch::due).min().unwrap_or(Instant::MAX)
     }
 
     fn step_wires(&mut self, at: Instant) {
@@ -142,13 +149,18 @@ impl Network {
             self.wires.iter().filter_map(|wire| wire.wire.poll_timeout()).map(|(at, _)| at).min(),
         );
         let mut next = self.cell.as_ref().map_or(Instant::MAX, Cell::due).min(self.next_wire);
-        next = next.min(self.next_interrupt());
-        for node in &self.with_host {
-            if let Some(at) = self.hosts[node.index()].as_ref().and_then(Host::next) {
-                next = next.min(at);
-            }
+        if self.has_processors {
+            next = next.min(self.next_process());
         }
         next
+    }
+
+    /// The first instant at which a node raises an interrupt of its wires, or processes a packet.
+    fn next_process(&self) -> Instant {
+        let batches = self.with_batch.iter().filter_map(|node| self.batches[node.index()].as_ref());
+        let hosts = self.with_host.iter().filter_map(|node| self.hosts[node.index()].as_ref());
+        let times = batches.map(Batch::due).chain(hosts.filter_map(Host::next));
+        times.min().unwrap_or(Instant::MAX)
     }
 
     /// The reason for the wake-up at [`Self::due`]: the first of the cell, the wires
