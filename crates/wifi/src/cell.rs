@@ -425,6 +425,27 @@ impl Cell {
     fn step(&mut self, at: Instant) {
         self.now = at;
         self.end_ppdus();
+        if self.timers.has_ended(at) {
+            self.end_timers(at);
+        }
+        // Whoever starts at this instant starts before anyone senses it.
+        let mut winners = self.timers.take_winners(&mut self.contention, at);
+        if winners.len() > 1 {
+            winners.sort_unstable_by_key(|winner| {
+                let (station, edcaf) = access::owner(&self.contention, &self.stations, *winner);
+                (self.stations[station.index()].rank, edcaf)
+            });
+        }
+        self.start_sequels();
+        self.start_exchanges(&winners);
+        self.timers.return_winners(winners);
+        if self.timers.absence <= at || self.power.is_flushing() {
+            self.power(|power, floor| power.advance_absences(floor));
+        }
+    }
+
+    /// Handles the timers that have ended, all but those of absences.
+    fn end_timers(&mut self, at: Instant) {
         while let Some(station) = self.timers.take_overdue(at) {
             self.exchange_failed(station);
         }
@@ -441,20 +462,6 @@ impl Cell {
         }
         if self.outbox.next_interrupt <= at || self.timers.has_rested(at) {
             self.drivers_act(at);
-        }
-        // Whoever starts at this instant starts before anyone senses it.
-        let mut winners = self.timers.take_winners(&mut self.contention, at);
-        if winners.len() > 1 {
-            winners.sort_unstable_by_key(|winner| {
-                let (station, edcaf) = access::owner(&self.contention, &self.stations, *winner);
-                (self.stations[station.index()].rank, edcaf)
-            });
-        }
-        self.start_sequels();
-        self.start_exchanges(&winners);
-        self.timers.return_winners(winners);
-        if self.timers.absence <= at || self.power.is_flushing() {
-            self.power(|power, floor| power.advance_absences(floor));
         }
     }
 

@@ -29,6 +29,8 @@ pub(super) struct Outbox {
     pub dropped: Vec<Packet>,
     /// Packets whose interrupt is held back, by station; empty if no device does that.
     held_back: Vec<Option<HeldBack>>,
+    /// Whether deliveries are recorded or held back: the one check of those that are neither.
+    is_watched: bool,
     /// The next interrupt of a device that holds them back; [`Instant::MAX`] for none.
     pub next_interrupt: Instant,
 }
@@ -43,7 +45,8 @@ impl Outbox {
         if held_back.iter().all(Option::is_none) {
             held_back.clear();
         }
-        Self { records, held_back, next_interrupt: Instant::MAX, ..Self::default() }
+        let is_watched = records || !held_back.is_empty();
+        Self { records, held_back, is_watched, next_interrupt: Instant::MAX, ..Self::default() }
     }
 
     /// Finds the next interrupt.
@@ -73,7 +76,11 @@ impl Outbox {
     fn release(&mut self, now: Instant, station: StationId) {
         if let Some(held) = self.held_back.get_mut(station.index()).and_then(Option::as_mut) {
             let mut held = core::mem::replace(held, HeldBack::new(held.hold()));
-            held.release(now, |packet| self.put_delivered(now, station, packet, |_| {}));
+            held.release(now, |&packet| {
+                self.prompt += usize::from(!packet.passive);
+                self.outputs.push_back(Output::Delivered { at: now, station, packet });
+                self.record(|| Event::Delivered { at: now, station, packet });
+            });
             self.seek_interrupt();
         }
     }
@@ -152,47 +159,38 @@ impl Outbox {
         packet: &Packet,
         finish: impl FnOnce(&mut Packet),
     ) {
-        self.put_delivered(at, station, packet, finish);
-        if !self.held_back.is_empty() {
-            self.hold_back(at, station);
-        }
-    }
-
-    /// Takes the last delivery back until its interrupt, where a device holds it back. Group frames
-    /// are not held back: copies of a packet are counted while its transmission lasts.
-    #[cold]
-    fn hold_back(&mut self, at: Instant, station: StationId) {
-        let Some(Some(held)) = self.held_back.get_mut(station.index()) else { return };
-        if let Some(&Output::Delivered { packet, .. }) = self.outputs.back()
-            && packet.destination != Packet::EVERYWHERE
-        {
-            self.outputs.pop_back();
-            self.prompt -= usize::from(!packet.passive);
-            if self.records {
-                self.events.pop_back();
-            }
-            held.push(at, packet);
-            self.seek_interrupt();
-        }
-    }
-
-    #[inline]
-    fn put_delivered(
-        &mut self,
-        at: Instant,
-        station: StationId,
-        packet: &Packet,
-        finish: impl FnOnce(&mut Packet),
-    ) {
         self.outputs.push_back(Output::Delivered { at, station, packet: *packet });
         let Some(Output::Delivered { packet, .. }) = self.outputs.back_mut() else {
             unreachable!("it was just put there");
         };
         finish(packet);
         self.prompt += usize::from(!packet.passive);
-        if self.records {
-            self.events.push_back(Event::Delivered { at, station, packet: *packet });
+        if self.is_watched {
+            let packet = *packet;
+            self.watch_delivery(at, station, packet);
         }
+    }
+
+    /// Keeps the last delivery back until its interrupt, or records it.
+    #[inline(never)]
+    fn watch_delivery(&mut self, at: Instant, station: StationId, packet: Packet) {
+        if !self.hold_back(at, station, packet) {
+            self.record(|| Event::Delivered { at, station, packet });
+        }
+    }
+
+    /// Takes the last delivery, of `packet`, back until its interrupt, if a device holds it back. Group
+    /// frames are not held back: copies of a packet are counted while its transmission lasts.
+    fn hold_back(&mut self, at: Instant, station: StationId, packet: Packet) -> bool {
+        let held = self.held_back.get_mut(station.index()).and_then(Option::as_mut);
+        let Some(held) = held.filter(|_| packet.destination != Packet::EVERYWHERE) else {
+            return false;
+        };
+        self.outputs.pop_back();
+        self.prompt -= usize::from(!packet.passive);
+        held.push(at, packet);
+        self.seek_interrupt();
+        true
     }
 
     /// Drops a packet of `station` that was counted as released before.

@@ -22,6 +22,9 @@ pub(super) struct Timers {
     next: (Instant, Reason),
     /// The same without the arrivals of MPDUs that [`Timers::merge`] adds.
     next_step: (Instant, Reason),
+    /// The earliest of these timers that were known then: all but the ends of PPDUs, the actions after
+    /// them, and channel access.
+    first_timer: Instant,
     /// Actions of stations SIFS after the end of a PPDU.
     sequels: Vec<Pending>,
     /// Response timeouts: their end, and the station that waits for a response.
@@ -121,6 +124,7 @@ impl Timers {
         Self {
             next: (Instant::MAX, Reason::PpduEnd),
             next_step: (Instant::MAX, Reason::PpduEnd),
+            first_timer: Instant::MAX,
             sequels: Vec::new(),
             timeouts: Vec::new(),
             gaps: Vec::new(),
@@ -150,8 +154,9 @@ impl Timers {
         let gap = self.first_gap();
         let (beacon, absence) = (self.beacon, self.absence);
         let uplink = self.first_uplink.min(self.signal_field);
-        let horizon = ppdu_end.min(sequel).min(timeout).min(gap).min(beacon).min(absence);
-        let horizon = horizon.min(uplink).min(self.first_rest.min(self.interrupt));
+        let timer = timeout.min(gap).min(beacon).min(absence).min(uplink);
+        let timer = timer.min(self.first_rest).min(self.interrupt);
+        let horizon = ppdu_end.min(sequel).min(timer);
         let access = contention.next_access(horizon);
         let reason = match horizon.min(access) {
             at if at == ppdu_end => Reason::PpduEnd,
@@ -168,6 +173,7 @@ impl Timers {
         };
         self.next_step = (horizon.min(access), reason);
         self.next = self.next_step;
+        self.first_timer = timer;
     }
 
     /// Determines the next due instant after MPDUs have arrived since [`Self::schedule`]; the next one
@@ -185,6 +191,13 @@ impl Timers {
             next = (arrival, Reason::MpduEnd);
         }
         self.next = next;
+        self.first_timer = self.first_timer.min(gap).min(self.interrupt);
+    }
+
+    /// Whether a timer has ended by `now`: the one check of most steps.
+    #[inline]
+    pub fn has_ended(&self, now: Instant) -> bool {
+        self.first_timer <= now
     }
 
     fn first_gap(&self) -> Instant {
