@@ -8,11 +8,13 @@
 
 use super::edcaf::Gate;
 use super::exchange::single::Sent;
-use super::frames::Context;
+use super::frames::{AmpduLimits, Context};
 use super::hardware::{Turn, mpdus_on_air};
 use super::station::Station;
 use crate::mac::rate::RateControl;
+use crate::phy::Rate;
 use crate::station::Address;
+use lasthop_units::Instant;
 
 impl Station {
     /// Builds A-MPDUs until the hardware queue is full; packets or MPDUs for `peer` are new.
@@ -81,7 +83,7 @@ impl Station {
                 || has_window && self.pull(cx, edcaf, index, u32::MAX).is_some());
         let mpdus = if has_more {
             let opportunity_end = cx.now + self.config.access[edcaf].txop_limit;
-            let limits = self.ampdu_limits(cx, edcaf, index, rate, opportunity_end);
+            let limits = self.limits_of_chain(cx, edcaf, index, rate, opportunity_end);
             self.aggregate(cx, edcaf, index, place, limits, rate.always_aggregates()).0
         } else {
             0
@@ -90,5 +92,28 @@ impl Station {
         if has_more || !is_agreed || is_asking && !access.hardware.has(peer) {
             access.hardware.push(Turn { peer, mpdus });
         }
+    }
+
+    /// The limits of an A-MPDU that hardware may repeat at every rate of the chain: those of the
+    /// slowest (`ath_lookup_rate`).
+    fn limits_of_chain(
+        &self,
+        cx: &mut Context<'_>,
+        edcaf: usize,
+        index: usize,
+        rate: Rate,
+        opportunity_end: Instant,
+    ) -> AmpduLimits {
+        let mut limits = self.ampdu_limits(cx, edcaf, index, rate, opportunity_end);
+        let access = self.edcafs[edcaf].as_ref().expect("it builds");
+        let control = access.originators[index].rate_control.as_ref();
+        for later in control.into_iter().flat_map(RateControl::later_rates) {
+            if later != rate {
+                let slower = self.ampdu_limits(cx, edcaf, index, later, opportunity_end);
+                limits.bytes_max = limits.bytes_max.min(slower.bytes_max);
+                limits.frames_max = limits.frames_max.min(slower.frames_max);
+            }
+        }
+        limits
     }
 }

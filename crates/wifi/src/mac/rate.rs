@@ -401,6 +401,15 @@ impl RateControl {
         (core::mem::replace(&mut self.announced, main_rate) != main_rate).then_some(main_rate)
     }
 
+    /// The rates behind the first one, for the next PPDU that is no probe.
+    pub fn later_rates(&self) -> impl Iterator<Item = Rate> + '_ {
+        let stages = match &self.kind {
+            Kind::MinstrelHt(minstrel) => &minstrel.usual_chain().stages()[1..],
+            Kind::Fixed(_) | Kind::Ideal(_) | Kind::Firmware(_) => &[],
+        };
+        stages.iter().map(|stage| stage.rate)
+    }
+
     /// The rate of the first stage without probes.
     pub fn main_rate(&self) -> Rate {
         match &self.kind {

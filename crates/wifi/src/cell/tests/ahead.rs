@@ -5,11 +5,12 @@ use super::*;
 /// Bits of an OFDM symbol of HT20, for MCS 0 to 7 (`bits_per_symbol` of ath9k).
 const SYMBOL_BITS: [u32; 8] = [26, 52, 78, 104, 156, 208, 234, 260];
 
-/// MPDUs of 1 538 bytes that ath9k puts into an A-MPDU of at most 4 ms, up to half the window
-/// (`ath_max_framelen` and `ath_tx_form_aggr`).
+/// MPDUs of 1 538 bytes that ath9k puts into an A-MPDU of one stream and at most 4 096 us, up to
+/// half the window (`ath_max_framelen`, `ath_update_max_aggr_framelen` and `ath_tx_form_aggr`).
 fn ath9k_mpdus(mcs: u8) -> u32 {
-    let bits = 1_000 * SYMBOL_BITS[usize::from(mcs)] - 22;
-    let limit = bits / 8 - 36;
+    // L-STF, L-LTF, L-SIG, HT-SIG, HT-STF and an HT-LTF; four microseconds a symbol.
+    let symbols = (4_096 - (8 + 8 + 4 + 8 + 4 + 4)) / 4;
+    let limit = (symbols * SYMBOL_BITS[usize::from(mcs)] - 22) / 8;
     let (mut length, mut padding, mut mpdus) = (0, 0, 0);
     while mpdus == 0 || (mpdus < 32 && length + padding + 4 + 1_538 <= limit) {
         length += padding + 4 + 1_538;
@@ -19,18 +20,17 @@ fn ath9k_mpdus(mcs: u8) -> u32 {
     mpdus
 }
 
-/// The longest A-MPDU is bound by 4 ms. At MCS 7, ath9k takes the preamble for 36 bytes instead of
-/// 36 us, and sends one MPDU more.
+/// The longest A-MPDU is bound by 4 096 us, preamble included.
 #[test]
 fn an_mpdu_that_does_not_fit_begins_the_next() {
     let width = ChannelWidth::Mhz20;
-    for index in 0..7 {
+    for index in 0..8 {
         let mut config = cell(1, mcs(index, width, GuardInterval::Long), width, 65_535);
         let access_point = &mut config.stations[AP.index()];
         access_point.queue = QueueConfig::MAC80211;
         access_point.aggregation.built_ahead = true;
         access_point.aggregation.ampdu_frames_max = 32;
-        access_point.aggregation.ampdu_duration_max = Duration::from_millis(4);
+        access_point.aggregation.ampdu_duration_max = Duration::from_micros(4_096);
         let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
         let peer = Address::Station(StationId(1));
         let mut taken_max = 0;
@@ -108,6 +108,31 @@ fn a_hardware_queue_is_for_all_stations() {
         // The packets came before the acknowledgement, which makes space in hardware.
         let expected = usize::from(hardware_ampdus) - 1 + 10;
         assert!(waited.iter().all(|&ampdus| ampdus == expected), "{expected}: {waited:?}");
+    }
+}
+
+/// Hardware may repeat an A-MPDU at every rate of its chain: 4 096 us at the slowest bound its
+/// length (`ath_lookup_rate`). Behind MCS 7 Minstrel-HT has MCS 6; it ends the chain of MCS 15 with
+/// MCS 7.
+#[test]
+fn the_slowest_rate_of_the_chain_bounds_an_ampdu() {
+    let width = ChannelWidth::Mhz20;
+    for (streams, expected) in [(1, ath9k_mpdus(6)), (2, ath9k_mpdus(7))] {
+        let mut config = cell(1, mcs(7, width, GuardInterval::Long), width, 65_535);
+        for station in &mut config.stations {
+            station.capabilities.rates =
+                Rate::all_ht(width, GuardInterval::Long, streams).collect::<Vec<_>>();
+            station.rate_control = RateControlConfig::minstrel_ht();
+        }
+        let access_point = &mut config.stations[AP.index()];
+        access_point.aggregation.built_ahead = true;
+        access_point.aggregation.ampdu_frames_max = 32;
+        access_point.aggregation.ampdu_duration_max = Duration::from_micros(4_096);
+        let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+        let peer = Address::Station(StationId(1));
+        saturate(&mut cell, &[(AP, peer)], Duration::from_secs(2), 1_500);
+        let stats = cell.link_stats(AP, peer).expect("it sent");
+        assert_eq!(stats.mpdus_per_ppdu.quantile(0.5), Some(expected), "{streams} streams");
     }
 }
 

@@ -254,6 +254,11 @@ impl MinstrelHt {
         }
     }
 
+    /// The chain without a probe.
+    pub(super) fn usual_chain(&self) -> &RateChain {
+        &self.chain
+    }
+
     fn rebuild_chain(&mut self) {
         let stages = [self.best[0], self.best[1], self.robust]
             .map(|rate| Attempt { rate: self.table.entry(rate).rate, tries: self.tries(rate) });
