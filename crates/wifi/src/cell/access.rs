@@ -27,6 +27,10 @@ impl Cell {
         }
         let (station, mut cx) = self.at(from);
         station.fill_driver(&mut cx, category);
+        let access = station.edcaf(category);
+        if !access.driver.is_used() {
+            access.hardware.call();
+        }
         station.build_ahead(&mut cx, category, to);
         let begins = !self.contention.is_armed(contender)
             && self.stations[from.index()].arm(&mut self.contention, self.now, category);

@@ -3,7 +3,8 @@
 //! EDCAF is full ([`Hardware`](super::hardware::Hardware)).
 //!
 //! The driver serves the stations in turn, or in the order of a queue that shares airtime, which
-//! replaced the turns in Linux 4.11. MPDUs to repeat are built like new ones. An A-MPDU without any
+//! replaced the turns in Linux 4.11. A turn is lost whenever a packet comes and the hardware queue
+//! is full. MPDUs to repeat are built like new ones. An A-MPDU without any
 //! response stays first in its queue, because the hardware repeats it.
 
 use super::edcaf::Gate;
@@ -57,6 +58,9 @@ impl Station {
             self.build_turn(cx, edcaf, peer, on_air);
             self.edcaf(edcaf).await_turn(peer, on_air);
         }
+        let access = self.edcaf(edcaf);
+        let is_full = !access.has_hardware_space(on_air);
+        access.hardware.end_calls(is_full);
     }
 
     /// Builds an A-MPDU for `peer`; without an agreement, `peer` has a turn for a frame.

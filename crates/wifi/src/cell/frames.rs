@@ -607,7 +607,9 @@ impl Station {
                 DriverLimit::Airtime(_) => self.estimated_airtime(cx, edcaf, peer.into(), &packet),
                 _ => Duration::ZERO,
             };
-            self.edcaf(edcaf).driver.push(now, peer, packet, airtime);
+            let access = self.edcaf(edcaf);
+            access.driver.push(now, peer, packet, airtime);
+            access.hardware.call();
         }
         self.count_driver(now);
         let number_dropped = cx.outbox.dropped.len();

@@ -17,6 +17,8 @@ pub(super) struct Hardware {
     /// Peers with something to build: each has one A-MPDU built, and is then the last of them
     /// (`ath_txq_schedule` up to Linux 4.10).
     waiting: VecDeque<Address>,
+    /// Number of times that the driver schedules now.
+    calls: usize,
 }
 
 /// A turn of a peer.
@@ -35,7 +37,7 @@ pub(super) fn mpdus_on_air(on_air: Option<Turn>, peer: Address) -> usize {
 impl Hardware {
     /// An empty queue of at most `turns_max` turns.
     pub fn new(turns_max: usize) -> Self {
-        Self { turns_max, turns: VecDeque::new(), waiting: VecDeque::new() }
+        Self { turns_max, turns: VecDeque::new(), waiting: VecDeque::new(), calls: 0 }
     }
 
     /// Whether A-MPDUs are built ahead.
@@ -101,6 +103,22 @@ impl Hardware {
         }
     }
 
+    /// Counts a packet that the driver was given, or a completed transmission: it schedules after
+    /// each.
+    pub fn call(&mut self) {
+        self.calls += usize::from(self.is_used());
+    }
+
+    /// Ends the calls. Each found the queue full at last, and the peer that it looked at lost its
+    /// place: `ath_txq_schedule` takes it from the list, stops, and appends it.
+    pub fn end_calls(&mut self, is_full: bool) {
+        let calls = core::mem::take(&mut self.calls);
+        if is_full && !self.waiting.is_empty() {
+            let places = calls % self.waiting.len();
+            self.waiting.rotate_left(places);
+        }
+    }
+
     /// Takes the next peer that the driver serves.
     pub fn next_waiting(&mut self) -> Option<Address> {
         self.waiting.pop_front()
@@ -111,6 +129,60 @@ impl Hardware {
 mod tests {
     use super::*;
     use crate::station::StationId;
+    use alloc::vec::Vec;
+
+    /// `ath_txq_schedule` of Linux 4.4 over lists of stations, with A-MPDUs for all of them.
+    /// `packets` is the number that the driver is given after each completion; returns the stations
+    /// in the order of their A-MPDUs.
+    fn scheduled(stations: u16, packets: &[usize]) -> Vec<u16> {
+        let mut list: VecDeque<u16> = (0..stations).collect();
+        let (mut sent, mut depth) = (Vec::new(), 2);
+        let mut schedule = |depth: &mut usize| {
+            while let Some(first) = list.pop_front() {
+                let is_full = *depth >= 2;
+                if !is_full {
+                    sent.push(first);
+                    *depth += 1;
+                }
+                list.push_back(first);
+                if is_full {
+                    break;
+                }
+            }
+        };
+        for &packets in packets {
+            depth -= 1;
+            (0..=packets).for_each(|_| schedule(&mut depth));
+        }
+        sent
+    }
+
+    /// Two stations, and as many packets as an A-MPDU has: one of them has all turns if that is
+    /// even. Three stations, and other numbers.
+    #[test]
+    fn the_driver_serves_its_peers_as_linux_does() {
+        for (stations, packets) in
+            [(2, [4; 9]), (2, [3; 9]), (3, [4; 9]), (3, [0; 9]), (3, [1, 2, 0, 5, 5, 1, 0, 2, 1])]
+        {
+            let peer = |station| Address::Station(StationId(station));
+            let mut hardware = Hardware::new(2);
+            (0..stations).for_each(|station| hardware.join(peer(station)));
+            let served = packets.map(|packets| {
+                (0..=packets).for_each(|_| hardware.call());
+                let next = hardware.next_waiting().expect("all wait");
+                hardware.join(next);
+                hardware.end_calls(true);
+                next
+            });
+            assert_eq!(
+                served.to_vec(),
+                scheduled(stations, &packets).into_iter().map(peer).collect::<Vec<_>>()
+            );
+            if (stations, packets) == (2, [4; 9]) {
+                assert!(served.iter().all(|&one| one == peer(0)));
+            }
+        }
+    }
 
     /// Two A-MPDUs, of 20 and 12 MPDUs, of which 25 MPDUs are left; the frame of another peer
     /// stays.

@@ -215,6 +215,7 @@ impl Station {
             self.announce_space(cx.outbox);
         }
         self.fill_driver(cx, edcaf);
+        self.edcaf(edcaf).hardware.call();
         self.build_ahead(cx, edcaf, peer);
     }
 }
