@@ -80,11 +80,11 @@ impl Profile {
         // An idle hop of hardware has a round trip of 1.6 to 4 ms (measured): four times this, and
         // what the air takes.
         const LATENCY: Key = ("host_cost.latency", "400us");
-        // ath9k: ATH_AGGR_MIN_QDEPTH, aggregates of 4 ms (ath_max_4ms_framelen) and of 32 frames
+        // ath9k: ATH_AGGR_MIN_QDEPTH, aggregates of 4096 us (ath_update_max_aggr_framelen) and of 32 frames
         // (ATH_AMPDU_SUBFRAME_DEFAULT), interrupts held by rimt_last and rimt_first.
         const AHEAD: Key = ("aggregation.built_ahead", "true");
         const HARDWARE: Key = ("aggregation.hardware_ampdus", "2");
-        const DURATION: Key = ("aggregation.ampdu_duration_max", "4ms");
+        const DURATION: Key = ("aggregation.ampdu_duration_max", "4.096ms");
         const FRAMES: Key = ("aggregation.ampdu_frames_max", "32");
         const HELD: Key = ("rx_interrupt", "held");
         // Processors that wake up, tasklets: no source; with it an idle hop has 1.5 ms, and 1.3 to 1.8
