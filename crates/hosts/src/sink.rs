@@ -52,6 +52,9 @@ pub struct ProgramsLeftOut {
 pub struct TcpSample {
     /// Congestion window in segments.
     pub cwnd_packets: u32,
+    /// Slow start threshold in segments; `None` before the first loss, or if the stack does not
+    /// report it.
+    pub ssthresh_packets: Option<u32>,
     /// Smoothed round-trip time.
     pub smoothed_rtt: Duration,
     /// Latest unsmoothed round-trip time if the stack reports it, else the smoothed

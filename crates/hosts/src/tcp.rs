@@ -256,6 +256,7 @@ impl Tcp {
         };
         let sample = TcpSample {
             cwnd_packets: sender.cwnd_packets(),
+            ssthresh_packets: Some(sender.ssthresh()).filter(|&segments| segments < u32::MAX),
             smoothed_rtt: sender.smoothed_rtt().unwrap_or_default(),
             latest_rtt: sender.latest_rtt().unwrap_or_default(),
             retransmissions: sender.retransmissions(),

@@ -186,6 +186,7 @@ impl Bulk {
 fn sample(info: TcpInfo) -> TcpSample {
     TcpSample {
         cwnd_packets: info.cwnd_packets,
+        ssthresh_packets: None,
         smoothed_rtt: info.smoothed_rtt,
         latest_rtt: info.smoothed_rtt,
         retransmissions: info.retransmissions,

@@ -159,6 +159,7 @@ fn tcp_goodput_is_what_the_sender_saw_acknowledged() {
         let now = Instant::ZERO + Duration::from_millis(100 * tenth);
         let sample = TcpSample {
             cwnd_packets: 10 + tenth as u32,
+            ssthresh_packets: None,
             smoothed_rtt: Duration::from_millis(20),
             latest_rtt: Duration::from_millis(10 + tenth),
             retransmissions: tenth / 10,
