@@ -2,11 +2,20 @@
 //! sender counts it, medians and 95th percentiles of pings in ms, shares and ratios. The folder
 //! `data/radios` has the figures, with sources in the first line of each file, and the scenarios.
 //! These were written before any run, from published facts of each set-up; later only the profile of
-//! the device, receive offload and the pacing shift were added.
+//! the device, receive offload, the pacing shift, and ath9k's rate control and length of A-MPDUs
+//! were added.
 //!
 //! Rows are simulated by `validate radios`, which takes minutes, and results are kept in
 //! `data/radios.csv`. Left out: disturbed rows, and rows without a scenario (`RadioGroup::text`).
 
+/// The text of a scenario of `data/radios`.
+macro_rules! scenario {
+    ($name:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/radios/", $name, ".toml"))
+    };
+}
+
+mod earlier;
 mod run;
 
 pub use run::{RadioRun, quantile};
@@ -38,13 +47,6 @@ const C5: &str = include_str!("../../data/radios/c5-tsq.csv");
 const C11: &str = include_str!("../../data/radios/c11-battlemesh-v8.csv");
 const C14: &str = include_str!("../../data/radios/c14-cafes.csv");
 const AD_HOC: &str = include_str!("../../data/radios/adhoc-nup.csv");
-
-/// The text of a scenario of `data/radios`.
-macro_rules! scenario {
-    ($name:literal) => {
-        include_str!(concat!("../../data/radios/", $name, ".toml"))
-    };
-}
 
 /// Columns of C1: case, kernel's group, scenario and MCS of disturbed rows.
 const COLUMNS: [Column; 6] = [
@@ -157,8 +159,9 @@ impl RadioGroup {
             Self::Stock => {
                 "An ath9k access point at fixed HT20 rates, two stations, four TCP flows from the \
                  wire to the air. Left out as disturbed: 300 s at MCS 13, fq_codel at MCS 15. \
-                 `pfifo1000-30s` depends on thresholds of slow start that earlier connections \
-                 left. Rows in which stations send have no scenario."
+                 Tests with a queue of 1 000 packets run in the order of the files, because each \
+                 begins with the slow start thresholds that the one before left. Rows in which \
+                 stations send have no scenario."
             }
             Self::Airtime => {
                 "The same with queues in mac80211, and TCP of the access point itself \
@@ -243,12 +246,14 @@ struct Changed {
     sets: Vec<String>,
     /// Beginning of the names of flows that count.
     prefix: &'static str,
+    /// The earlier tests whose connections left their slow start thresholds to its own.
+    place: Option<earlier::EarlierTest>,
 }
 
 impl Changed {
     fn new(text: &str, sets: &[&str]) -> Self {
         let sets = sets.iter().map(|&set| set.to_owned()).collect();
-        Self { text: text.to_owned(), sets, prefix: "" }
+        Self { text: text.to_owned(), sets, prefix: "", place: None }
     }
 
     fn scenario(&self) -> Scenario {
@@ -308,8 +313,10 @@ impl RadioRow {
 
     /// The figures of run `number` of the row's scenarios.
     fn simulate(&self, number: u64) -> Vec<f64> {
-        let run =
-            |changed: &Changed| RadioRun::simulate(&changed.scenario(), changed.prefix, number);
+        let run = |changed: &Changed| match changed.place {
+            Some(place) => place.simulate(number),
+            None => RadioRun::simulate(&changed.scenario(), changed.prefix, number),
+        };
         let runs: Vec<RadioRun> = self.scenarios.iter().map(run).collect();
         (self.figures)(&runs)
     }
@@ -325,7 +332,9 @@ fn ath9k() -> Vec<RadioRow> {
         let rate = format!("node.ap.rate_control.mcs={}", record.text("key"));
         let sets: Vec<&str> = [rate.as_str()].iter().chain(ecn).copied().collect();
         let name = format!("{case} MCS {}", record.text("key"));
-        RadioRow::flent(group, name, record, Changed::new(scenario, &sets))
+        let place = earlier::place(case, record.whole("key"));
+        let scenario = Changed { place, ..Changed::new(scenario, &sets) };
+        RadioRow::flent(group, name, record, scenario)
     };
     let mut rows = Vec::new();
     for column in COLUMNS {

@@ -30,6 +30,8 @@ pub struct RadioRun {
     pub window: [f64; 2],
     /// Time and acknowledged bytes, for each TCP flow.
     pub senders: Vec<Vec<(f64, u64)>>,
+    /// Congestion window and slow start threshold at the end, for each TCP flow.
+    pub windows: Vec<(u32, Option<u32>)>,
     /// Time of the answer and round trip, for each ping flow.
     pub pings: Vec<Vec<(f64, f64)>>,
     /// Time on the air of data to and from each node in seconds, as ath9k counts it for stations, in
@@ -60,6 +62,7 @@ impl Sink for RadioSink {
     fn tcp(&mut self, now: Instant, flow: FlowId, sample: &TcpSample) {
         if let RadioSeries::Sender(index) = self.series(flow) {
             self.run.senders[index].push((now.as_secs_f64(), sample.bytes_acked));
+            self.run.windows[index] = (sample.cwnd_packets, sample.ssthresh_packets);
         }
     }
 
@@ -83,6 +86,7 @@ impl RadioRun {
                 _ if !flow.name.starts_with(prefix) => RadioSeries::Other,
                 FlowKind::Tcp(_) => {
                     run.senders.push(Vec::new());
+                    run.windows.push((0, None));
                     RadioSeries::Sender(run.senders.len() - 1)
                 }
                 FlowKind::Ping { .. } => {
@@ -202,6 +206,7 @@ mod tests {
                 vec![(0.0, 0), (10.0, 1_000_000), (20.0, 3_000_000)],
                 vec![(5.0, 0), (15.0, 125_000)],
             ],
+            windows: Vec::new(),
             // Medians 3 and 30: those before and after the window do not count.
             pings: vec![
                 vec![(1.0, 900.0), (6.0, 2.0), (7.0, 4.0), (16.0, 900.0)],
@@ -222,6 +227,7 @@ mod tests {
         let mut run = RadioRun {
             window: [5.0, 60.0],
             senders: vec![(0..=60).step_by(2).map(|at| (at as f64, bytes(at))).collect()],
+            windows: Vec::new(),
             pings: vec![(0..=60).map(pings).collect()],
             air: Vec::new(),
         };
