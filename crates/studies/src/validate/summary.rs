@@ -100,12 +100,12 @@ const ENTRIES: &[SummaryEntry] = &[
     radios(
         "radios, ath9k",
         "measured",
-        "The router merges segments (GRO): its queue of 1 000 packets held 1 563 segments, ours holds more. `pfifo1000-30s` began with unknown thresholds of slow start from earlier connections.",
+        "The measured windows grow by 0.45 segments a round trip at MCS 1 and by 0.2 at MCS 15, ours by 0.5: behind longer A-MPDUs the receivers acknowledged more segments at once, by rules that are not in the files. At MCS 1, 3 and 9 an A-MPDU has 4 or 8 MPDUs, and ath9k's scheduler serves one station until it has nothing left. A repeated MPDU ends that earlier; ours needs none, because no losses were recorded.",
     ),
     radios(
         "radios, ath9k and airtime",
         "measured",
-        "The kernel of these rows is slower than 4.4 at every rate; a pause of 0.5 ms after each A-MPDU does not explain it. The processor of an access point that sends itself is not modelled.",
+        "By the measured rates each A-MPDU takes 0.41 to 0.50 ms longer than ours, at every MCS; the source of this patched kernel was not found. A pause of 0.5 ms does not have that effect. The processor of an access point that sends itself is not modelled.",
     ),
     radios("radios, ath9k and ECN", "measured", "The causes above."),
     radios(
@@ -113,12 +113,8 @@ const ENTRIES: &[SummaryEntry] = &[
         "measured",
         "The firmware's queue holds 970 packets, not one for each of its 1 424 descriptors.",
     ),
-    radios("radios, scans", "measured", "Unknown."),
-    radios(
-        "radios, airtime fairness",
-        "measured",
-        "Unknown: turns of one A-MPDU for each station give the slow one 0.39.",
-    ),
+    agrees("radios, scans", "measured", "10 %; pings 1.3 times", RADIOS_DEVIATIONS),
+    agrees("radios, airtime fairness", "measured", "10 %; pings 1.3 times", RADIOS_DEVIATIONS),
     radios(
         "radios, small queues",
         "measured",
@@ -128,12 +124,12 @@ const ENTRIES: &[SummaryEntry] = &[
     radios(
         "radios, ad hoc",
         "measured",
-        "No source tells why many flows cost a router more than one.",
+        "The hop became slower with the number of flows. In ours only TCP depends on that number; processors of routers and the retries of the hop were not recorded.",
     ),
     radios(
         "radios, cafe",
         "measured",
-        "Nobody measured the line, the access point and the guests of this café.",
+        "The line, the access point and the guests of this café are not in the files; `cafe-chain` is built for its figures.",
     ),
     agrees("airtime", "ns-3", "equal to 1 ns", &[]),
     agrees("error model", "ns-3", "0.1 dB", &[is("", Kind::Farthest("dB"), |row| number(&row[5]))]),
