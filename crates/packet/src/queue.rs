@@ -459,12 +459,7 @@ impl Queue {
         match self {
             Self::DropTail(queue) => queue.enqueue(now, peer, packet, held_below, dropped),
             Self::DropTailByPeer { tail, peer_packets } => {
-                if packet.follows || tail.len_packets_for(peer) < *peer_packets {
-                    tail.enqueue(now, peer, packet, held_below, dropped);
-                } else {
-                    tail.refuse();
-                    dropped.push(copy());
-                }
+                tail.enqueue_by_peer(now, peer, packet, held_below, *peer_packets, dropped);
             }
             Self::CoDel(queue) => queue.enqueue(peer, copy(), held_below, dropped),
             Self::FqCodel(queue) => queue.enqueue(peer, copy(), held_below, dropped),

@@ -43,9 +43,28 @@ impl DropTail {
         }
     }
 
-    /// Notes that a packet was dropped for another reason; packets that follow it are dropped, too.
-    pub(super) fn refuse(&mut self) {
-        self.took_last = false;
+    /// Does what [`Self::enqueue`] does if fewer than `peer_packets` packets wait for the peer, else
+    /// drops the packet. Kept apart, so that queues without this limit are as fast as before.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn enqueue_by_peer(
+        &mut self,
+        now: Instant,
+        peer: PeerId,
+        packet: &Packet,
+        held: Held,
+        peer_packets: u32,
+        dropped: &mut Vec<Packet>,
+    ) {
+        let has_room = packet.follows || self.fifo.packets_for(peer) < peer_packets;
+        let fits = has_room && self.admits(packet, held);
+        if fits {
+            self.fifo.push(peer, packet, now, ());
+            self.followers += u32::from(packet.follows);
+        } else {
+            dropped.push(Packet { arrived: now, ..*packet });
+        }
+        self.took_last = fits;
     }
 
     /// Queues a copy of a packet if it fits; returns whether it does.
