@@ -69,7 +69,7 @@ pub enum QueueConfig {
         limit: Limit,
     },
     /// The same with a second limit for each peer, as of drivers that count the frames of every
-    /// station. Packets for other peers find room although one peer has reached its limit.
+    /// station. A peer at its limit leaves space for the packets of others.
     DropTailByPeer {
         /// The limit over all peers; packets held below the queue count.
         limit: Limit,

@@ -110,8 +110,8 @@ fn is_off(found: &[Absence], end: u64, leaves: bool) -> bool {
     ends.map(|ns| ns.abs_diff(end)).min().expect("there are some") > 1_000_000
 }
 
-/// Returns the capture times of the frames that tell of an end of an absence within a millisecond: Null
-/// frames with that Power Management bit. An Ack alone does not say what it answers.
+/// Returns the capture times of the Null frames that announce an end of an absence, within a
+/// millisecond of it. Acks are left out: the frame before an Ack may be missing.
 fn told(scene: &Scene, end: u64, leaves: bool) -> Vec<u64> {
     let tells = |frame: &&BareTruth| match frame.kind {
         FrameKind::Null { power_management } => {

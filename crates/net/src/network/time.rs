@@ -43,7 +43,7 @@ impl Network {
         self.collect();
     }
 
-    /// Lets nodes process what their wires have batched, and what waits for their processors.
+    /// Finishes the batches of wires, and the packets in the processors of nodes.
     fn step_processors(&mut self, at: Instant) {
         self.interrupt(at);
         for index in 0..self.with_host.len() {
