@@ -29,6 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
                     usize::from(packet.destination != Packet::EVERYWHERE)
                 }
                 Output::Released { .. } => 1,
+                Output::Left(_) | Output::Space { .. } => 0,
                 Output::Diverted { .. } | Output::Overheard { .. } => {
                     unreachable!("the scenario has no coded link")
                 }
