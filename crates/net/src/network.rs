@@ -23,7 +23,7 @@ mod time;
 
 pub use backlog::{Backlogs, SaturatedFlow};
 pub use change::Change;
-pub use config::{HostCost, NetworkConfig, NodeConfig, WiredLink};
+pub use config::{HostCost, NetworkConfig, NetworkError, NodeConfig, WiredLink};
 pub use offload::ReceiveOffload;
 
 use crate::cable::{Cable, CableConfig, CableReason};
@@ -34,39 +34,13 @@ use datagrams::Datagrams;
 use host::Host;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet, Released, Transport};
 use lasthop_units::{Duration, Instant, Machine, Seed};
-use lasthop_wifi::cell::{AdjustError, Adjustment, Cell, CellError, Output as CellOutput};
+use lasthop_wifi::cell::{AdjustError, Adjustment, Cell, Output as CellOutput};
 use lasthop_wifi::event::Event;
 use lasthop_wifi::stats::{LinkStats, StationStats};
 use lasthop_wifi::{Address, StationId};
 use mtu::Mtu;
 use offload::Batch;
 use route::{Hop, Routes};
-
-/// Reason for rejecting a [`NetworkConfig`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NetworkError {
-    /// The configuration of the cell is invalid.
-    #[error(transparent)]
-    Cell(#[from] CellError),
-    /// No path joins the two nodes of a flow.
-    #[error("nodes {0} and {1} are not connected")]
-    Unreachable(u16, u16),
-    /// There is more than one path between two nodes.
-    #[error("the links make a loop through node {0}")]
-    Loop(u16),
-    /// An end of a wire is not a node, or both ends are the same node.
-    #[error("wire {0} does not connect two nodes")]
-    Wire(usize),
-    /// The station of a node is not in the cell, or belongs to another node too.
-    #[error("node {0} has no station of its own in the cell")]
-    Station(u16),
-    /// Two nodes would draw the same random numbers.
-    #[error("nodes {0} and {1} have the same identity")]
-    SameIdentity(u16, u16),
-    /// An MTU below [`fragment::MTU_BYTES_MIN`].
-    #[error("node {0} has an MTU of {1} bytes, and IPv4 needs 68")]
-    Mtu(u16, u16),
-}
 
 /// Output of [`Network::poll_output`].
 #[derive(Clone, Copy, Debug, PartialEq)]

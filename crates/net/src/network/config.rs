@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use lasthop_packet::NodeId;
 use lasthop_units::{Duration, Identity};
 use lasthop_wifi::StationId;
-use lasthop_wifi::cell::CellConfig;
+use lasthop_wifi::cell::{CellConfig, CellError};
 
 /// The configuration from which [`Network::new`](super::Network::new) makes a network.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,4 +73,30 @@ pub struct WiredLink {
     pub ends: [NodeId; 2],
     /// The cables from the first end to the second, and back.
     pub directions: [CableConfig; 2],
+}
+
+/// Reason for rejecting a [`NetworkConfig`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NetworkError {
+    /// The configuration of the cell is invalid.
+    #[error(transparent)]
+    Cell(#[from] CellError),
+    /// No path joins the two nodes of a flow.
+    #[error("nodes {0} and {1} are not connected")]
+    Unreachable(u16, u16),
+    /// There is more than one path between two nodes.
+    #[error("the links make a loop through node {0}")]
+    Loop(u16),
+    /// An end of a wire is not a node, or both ends are the same node.
+    #[error("wire {0} does not connect two nodes")]
+    Wire(usize),
+    /// The station of a node is not in the cell, or belongs to another node too.
+    #[error("node {0} has no station of its own in the cell")]
+    Station(u16),
+    /// Two nodes would draw the same random numbers.
+    #[error("nodes {0} and {1} have the same identity")]
+    SameIdentity(u16, u16),
+    /// An MTU below [`MTU_BYTES_MIN`](crate::fragment::MTU_BYTES_MIN).
+    #[error("node {0} has an MTU of {1} bytes, and IPv4 needs 68")]
+    Mtu(u16, u16),
 }
