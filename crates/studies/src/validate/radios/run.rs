@@ -1,9 +1,6 @@
-//! A simulated run as the measurements saw theirs: acknowledged bytes of each TCP sender over time,
-//! each ping's round trip, air time by receiver. Times are seconds since the run began, rates Mb/s,
-//! round trips ms.
-//!
-//! netperf counts bytes that its socket accepted; here they count when acknowledged. The two
-//! differ by a send buffer over the whole window.
+//! A simulated run as the measurements saw theirs: bytes that each TCP sender's socket accepted over
+//! time, as netperf counts them, each ping's round trip, air time by receiver. Times are seconds since
+//! the run began, rates Mb/s, round trips ms.
 
 use lasthop_hosts::{FlowKind, Sink, TcpSample};
 use lasthop_packet::FlowId;
@@ -28,7 +25,7 @@ const BEHIND_S: f64 = 3.0;
 pub struct RadioRun {
     /// First and last second of the measurement.
     pub window: [f64; 2],
-    /// Time and acknowledged bytes, for each TCP flow.
+    /// Time and bytes that the socket has accepted, for each TCP flow.
     pub senders: Vec<Vec<(f64, u64)>>,
     /// Congestion window and slow start threshold at the end, for each TCP flow.
     pub windows: Vec<(u32, Option<u32>)>,
@@ -61,7 +58,8 @@ impl RadioSink {
 impl Sink for RadioSink {
     fn tcp(&mut self, now: Instant, flow: FlowId, sample: &TcpSample) {
         if let RadioSeries::Sender(index) = self.series(flow) {
-            self.run.senders[index].push((now.as_secs_f64(), sample.bytes_acked));
+            let written = sample.bytes_written.expect("the model's stack reports it");
+            self.run.senders[index].push((now.as_secs_f64(), written));
             self.run.windows[index] = (sample.cwnd_packets, sample.ssthresh_packets);
         }
     }
