@@ -235,10 +235,8 @@ const FIG3: Figure = Figure {
                     (0.0, 0.0),
                 )
                 .because(
-                    "About a third of the absences is not announced, since no Null of nine was \
-                     answered. Acknowledgements of TCP that the access point sends then are lost, \
-                     and now and then a segment is sent again. With every absence announced \
-                     (null_attempts = 40) none is.",
+                    "The laptop drops what its driver still has after a flush of 4 ms; with a flush \
+                     of 20 ms no segment is sent again.",
                 ),
                 Quantity::shown("congestion window when degraded", "does not decrease", stays),
                 Quantity::value(
