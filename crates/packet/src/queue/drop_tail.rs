@@ -56,8 +56,8 @@ impl DropTail {
         peer_packets: u32,
         dropped: &mut Vec<Packet>,
     ) {
-        let has_room = packet.follows || self.fifo.packets_for(peer) < peer_packets;
-        let fits = has_room && self.admits(packet, held);
+        let has_space = packet.follows || self.fifo.packets_for(peer) < peer_packets;
+        let fits = has_space && self.admits(packet, held);
         if fits {
             self.fifo.push(peer, packet, now, ());
             self.followers += u32::from(packet.follows);

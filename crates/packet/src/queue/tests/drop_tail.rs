@@ -59,8 +59,8 @@ proptest! {
                         }
                     };
                     let waiting = model.iter().filter(|(other, _)| *other == peer(p)).count();
-                    let has_room = peer_packets.is_none_or(|most| (waiting as u32) < most);
-                    let fits = fits && has_room;
+                    let has_space = peer_packets.is_none_or(|most| (waiting as u32) < most);
+                    let fits = fits && has_space;
                     prop_assert_eq!(queue_admits, fits);
                     if fits {
                         model.push((peer(p), packet));

@@ -252,8 +252,8 @@ const REMEDIED_DELAY: &str = "The paper's 100 packets in 200 ms are 6 Mb/s, and 
                               10: its laptops with a remedy were at slower positions. Ours are at \
                               the same, of 9 to 10 Mb/s.";
 /// Cause if the queue without a remedy is shorter.
-const WINDOW_LOST: &str = "Where the lowest rates just hold, the laptop's retries run out a few \
-                           times a minute, and each loss removes a third of the window.";
+const WINDOW_LOST: &str = "The laptop's retries run out a few times a minute at the lowest \
+                           rates, and each loss removes a third of the window.";
 /// Cause if the queue with CoDel is longer.
 const DRIVER_STAYS: &str = "CoDel drops from the queue above the driver; the driver's 123 packets \
                             stay. The number in the paper's driver is unknown.";
