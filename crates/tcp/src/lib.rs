@@ -34,6 +34,7 @@ pub use config::{
     Config, CongestionControlKind, DelayedAck, HyStart, Pacing, SmallQueues, WindowValidation,
 };
 pub use endpoint::{Endpoint, Reason};
+pub use metrics::Ending;
 pub use recovery::Recovery;
 pub use segment::{HEADER_BYTES, SackBlock, Segment};
 pub use sender::State;

@@ -3,19 +3,29 @@
 //! `tcp_no_ssthresh_metrics_save` = 0). Values are in segments. Linux keeps the window too, and does
 //! not use it. Left out: round-trip time and reordering, and the lifetime of an hour.
 
-/// The end of a connection: its congestion window, and its slow start threshold
-/// ([`u32::MAX`] before the first loss).
+/// The end of a connection, from which Linux keeps a slow start threshold for later ones
+/// (tcp_update_metrics).
+///
+/// ```
+/// use lasthop_tcp::Ending;
+///
+/// let ending = Ending { window: 60, threshold: 20, is_open: true };
+/// // Half of the window, because it is more than the threshold.
+/// assert_eq!(ending.keep(None), Some(30));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ending {
+pub struct Ending {
+    /// Congestion window in segments.
     pub window: u32,
+    /// Slow start threshold in segments; [`u32::MAX`] before the first loss.
     pub threshold: u32,
     /// Whether no loss is being repaired.
     pub is_open: bool,
 }
 
 impl Ending {
-    /// The threshold to keep, after `kept` of earlier connections.
-    pub(crate) fn keep(self, kept: Option<u32>) -> Option<u32> {
+    /// Returns the threshold to keep in segments, after `kept` of earlier connections; `None` for none.
+    pub fn keep(self, kept: Option<u32>) -> Option<u32> {
         let half = self.window / 2;
         if self.threshold == u32::MAX {
             // It was in its first slow start: half of its window corrects a lower threshold.

@@ -8,6 +8,7 @@
 //! and the lifetime of an hour.
 
 use super::{Changed, RUNS, RadioRun};
+use lasthop_tcp::Ending;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -107,21 +108,13 @@ impl Series {
         let receivers = scenario.flows.iter().filter(|flow| flow.name.starts_with("tcp"));
         for (flow, &(window, threshold)) in receivers.zip(&run.windows) {
             let kept = self.thresholds.get(&flow.to.index()).copied();
-            if let Some(kept) = keep(window, threshold, kept) {
+            // Samples do not tell whether a loss is being repaired; none is assumed.
+            let threshold = threshold.unwrap_or(u32::MAX);
+            if let Some(kept) = (Ending { window, threshold, is_open: true }).keep(kept) {
                 self.thresholds.insert(flow.to.index(), kept);
             }
         }
         run
-    }
-}
-
-/// The threshold to keep of a connection that ends without a loss to repair, after `kept` of
-/// earlier ones (tcp_update_metrics).
-fn keep(window: u32, threshold: Option<u32>, kept: Option<u32>) -> Option<u32> {
-    match threshold {
-        Some(threshold) if window > threshold => Some(threshold.max(window / 2)),
-        Some(threshold) => kept.map(|kept| kept.max(threshold)),
-        None => kept.map(|kept| kept.max(window / 2)),
     }
 }
 
@@ -135,20 +128,5 @@ mod tests {
         assert_eq!(place("pfifo1000-30s", 0), Some(EarlierTest(1)));
         assert_eq!(place("pfifo1000-300s", 15), Some(EarlierTest(33)));
         assert_eq!(place("pfifo20", 15), None);
-    }
-
-    /// As the TCP of this workspace keeps it; there with the state of recovery.
-    #[test]
-    fn thresholds_are_kept_as_linux_keeps_them() {
-        for ((window, threshold), kept, expected) in [
-            ((60, None), None, None),
-            ((60, None), Some(20), Some(30)),
-            ((60, Some(20)), Some(400), Some(30)),
-            ((30, Some(20)), None, Some(20)),
-            ((20, Some(20)), Some(10), Some(20)),
-            ((20, Some(20)), None, None),
-        ] {
-            assert_eq!(keep(window, threshold, kept), expected, "{window} {threshold:?} {kept:?}");
-        }
     }
 }
