@@ -43,7 +43,7 @@ pub(crate) use multi_user::{
 pub(crate) use node::{Mtu, RawNode, RawNodeSettings, RxInterruptKind};
 pub(crate) use queue::{QueueKind, RawDriverQueue, RawQueue};
 pub(crate) use scenario::{RawChange, RawRun, RawScenario, RawSweep};
-pub(crate) use tcp::{LocalDrop, PacingKind, RawTcp, SmallQueuesKind};
+pub(crate) use tcp::{LocalDrop, PacingKind, RawTcp, ReceiverKind, SmallQueuesKind};
 pub(crate) use wire::{JitterKind, LossKind, RawJitter, RawLoss, RawWire, RawWireDirection};
 
 use lasthop_config::scalar::Whole;

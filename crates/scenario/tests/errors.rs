@@ -316,6 +316,8 @@ const SETS: &[&str] = &[
     "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"apq\", apq = { packet_bytes = [750, 750] } }",
     "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"apq\", apq = { packet_bytes = [750, 2000], method = \"fast\", duration = \"0s\", precision = 0 } }",
     "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"ping\", packet_bytes = 70000 }",
+    "flow.up.tcp={ receiver = \"macos-10.11\", ack_delay = \"1ms\", quick_acks = 2 }",
+    "flow.up.tcp.receiver=macos",
     "flow=[{ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"tcp\" }, { name = \"up\", from = \"ap\", to = \"laptop\", kind = \"tcp\" }]",
     "run=[{ node = \"ap\", command = [] }]",
     "run=[{ node = \"ap\", command = [\"\"] }]",

@@ -956,7 +956,7 @@ fn rules_of_the_papers_programs() {
 
 #[test]
 fn the_kernel_of_a_flow_brings_its_window_rule_and_small_queues() {
-    use lasthop_tcp::{Recovery, SmallQueues, WindowValidation};
+    use lasthop_tcp::{DelayedAck, Recovery, SmallQueues, WindowValidation};
 
     let flow = "[[flow]]\nname = \"f\"\nfrom = \"laptop\"\nto = \"ap\"\nkind = \"tcp\"\n";
     let endpoint = |tcp: &str| {

@@ -181,10 +181,13 @@ pub struct DelayedAck {
     /// Number of segments at the start of a connection that are acknowledged one by
     /// one (Linux' quick acknowledgements).
     pub quick_segments: u32,
+    /// Whether the receiver acknowledges every eighth segment while data arrives fast, as macOS
+    /// does, and every `segments` otherwise.
+    pub stretches: bool,
 }
 
 impl Default for DelayedAck {
     fn default() -> Self {
-        Self { segments: 2, delay: Duration::from_millis(40), quick_segments: 16 }
+        Self { segments: 2, delay: Duration::from_millis(40), quick_segments: 16, stretches: false }
     }
 }

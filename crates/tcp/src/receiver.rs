@@ -7,7 +7,7 @@
 //! trip).
 //!
 //! The application reads at once; the window has its configured size, and its right edge never
-//! moves back. Left out: the memory of segments out of order, receive buffer tuning, and adaptation
+//! moves back. With `DelayedAck::stretches` acknowledgements follow macOS instead (`stretch`). Left out: the memory of segments out of order, receive buffer tuning, and adaptation
 //! of the delay to the gaps between segments.
 //!
 //! [RFC 1122]: https://www.rfc-editor.org/rfc/rfc1122
@@ -17,11 +17,15 @@
 //! [RFC 5681]: https://www.rfc-editor.org/rfc/rfc5681
 //! [RFC 7323]: https://www.rfc-editor.org/rfc/rfc7323
 
+mod stretch;
+
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 
 use crate::rtt::{RoundTripTime, TIMEOUT_INITIAL};
 use crate::{Config, DelayedAck, SackBlock, Segment};
+use stretch::Stretching;
 
 /// Number of SACK blocks that are stored; three fit beside timestamps.
 const BLOCKS_MAX: usize = 4;
@@ -68,6 +72,7 @@ pub(crate) struct Receiver {
     /// Linux 4.18, commit 5d9f4262b7ea).
     has_compression: bool,
     rules: DelayedAck,
+    stretching: Option<Box<Stretching>>,
     /// Whether an acknowledgement is due immediately; otherwise when `timer` expires.
     is_due: bool,
     timer: Option<Instant>,
@@ -107,8 +112,9 @@ impl Receiver {
             duplicate: None,
             fin: None,
             has_sack: config.sack,
-            has_compression: !config.recovery.counts(),
+            has_compression: !config.recovery.counts() && !config.delayed_ack.stretches,
             rules: config.delayed_ack,
+            stretching: config.delayed_ack.stretches.then(|| Box::new(Stretching::new())),
             is_due: false,
             timer: None,
             quick: config.delayed_ack.quick_segments,
@@ -180,6 +186,13 @@ impl Receiver {
         }
         // Segments may grow with the MTU of the path (Linux: tcp_measure_rcv_mss).
         self.segment_bytes = self.segment_bytes.max(segment.payload_bytes);
+        if let Some(stretching) = &mut self.stretching {
+            stretching.handle_data(now, segment.payload_bytes, self.segment_bytes);
+            let is_in_order = segment.sequence == self.next && self.ranges.is_empty();
+            if !is_in_order || is_marked || segment.window_reduced {
+                stretching.handle_loss(now);
+            }
+        }
         if self.has_ecn {
             self.take_ecn(segment, is_marked);
         }
@@ -224,7 +237,9 @@ impl Receiver {
         self.next = end;
         if self.ranges.is_empty() {
             let unacknowledged = self.next - self.acknowledged;
-            let most = u64::from(self.segment_bytes) * u64::from(self.rules.segments.max(1) - 1);
+            let is_stretched = self.stretching.as_ref().is_some_and(|it| it.is_on());
+            let segments = if is_stretched { stretch::SEGMENTS } else { self.rules.segments };
+            let most = u64::from(self.segment_bytes) * u64::from(segments.max(1) - 1);
             if unacknowledged > most || self.quick > 0 || segment.fin || self.duplicate.is_some() {
                 self.is_due = true;
             } else if self.timer.is_none() {
@@ -386,6 +401,11 @@ impl Receiver {
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         if self.timeout().is_some_and(|due| due <= now) {
+            if let Some(stretching) = &mut self.stretching {
+                let segment_bytes = u64::from(self.segment_bytes);
+                stretching
+                    .handle_delayed(now, (self.next - self.acknowledged).div_ceil(segment_bytes));
+            }
             self.is_due = true;
             self.timer = None;
             self.compressed_timer = None;

@@ -2,14 +2,14 @@
 
 use super::nodes::Expanded;
 use super::positive;
-use crate::raw::{LocalDrop, Offered, PacingKind, RawFlow, RawTcp, SmallQueuesKind};
+use crate::raw::{LocalDrop, Offered, PacingKind, RawFlow, RawTcp, ReceiverKind, SmallQueuesKind};
 use lasthop_config::error::Problems;
 use lasthop_hosts::{ReceiveOffload, TcpApplication, TcpFlow};
 use lasthop_tcp::{
     Config, CongestionControlKind, DelayedAck, HyStart, Pacing, Recovery, SmallQueues,
     WindowValidation,
 };
-use lasthop_units::Bytes;
+use lasthop_units::{Bytes, Duration};
 
 /// Linux' sk_pacing_shift: 2^-10 s is about a millisecond.
 const PACING_SHIFT: u8 = 10;
@@ -98,7 +98,6 @@ fn application(flow: &RawFlow, problems: &mut Problems) -> TcpApplication {
 
 /// `None` for a congestion control that only a kernel has.
 fn endpoint(raw: &RawTcp, control: &str, problems: &mut Problems) -> Option<Config> {
-    positive(&raw.ack_delay, problems);
     positive(&raw.timeout_min, problems);
     for window in [&raw.receive_window, &raw.send_window] {
         positive(window, problems);
@@ -139,6 +138,7 @@ fn endpoint(raw: &RawTcp, control: &str, problems: &mut Problems) -> Option<Conf
         },
         |at| at.value,
     );
+    let delayed_ack = delayed_ack(raw, problems);
     Some(Config {
         recovery,
         congestion_control,
@@ -160,11 +160,7 @@ fn endpoint(raw: &RawTcp, control: &str, problems: &mut Problems) -> Option<Conf
             PacingKind::Window => Pacing::Linux,
             PacingKind::Rate(rate) => Pacing::Fixed(rate),
         },
-        delayed_ack: DelayedAck {
-            segments: raw.ack_segments.value.get(),
-            delay: raw.ack_delay.value,
-            quick_segments: raw.quick_acks.value.get(),
-        },
+        delayed_ack,
         receive_window: raw.receive_window.value,
         send_window: raw.send_window.value,
         sack: raw.sack.value,
@@ -174,4 +170,28 @@ fn endpoint(raw: &RawTcp, control: &str, problems: &mut Problems) -> Option<Conf
         ecn: raw.ecn.value,
         ..Config::default()
     })
+}
+
+/// The timing of acknowledgements.
+fn delayed_ack(raw: &RawTcp, problems: &mut Problems) -> DelayedAck {
+    let (segments, delay, quick) = (&raw.ack_segments, &raw.ack_delay, &raw.quick_acks);
+    let default = DelayedAck::default();
+    if raw.receiver.value == ReceiverKind::MacOs {
+        let given = [segments.as_ref().map(|at| &at.place), delay.as_ref().map(|at| &at.place)];
+        for place in given.into_iter().chain([quick.as_ref().map(|at| &at.place)]).flatten() {
+            problems.push(place, "this key is for receiver = \"linux\" only");
+        }
+        // tcp_delack of xnu; it has no quick acknowledgements.
+        let delay = Duration::from_millis(100);
+        return DelayedAck { delay, quick_segments: 0, stretches: true, ..default };
+    }
+    if let Some(delay) = delay {
+        positive(delay, problems);
+    }
+    DelayedAck {
+        segments: segments.as_ref().map_or(default.segments, |at| at.value.get()),
+        delay: delay.as_ref().map_or(default.delay, |at| at.value),
+        quick_segments: quick.as_ref().map_or(default.quick_segments, |at| at.value.get()),
+        stretches: false,
+    }
 }

@@ -72,7 +72,15 @@ pub(crate) enum LocalDrop {
     Refused,
 }
 
+/// Operating system of a receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReceiverKind {
+    Linux,
+    MacOs,
+}
+
 choices! {
+    Word<ReceiverKind> as ReceiverKind { "linux" => ReceiverKind::Linux, "macos-10.11" => ReceiverKind::MacOs }
     Word<HyStart> as HyStart { "linux" => HyStart::Linux, "hystart++" => HyStart::PlusPlus, "off" => HyStart::Off }
     Word<WindowValidation> as WindowValidation {
         "linux" => WindowValidation::Linux,
@@ -130,19 +138,23 @@ tables! {
         /// Spacing of segments: "window", 200 % and 120 % of the window over the round-trip time as
         /// with Linux' fq; a fixed rate; or none, as with other queue disciplines.
         value pacing: PacingKind = "off";
+        /// Whose rules time acknowledgements: Linux', or those of macOS (xnu-3248): every eighth
+        /// segment while data arrives fast, otherwise every second, with a delay of 100 ms. The
+        /// three keys below are Linux'.
+        value receiver: Word<ReceiverKind> = "linux";
         /// Full segments for each acknowledgement (RFC 5681: 2). More make stretch
         /// acknowledgements, as receive offloads do.
-        value ack_segments: Whole<1, 64> = 2;
+        option ack_segments: Whole<1, 64> = "2";
+        /// Longest delay of an acknowledgement.
+        option ack_delay: Duration = "\"40ms\"";
+        /// Segments at the start that are acknowledged one by one.
+        option quick_acks: Whole<0, 1_000> = "16";
         /// Most segments that receive offload (GRO) merges: those of one millisecond that arrive
         /// together, as in an A-MPDU, and have one acknowledgement. Linux merges 64 KiB (45), before
         /// 3.13 17 segments; 1 stands for drivers without it.
         value receive_offload: Whole<1, 64> = 1;
         /// Time for which receive offload holds the first segment back: interrupts of the device.
         value receive_offload_wait: Duration = "0s";
-        /// Longest delay of an acknowledgement.
-        value ack_delay: Duration = "40ms";
-        /// Segments at the start that are acknowledged one by one.
-        value quick_acks: Whole<0, 1_000> = 16;
         /// Most bytes in flight that a receiver allows: half of Linux' tcp_rmem.
         value receive_window: Bytes = "3MiB";
         /// Most bytes in flight that a sender allows: Linux' tcp_wmem of 4 MiB less the overhead of

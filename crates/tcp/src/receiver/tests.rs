@@ -524,3 +524,61 @@ proptest! {
         }
     }
 }
+
+/// Segments of 1448 bytes, one every `gap_us`, to a receiver with the rules of macOS. Returns which
+/// of them were acknowledged at once, from 1 on, and after which the longest delay passed.
+fn stretched(gap_us: u64, count: u64, lost: &[u64]) -> (Vec<u64>, Vec<u64>) {
+    const FULL: u64 = 1448;
+    let rules = DelayedAck { delay: MS(100), quick_segments: 0, stretches: true, segments: 2 };
+    let config = Config { delayed_ack: rules, segment_bytes: FULL as u16, ..Config::default() };
+    let mut receiver = Receiver::new(&config);
+    receiver.open(&Segment::default(), false);
+    let (mut at_once, mut late) = (Vec::new(), Vec::new());
+    for number in 1..=count {
+        let now = Instant::ZERO + Duration::from_micros(gap_us * number);
+        if receiver.timeout().is_some_and(|due| due < now) {
+            receiver.handle_timeout(now);
+            receiver.fill_in(&mut Segment::default());
+            late.push(number - 1);
+        }
+        if lost.contains(&number) {
+            continue;
+        }
+        let sequence = 1 + (number - 1) * FULL;
+        let segment = Segment { sequence, payload_bytes: FULL as u32, ..Segment::default() };
+        receiver.handle_segment(now, &segment, false, &unknown());
+        receiver.check();
+        if receiver.is_due() {
+            receiver.fill_in(&mut Segment::default());
+            at_once.push(number);
+        }
+    }
+    (at_once, late)
+}
+
+/// xnu-3248.60.10, `tcp_stretch_ack_enable`: at a segment a millisecond counts begin with segments 1,
+/// 101, 201 .. (`rcv_unackwin`). The segment that finds 8 x 1448 bytes counted is the ninth of a
+/// count, and none before the 512th of the connection stretches (`rcv_waitforss`). The first of a
+/// count still finds the bytes of the one before.
+#[test]
+fn macos_acknowledges_every_eighth_segment_of_a_stream() {
+    let (at_once, late) = stretched(1_000, 700, &[]);
+    assert_eq!(late, [0; 0]);
+    let by_two = (2..=510).step_by(2);
+    // 512 is the first that may stretch, with 511 unacknowledged: 8 of them end with 518.
+    let stretched = (518..=598).step_by(8);
+    // 601 finds the bytes from 501 on, and 602 to 608 those since 601: fewer than eight.
+    let expected: Vec<u64> =
+        by_two.chain(stretched).chain([602, 604, 606, 608]).chain((616..=696).step_by(8)).collect();
+    assert_eq!(at_once, expected);
+}
+
+/// After a loss the count of 512 segments begins anew (`tcp_reass` calls `tcp_reset_stretch_ack`).
+#[test]
+fn macos_acknowledges_every_second_segment_after_a_loss() {
+    let (at_once, _) = stretched(1_000, 1_400, &[650]);
+    let after: Vec<u64> = at_once.into_iter().filter(|number| *number > 650).collect();
+    assert_eq!(after, (651..=1_400).collect::<Vec<u64>>(), "the gap stays open");
+    let (at_once, _) = stretched(20_000, 700, &[]);
+    assert_eq!(at_once, (2..=700).step_by(2).collect::<Vec<u64>>(), "five segments in 100 ms");
+}
