@@ -979,7 +979,16 @@ fn the_kernel_of_a_flow_brings_its_window_rule_and_small_queues() {
         (today.recovery, today.window_validation),
         (Recovery::Today, WindowValidation::Linux)
     );
-    assert!(matches!(today.small_queues, SmallQueues::Pacing { .. }));
+    let pacing = |bytes| {
+        let overhead = Bytes::new(bytes);
+        SmallQueues::Pacing { limit: Bytes::new(4 << 20), shift: 7, overhead }
+    };
+    assert_eq!(today.small_queues, pacing(896), "above Wi-Fi");
+    assert_eq!(endpoint("small_queues_overhead = \"2852B\"").small_queues, pacing(2852));
+    // xnu-3248.60.10: tcp_delack, and no quick acknowledgements.
+    let apple = endpoint("receiver = \"macos-10.11\"").delayed_ack;
+    let delay = Duration::from_millis(100);
+    assert_eq!(apple, DelayedAck { segments: 2, delay, quick_segments: 0, stretches: true });
 }
 
 /// The names spread the first target wake times, whatever else there is.

@@ -2,7 +2,7 @@
 //! windows in bytes, its timers, and the options it uses. Defaults are those of Linux 6, unless the
 //! field says otherwise. Ranges are not checked here; the reader of a configuration does that.
 
-use crate::Recovery;
+use crate::{PACKET_OVERHEAD_BYTES, Recovery};
 use lasthop_units::{Bitrate, Bytes, Duration};
 
 /// The parameters of an endpoint.
@@ -74,7 +74,11 @@ impl Default for Config {
             congestion_control: CongestionControlKind::Cubic { hystart: HyStart::Linux },
             initial_window: 10,
             window_validation: WindowValidation::Linux,
-            small_queues: SmallQueues::Pacing { limit: Bytes::new(4 << 20), shift: 10 },
+            small_queues: SmallQueues::Pacing {
+                limit: Bytes::new(4 << 20),
+                shift: 10,
+                overhead: Bytes::new(PACKET_OVERHEAD_BYTES),
+            },
             send_offload: false,
             pacing: Pacing::Off,
             delayed_ack: DelayedAck::default(),
@@ -153,6 +157,9 @@ pub enum SmallQueues {
         limit: Bytes,
         /// Linux' sk_pacing_shift; 10 is about a millisecond.
         shift: u8,
+        /// Memory of a packet in addition to its own length, in bytes: [`PACKET_OVERHEAD_BYTES`]
+        /// above devices with scatter-gather, and everywhere since Linux 4.17.
+        overhead: Bytes,
     },
 }
 

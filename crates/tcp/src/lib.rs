@@ -38,6 +38,7 @@ pub use metrics::Ending;
 pub use recovery::Recovery;
 pub use segment::{HEADER_BYTES, SackBlock, Segment};
 pub use sender::State;
+pub use small_queues::PACKET_OVERHEAD_BYTES;
 
 /// Runs the examples of the README as tests.
 #[cfg(doctest)]

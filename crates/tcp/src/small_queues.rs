@@ -7,9 +7,9 @@ use lasthop_units::Bitrate;
 
 use crate::SmallQueues;
 
-/// Memory of a packet in addition to its length: Linux' sk_buff (256), its shared
-/// part (320) and headroom (320).
-pub(crate) const PACKET_OVERHEAD_BYTES: u64 = 896;
+/// Memory of a packet in addition to its length above a device with scatter-gather: Linux' sk_buff
+/// (256), its shared part (320) and headroom (320).
+pub const PACKET_OVERHEAD_BYTES: u64 = 896;
 
 /// Most bytes of a buffer of several segments (GSO_MAX_SIZE less headers, MAX_TCP_HEADER).
 const BUFFER_BYTES_MAX: u64 = 65_536 - 1 - 320;
@@ -36,8 +36,10 @@ pub(crate) struct OwnQueue {
 impl OwnQueue {
     pub(crate) fn new(rules: SmallQueues, has_buffers: bool) -> Self {
         let overhead = match rules {
-            SmallQueues::Fixed { overhead, .. } => overhead.as_u64(),
-            SmallQueues::Off | SmallQueues::Pacing { .. } => PACKET_OVERHEAD_BYTES,
+            SmallQueues::Fixed { overhead, .. } | SmallQueues::Pacing { overhead, .. } => {
+                overhead.as_u64()
+            }
+            SmallQueues::Off => PACKET_OVERHEAD_BYTES,
         };
         Self { rules, has_buffers, buffer_left: 0, overhead, bytes: 0, handed_over: 0, released: 0 }
     }
@@ -115,7 +117,7 @@ impl OwnQueue {
         let limit = match self.rules {
             SmallQueues::Off => return false,
             SmallQueues::Fixed { limit, .. } => limit.as_u64(),
-            SmallQueues::Pacing { limit, shift } => {
+            SmallQueues::Pacing { limit, shift, .. } => {
                 let buffers = self.has_buffers && !is_retransmission;
                 let segments = if buffers { self.buffer_segments(packet_bytes, rate) } else { 1 };
                 let packet = u64::from(packet_bytes) * segments + self.overhead;
@@ -138,7 +140,8 @@ mod tests {
 
     #[test]
     fn the_pacing_rate_sets_the_limit_between_two_packets_and_the_upper_bound() {
-        let rules = SmallQueues::Pacing { limit: Bytes::new(1 << 20), shift: 10 };
+        let overhead = Bytes::new(PACKET_OVERHEAD_BYTES);
+        let rules = SmallQueues::Pacing { limit: Bytes::new(1 << 20), shift: 10, overhead };
         let packets = |rate: u64| {
             let mut queue = OwnQueue::new(rules, false);
             let mut count = 0;
@@ -157,12 +160,35 @@ mod tests {
         assert_eq!(packets(u64::MAX), (1 << 20) / memory + 1);
     }
 
+    /// Without scatter-gather a segment of 1448 bytes is one piece of 1448 + 320 (MAX_TCP_HEADER)
+    /// + 320 (skb_shared_info) bytes, which takes a block of 4096, and 256 of sk_buff: 4352
+    /// (alloc_skb, SKB_TRUESIZE). The least limit is two of them, and a third exceeds it.
+    #[test]
+    fn without_scatter_gather_a_millisecond_holds_fewer_segments() {
+        let overhead = Bytes::new(4_352 - 1_500);
+        let rules = SmallQueues::Pacing { limit: Bytes::new(4 << 20), shift: 10, overhead };
+        let packets = |rate: u64| {
+            let mut queue = OwnQueue::new(rules, false);
+            (0..)
+                .take_while(|_| {
+                    let has_space = !queue.is_full(1_500, Bitrate::from_bps(rate), false);
+                    queue.charge(1_500);
+                    has_space
+                })
+                .count()
+        };
+        assert_eq!(packets(1_000_000), 3);
+        // 200 Mb/s are 24 414 bytes in 1/1024 s: five take 21 760, the sixth 26 112.
+        assert_eq!(packets(200_000_000), 6);
+    }
+
     /// tcp_tso_autosize and tcp_small_queue_check by hand, with buffers: at a low rate two segments
     /// in each, and a limit of two buffers; at 800 Mb/s the 97 656 bytes of a millisecond, in
     /// buffers of 64 KiB, 43 segments.
     #[test]
     fn buffers_of_several_segments_leave_whole() {
-        let rules = SmallQueues::Pacing { limit: Bytes::new(4 << 20), shift: 10 };
+        let overhead = Bytes::new(PACKET_OVERHEAD_BYTES);
+        let rules = SmallQueues::Pacing { limit: Bytes::new(4 << 20), shift: 10, overhead };
         let packets = |rate: u64| {
             let mut queue = OwnQueue::new(rules, true);
             let mut count = 0;

@@ -14,7 +14,11 @@ fn config() -> impl Strategy<Value = Config> {
     let small_queues = prop_oneof![
         Just(SmallQueues::Off),
         Just(SmallQueues::Fixed { limit: Bytes::new(3_000), overhead: Bytes::new(0) }),
-        Just(SmallQueues::Pacing { limit: Bytes::new(1 << 20), shift: 10 }),
+        Just(SmallQueues::Pacing {
+            limit: Bytes::new(1 << 20),
+            shift: 10,
+            overhead: Bytes::new(896)
+        }),
     ];
     let pacing = prop_oneof![
         Just(Pacing::Off),

@@ -6,8 +6,8 @@ use crate::raw::{LocalDrop, Offered, PacingKind, RawFlow, RawTcp, ReceiverKind, 
 use lasthop_config::error::Problems;
 use lasthop_hosts::{ReceiveOffload, TcpApplication, TcpFlow};
 use lasthop_tcp::{
-    Config, CongestionControlKind, DelayedAck, HyStart, Pacing, Recovery, SmallQueues,
-    WindowValidation,
+    Config, CongestionControlKind, DelayedAck, HyStart, PACKET_OVERHEAD_BYTES, Pacing, Recovery,
+    SmallQueues, WindowValidation,
 };
 use lasthop_units::{Bytes, Duration};
 
@@ -20,6 +20,9 @@ const PACING_SHIFT_WIFI: u8 = 7;
 /// Linux' tcp_limit_output_bytes, today and in 3.13.
 const LIMIT_OUTPUT: Bytes = Bytes::new(4 << 20);
 const LIMIT_OUTPUT_3_13: Bytes = Bytes::new(128 << 10);
+
+/// What a buffer of 2304 bytes has beside a packet of 1500.
+const OVERHEAD_3_13: Bytes = Bytes::new(804);
 
 /// Returns a flow before its ends are known.
 pub(super) fn flow(flow: &RawFlow, problems: &mut Problems) -> Box<TcpFlow> {
@@ -131,6 +134,7 @@ fn endpoint(raw: &RawTcp, control: &str, problems: &mut Problems) -> Option<Conf
     {
         problems.push(&shift.place, "this key is for small_queues = \"pacing\" only");
     }
+    let overhead = raw.small_queues_overhead.as_ref().map(|at| at.value);
     let window_validation = raw.window_validation.as_ref().map_or_else(
         || match recovery {
             Recovery::Today => WindowValidation::Linux,
@@ -148,10 +152,11 @@ fn endpoint(raw: &RawTcp, control: &str, problems: &mut Problems) -> Option<Conf
             SmallQueuesKind::Off => SmallQueues::Off,
             SmallQueuesKind::Pacing => {
                 let shift = raw.pacing_shift.as_ref().map_or(PACING_SHIFT, |at| at.value.get());
-                SmallQueues::Pacing { limit: LIMIT_OUTPUT, shift }
+                let overhead = overhead.unwrap_or(Bytes::new(PACKET_OVERHEAD_BYTES));
+                SmallQueues::Pacing { limit: LIMIT_OUTPUT, shift, overhead }
             }
             SmallQueuesKind::Fixed(limit) => {
-                SmallQueues::Fixed { limit, overhead: raw.small_queues_overhead.value }
+                SmallQueues::Fixed { limit, overhead: overhead.unwrap_or(OVERHEAD_3_13) }
             }
         },
         send_offload: raw.send_offload.value,

@@ -132,9 +132,10 @@ tables! {
         /// small queues count whole buffers. Linux before 4.17 had such buffers only above devices
         /// with scatter-gather: not above ath9k.
         value send_offload: bool = false;
-        /// Memory of a queued packet beside its bytes, for a fixed limit. Linux counts the whole
-        /// buffer: 2304 bytes for an Ethernet-sized segment.
-        value small_queues_overhead: Bytes = "804B";
+        /// Memory of a queued packet beside its bytes, which small queues count too. Before 4.17
+        /// Linux took 4352 bytes for a packet of 1500 above devices without scatter-gather, ath9k for
+        /// one: "2852B".
+        option small_queues_overhead: Bytes = "\"896B\"; with a fixed limit \"804B\"";
         /// Spacing of segments: "window", 200 % and 120 % of the window over the round-trip time as
         /// with Linux' fq; a fixed rate; or none, as with other queue disciplines.
         value pacing: PacingKind = "off";

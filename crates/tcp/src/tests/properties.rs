@@ -20,7 +20,11 @@ fn config() -> impl Strategy<Value = Config> {
     let small_queues = prop_oneof![
         Just(SmallQueues::Off),
         Just(SmallQueues::Fixed { limit: Bytes::new(4_000), overhead: Bytes::new(500) }),
-        Just(SmallQueues::Pacing { limit: Bytes::new(1 << 20), shift: 10 }),
+        Just(SmallQueues::Pacing {
+            limit: Bytes::new(1 << 20),
+            shift: 10,
+            overhead: Bytes::new(896)
+        }),
     ];
     let validation = prop_oneof![
         Just(WindowValidation::Off),

@@ -67,7 +67,7 @@ fn small_queues_bound_what_waits_and_not_the_rate() {
     let rate = Bitrate::from_mbps(50);
     for (rules, most) in [
         (SmallQueues::Fixed { limit: Bytes::new(128 << 10), overhead: Bytes::new(0) }, 89),
-        (SmallQueues::Pacing { limit: Bytes::new(4 << 20), shift: 10 }, 8),
+        (Config::default().small_queues, 8),
     ] {
         let config = Config { small_queues: rules, ..Config::default() };
         let directions = [Direction::limited(MS(5), rate, 10_000), Direction::new(MS(5))];
