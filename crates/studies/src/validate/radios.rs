@@ -2,8 +2,8 @@
 //! sender counts it, medians and 95th percentiles of pings in ms, shares and ratios. The folder
 //! `data/radios` has the figures, with sources in the first line of each file, and the scenarios.
 //! These were written before any run, from published facts of each set-up; later only the profile of
-//! the device, receive offload, the pacing shift, and ath9k's rate control and length of A-MPDUs
-//! were added.
+//! the device, receive offload, the pacing shift, the memory of segments, the receiver of macOS, and
+//! ath9k's rate control and length of A-MPDUs were added.
 //!
 //! Rows are simulated by `validate radios`, which takes minutes, and results are kept in
 //! `data/radios.csv`. Left out: disturbed rows, and rows without a scenario (`RadioGroup::text`).
