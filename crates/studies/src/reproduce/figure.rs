@@ -18,6 +18,8 @@ pub struct Paper {
     pub source: &'static str,
     /// Readers of the page, and the measurement with its equipment, in a few sentences.
     pub setting: &'static str,
+    /// The opening of the page: what is confirmed, what is not, and why. Empty if there is none.
+    pub confirmed: &'static str,
     /// Parameters that the paper does not give. One set serves all of its figures.
     pub calibrated: &'static [Calibrated],
     /// Statements of the paper, each with its tests.

@@ -26,8 +26,11 @@ pub fn pages(outcomes: &[Outcome]) -> Vec<Page> {
 }
 
 fn page(paper: &Paper, outcomes: &[&Outcome]) -> String {
-    let Paper { key, title, source, setting, .. } = paper;
+    let Paper { key, title, source, setting, confirmed, .. } = paper;
     let mut out = format!("# {title}\n\n{source}\n\n{setting}\n\n");
+    if !confirmed.is_empty() {
+        let _ = write!(out, "{confirmed}\n\n");
+    }
     let quantities = || outcomes.iter().flat_map(|outcome| &outcome.findings.quantities);
     let passed = quantities().filter(|quantity| !is_failing(quantity)).count();
     let _ = write!(
@@ -433,6 +436,7 @@ mod tests {
         for paper in PAPERS {
             let page = documented(&format!("{}.md", paper.key));
             assert!(page.contains(&cell(paper.setting)), "{}: {}", paper.key, paper.setting);
+            assert!(page.contains(paper.confirmed), "{}: {}", paper.key, paper.confirmed);
             let mut place = "";
             for claim in paper.claims.iter().filter(|claim| matches!(claim.tested, Tested::By(_))) {
                 let row = claim_row(claim, place);

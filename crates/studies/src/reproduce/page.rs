@@ -66,10 +66,15 @@ fn index(papers: &[(&'static Paper, Vec<&Outcome>)]) -> String {
 
 fn page(paper: &Paper, outcomes: &[&Outcome]) -> String {
     let mut body = String::new();
+    let confirmed = match paper.confirmed {
+        "" => String::new(),
+        text => format!("<p>{}</p>", escaped(text)),
+    };
     let _ = write!(
         body,
         "<p class=\"crumb\"><a href=\"index.html\">All papers</a></p>\
-         <header><h1>{}</h1><p class=\"source\">{}</p><p>{}</p><p>{}</p></header><nav><ul>",
+         <header><h1>{}</h1><p class=\"source\">{}</p><p>{}</p>{confirmed}<p>{}</p></header>\
+         <nav><ul>",
         escaped(paper.title),
         escaped(paper.source),
         escaped(paper.setting),

@@ -33,6 +33,7 @@ pub const PAPER: Paper = Paper {
               each with that rate for one. The paper has the 802.11 mode of the Cisco (802.11g) \
               and the commercial Netgear (802.11b) only; each scenario file has the reason for \
               the others and the preambles.",
+    confirmed: "",
     calibrated: &[
         Calibrated { key: "node.cisco.queue.packets", value: "67", reason: QUEUE_REASON },
         Calibrated { key: "node.d-link.queue.packets", value: "239", reason: QUEUE_REASON },

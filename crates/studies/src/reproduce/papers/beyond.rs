@@ -22,6 +22,7 @@ pub const PAPER: Paper = Paper {
               and 80 MHz with 802.11ac and 802.11ax where nothing else is stated, the ideal rate, \
               and one error model, so only the generation differs. Hosts, queues and scans are \
               those of today's Linux. The band is that of the paper.",
+    confirmed: "",
     calibrated: &[],
     claims: claims::CLAIMS,
     figures: &[scan::SCAN, retryout::RETRYOUT, jumbo::JUMBO, apq::APQ],

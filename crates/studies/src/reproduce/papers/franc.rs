@@ -21,6 +21,7 @@ pub const PAPER: Paper = Paper {
               or TCP at rising loads. Injected loss: e3 from encoder to decoder, e1 to the \
               helper, e2 from it. GF(2), blocks of 150 symbols of 1450 bytes, a timeout of 20 ms, \
               5 % overshoot. The *unreliable* link forwards packets.",
+    confirmed: "",
     calibrated: &[
         Calibrated {
             key: "channel.independent",

@@ -25,6 +25,7 @@ pub const PAPER: Paper = Paper {
               sends UDP with payloads of up to 4 000 bytes (a page of memory): through extended \
               drivers in one frame (jumbo frames), through unchanged ones in fragments that share \
               an aggregate.",
+    confirmed: "",
     calibrated: &[
         Calibrated {
             key: "node.ap.host_cost.per_packet",

@@ -24,6 +24,7 @@ pub const PAPER: Paper = Paper {
               small queues (*tsq*) or CoDel, with and without pseudo retry-out at the access \
               point. A position is known by the mean data rate of its A-MPDUs. Windows and macOS, \
               which behave as *none* in the paper, are not modelled.",
+    confirmed: "",
     calibrated: &[
         Calibrated {
             key: "channel.fading.k",

@@ -32,6 +32,7 @@ pub const PAPER: Paper = Paper {
               (802.11n, 5 GHz, 40 MHz, up to 300 Mb/s) exchanges bulk TCP with a server behind \
               Gigabit Ethernet for 300 s; NetworkManager scans every two minutes. Ubuntu 14.04 \
               has TCP small queues, 12.04 has none.",
+    confirmed: "",
     calibrated: CALIBRATED,
     claims: claims::CLAIMS,
     figures: &[FIG3, absence::FIG4, absence::FIG5, FIG6, FIG7, FIG8, FIG9, FIG10],
