@@ -64,7 +64,6 @@
 //! quantities and pages match.
 
 pub mod apq;
-pub mod beyond;
 pub mod franc;
 pub mod jumbo;
 pub mod retryout;
@@ -74,8 +73,8 @@ use crate::reproduce::figure::{Figure, Paper};
 use lasthop_scenario::did_you_mean;
 
 /// All papers, in the order in which they are shown.
-pub const PAPERS: [&Paper; 6] =
-    [&scan::PAPER, &retryout::PAPER, &jumbo::PAPER, &apq::PAPER, &franc::PAPER, &beyond::PAPER];
+pub const PAPERS: [&Paper; 5] =
+    [&scan::PAPER, &retryout::PAPER, &jumbo::PAPER, &apq::PAPER, &franc::PAPER];
 
 /// Why [`select`] found nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -24,7 +24,7 @@ macro_rules! shipped {
 
 /// All built-in scenarios in the order of their names; static, so that their text is in the program
 /// once.
-pub static ALL: [Shipped; 64] = [
+pub static ALL: [Shipped; 60] = [
     shipped!("apartment"),
     shipped!("apq"),
     shipped!("apq/adapting"),
@@ -38,10 +38,6 @@ pub static ALL: [Shipped; 64] = [
     shipped!("apq/netgear"),
     shipped!("apq/netgear-home"),
     shipped!("apq/validation"),
-    shipped!("beyond/apq"),
-    shipped!("beyond/jumbo"),
-    shipped!("beyond/retryout"),
-    shipped!("beyond/scan"),
     shipped!("contention"),
     shipped!("demo"),
     shipped!("doze"),
