@@ -232,6 +232,11 @@ impl Quantity {
         self
     }
 
+    /// Whether the paper leaves the quantity open. It is listed, and not one of the paper's.
+    pub fn is_left_open(&self) -> bool {
+        self.paper == LEFT_OPEN
+    }
+
     /// The verdict: pass if ours agrees with the paper, else fail.
     pub fn verdict(&self) -> Verdict {
         let Span { from: least, to: most } = self.band;
