@@ -2,7 +2,7 @@
 //! from them. [`papers`](crate::reproduce::papers) says how to write one.
 
 use crate::Verdict;
-use crate::reproduce::data::Runs;
+use crate::reproduce::data::{Runs, greatest, least, mean};
 use lasthop_figures::plot::{Panel, Span};
 
 pub use crate::reproduce::request::{Run, ScenarioFile};
@@ -20,6 +20,8 @@ pub struct Paper {
     pub setting: &'static str,
     /// The opening of the page: what is confirmed, what is not, and why. Empty if there is none.
     pub confirmed: &'static str,
+    /// Number of times that the figures are made, with other random numbers; values are means.
+    pub seeds: u64,
     /// Parameters that the paper does not give. One set serves all of its figures.
     pub calibrated: &'static [Calibrated],
     /// Statements of the paper, each with its tests.
@@ -157,6 +159,8 @@ pub struct Quantity {
     /// Smallest and largest value that agree with the paper. If ours is a range: the
     /// range of the paper, or the number of its example at both ends.
     pub band: Span,
+    /// Least and greatest of our values over the seeds, where these differ.
+    pub spread: Option<Span>,
     /// The reason if it fails, where it is known.
     pub because: Option<&'static str>,
 }
@@ -172,7 +176,8 @@ impl Quantity {
         band: impl Into<Span>,
     ) -> Self {
         let band = band.into();
-        Self { name: name.into(), unit, paper, ours: Ours::Value(ours), band, because: None }
+        let ours = Ours::Value(ours);
+        Self { name: name.into(), unit, paper, ours, band, spread: None, because: None }
     }
 
     /// Returns a quantity that is a range; it passes if at least [`SHARED_MIN`] of each
@@ -190,6 +195,7 @@ impl Quantity {
             paper: Statement::Range(paper.from, paper.to),
             ours: Ours::Range(ours.from, ours.to),
             band: paper,
+            spread: None,
             because: None,
         }
     }
@@ -209,6 +215,7 @@ impl Quantity {
             paper: Statement::Example(paper),
             ours: Ours::Range(ours.from, ours.to),
             band: (paper, paper).into(),
+            spread: None,
             because: None,
         }
     }
@@ -221,6 +228,7 @@ impl Quantity {
             paper: Statement::Text(paper),
             ours: Ours::Shown(shows),
             band: (f64::NEG_INFINITY, f64::INFINITY).into(),
+            spread: None,
             because: None,
         }
     }
@@ -235,6 +243,28 @@ impl Quantity {
     /// Whether the paper leaves the quantity open. It is listed, and not one of the paper's.
     pub fn is_left_open(&self) -> bool {
         self.paper == LEFT_OPEN
+    }
+
+    /// Returns the quantity over several seeds, which are at least one: the mean of numbers, and
+    /// words if all show them. Ranges are those of the first seed.
+    fn over_seeds(mut self, all: &[&Self]) -> Self {
+        match &mut self.ours {
+            Ours::Value(ours) => {
+                let value = |quantity: &&Self| match quantity.ours {
+                    Ours::Value(value) => value,
+                    _ => f64::NAN,
+                };
+                let values: Vec<f64> = all.iter().map(value).collect();
+                *ours = mean(&values);
+                let (from, to) = (least(&values), greatest(&values));
+                self.spread = (from < to).then_some(Span { from, to });
+            }
+            Ours::Shown(shows) => {
+                *shows = all.iter().all(|quantity| quantity.ours == Ours::Shown(true));
+            }
+            Ours::Range(..) => {}
+        }
+        self
     }
 
     /// The verdict: pass if ours agrees with the paper, else fail.
@@ -260,6 +290,20 @@ fn shares_most(one: Span, other: Span) -> bool {
 }
 
 impl Findings {
+    /// Returns the findings over the seeds, with the panels of the first.
+    ///
+    /// # Panics
+    /// If there are none, or their quantities differ.
+    pub fn over_seeds(all: Vec<Self>) -> Self {
+        let quantities = |index: usize| all.iter().map(move |one| &one.quantities[index]);
+        let first = all.first().expect("there is at least one seed");
+        let over = |(index, quantity): (usize, &Quantity)| {
+            quantity.clone().over_seeds(&quantities(index).collect::<Vec<_>>())
+        };
+        let quantities = first.quantities.iter().enumerate().map(over).collect();
+        Self { quantities, panels: first.panels.clone() }
+    }
+
     /// The verdict on all quantities together: pass if all pass.
     pub fn verdict(&self) -> Verdict {
         Verdict::pass_if(self.quantities.iter().all(|quantity| quantity.verdict() == Verdict::Pass))
@@ -317,6 +361,26 @@ mod tests {
         assert_eq!([(1.0, 3.0), (1.8, 1.8)].map(verdict), [Verdict::Pass; 2]);
         let others = [(1.9, 3.0), (1.0, 1.7), (f64::NAN, f64::NAN)];
         assert_eq!(others.map(verdict), [Verdict::Fail; 3]);
+    }
+
+    #[test]
+    fn seeds_have_a_mean_and_a_spread() {
+        let findings = |ours: f64, shows: bool| {
+            let value = Quantity::value("q", "", Statement::Value(2.0), ours, (1.5, 2.5));
+            let quantities = vec![value, Quantity::shown("a", "b", shows)];
+            Findings { quantities, panels: Vec::new() }
+        };
+        let over = |all: &[(f64, bool)]| {
+            let all = all.iter().map(|&(ours, shows)| findings(ours, shows)).collect();
+            Findings::over_seeds(all).quantities
+        };
+        let quantities = over(&[(1.0, true), (2.0, true), (3.0, false)]);
+        assert_eq!(quantities[0].ours, Ours::Value(2.0));
+        assert_eq!(quantities[0].spread, Some((1.0, 3.0).into()));
+        assert_eq!(quantities[0].ours_text(), "2 [1\u{2013}3]");
+        assert_eq!(quantities[1].ours, Ours::Shown(false));
+        assert_eq!(over(&[(2.0, true)]), findings(2.0, true).quantities);
+        assert!(over(&[(2.0, true), (f64::NAN, true)])[0].verdict() == Verdict::Fail);
     }
 
     #[test]

@@ -41,8 +41,16 @@ fn page(paper: &Paper, outcomes: &[&Outcome]) -> String {
     );
     out.push_str(
         "## Statements\n\nBold values miss their band, which is in brackets. In lists with several \
-         bands, brackets have the paper's values.\n\n| statement | lasthop |\n|---|---|\n",
+         bands, brackets have the paper's values.",
     );
+    if paper.seeds > 1 {
+        let _ = write!(
+            out,
+            " A value is the mean of {} seeds, with the least and the greatest in square brackets.",
+            paper.seeds
+        );
+    }
+    out.push_str("\n\n| statement | lasthop |\n|---|---|\n");
     let mut place = "";
     for claim in paper.claims {
         if let Tested::By(by) = claim.tested {

@@ -95,6 +95,10 @@ pub struct Entry {
     /// if it could not be measured.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ours: Option<Measured>,
+    /// Least and greatest of our numbers over several seeds, whose mean is `ours`; absent if they
+    /// do not differ.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub spread: Option<(f64, f64)>,
     /// Least and greatest value that agree with the paper; null at an open side. If ours is a
     /// range, at least half of each has to lie in the other; an example has to lie in our range.
     /// Absent for a statement in words.
@@ -231,6 +235,7 @@ impl Entry {
                     .then(|| Measured::Range(rounded(from), rounded(to))),
                 Ours::Shown(shows) => Some(Measured::Shown(shows)),
             },
+            spread: quantity.spread.map(|spread| (rounded(spread.from), rounded(spread.to))),
             band: match quantity.ours {
                 Ours::Shown(_) => None,
                 _ => Some((side(quantity.band.from), side(quantity.band.to))),
@@ -326,6 +331,7 @@ mod tests {
             unit: "Mb/s".into(),
             paper,
             ours,
+            spread: None,
             band,
             verdict: Verdict::Pass,
             note: None,

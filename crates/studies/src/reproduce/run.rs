@@ -46,7 +46,7 @@ pub struct Outcome {
     pub figure: &'static Figure,
     /// Quantities and panels, read from the runs.
     pub findings: Findings,
-    /// The runs that were read.
+    /// The runs that were read, of the first seed.
     pub runs: Vec<RunNote>,
 }
 
@@ -106,10 +106,15 @@ pub fn reproduce(
     let (unique, wanted) = plan(figures)?;
     let results = run_all(&unique, jobs, stop, progress)?;
     let outcomes = figures.iter().zip(wanted).map(|(&(paper, figure), indices)| {
-        let runs = indices.iter().map(|(run, index)| note(run, &unique[*index].scenario));
-        let runs = runs.collect();
-        let data = indices.into_iter().map(|(run, index)| (run, &results[index])).collect();
-        Outcome { paper, figure, findings: (figure.read)(&Runs(data)), runs }
+        let of_seed = indices.len() / paper.seeds as usize;
+        let runs = indices[..of_seed].iter();
+        let runs = runs.map(|(run, index)| note(run, &unique[*index].scenario)).collect();
+        let read = |indices: &[(Run, usize)]| {
+            let data = indices.iter().map(|(run, index)| (run.clone(), &results[*index]));
+            (figure.read)(&Runs(data.collect()))
+        };
+        let findings = Findings::over_seeds(indices.chunks(of_seed).map(read).collect());
+        Outcome { paper, figure, findings, runs }
     });
     Ok(outcomes.collect())
 }
@@ -156,7 +161,11 @@ pub fn costs(figures: &[(&'static Paper, &'static Figure)]) -> Result<Costs, Rep
     Ok(Costs { figures, papers, all: of(&wanted) })
 }
 
-/// Of each figure its runs, and which of the jobs each is.
+/// Difference of the numbers of a run with one seed and with the next. Figures number their runs
+/// below it.
+const SEED_STEP: u64 = 1_000;
+
+/// Of each figure its runs, seed by seed, and which of the jobs each is.
 type Wanted = Vec<Vec<(Run, usize)>>;
 
 /// The runs that figures need, each once, and which of them each figure reads.
@@ -165,9 +174,16 @@ fn plan(
 ) -> Result<(Vec<Job>, Wanted), ReproduceError> {
     let mut unique: Vec<Job> = Vec::new();
     let mut wanted = Vec::new();
-    for (_, figure) in figures {
+    for (paper, figure) in figures {
         let mut indices = Vec::new();
-        for run in (figure.runs)() {
+        let runs = (0..paper.seeds).flat_map(|seed| {
+            let renumbered = move |run: Run| {
+                let number = run.number + seed * SEED_STEP;
+                run.number(number)
+            };
+            (figure.runs)().into_iter().map(renumbered)
+        });
+        for run in runs {
             let index = match unique.iter().position(|job| is_same(&job.run, &run)) {
                 Some(index) => index,
                 None => {

@@ -16,10 +16,15 @@ impl Quantity {
         }
     }
 
-    /// Returns our value, without the unit.
+    /// Returns our value, without the unit. Square brackets have the least and the greatest of
+    /// several seeds.
     pub fn ours_text(&self) -> String {
         match self.ours {
-            Ours::Value(value) => number(value),
+            Ours::Value(value) => {
+                let of = |spread: Span| range(spread.from, spread.to);
+                let spread = self.spread.map(of).map_or(String::new(), |text| format!(" [{text}]"));
+                number(value) + &spread
+            }
             Ours::Range(from, to) => range(from, to),
             Ours::Shown(true) => "shown".to_owned(),
             Ours::Shown(false) => "not shown".to_owned(),

@@ -34,6 +34,7 @@ pub const PAPER: Paper = Paper {
               and the commercial Netgear (802.11b) only; each scenario file has the reason for \
               the others and the preambles.",
     confirmed: "",
+    seeds: 1,
     calibrated: &[
         Calibrated { key: "node.cisco.queue.packets", value: "67", reason: QUEUE_REASON },
         Calibrated { key: "node.d-link.queue.packets", value: "239", reason: QUEUE_REASON },

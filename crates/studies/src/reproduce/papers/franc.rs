@@ -22,6 +22,7 @@ pub const PAPER: Paper = Paper {
               helper, e2 from it. GF(2), blocks of 150 symbols of 1450 bytes, a timeout of 20 ms, \
               5 % overshoot. The *unreliable* link forwards packets.",
     confirmed: "",
+    seeds: 1,
     calibrated: &[
         Calibrated {
             key: "channel.independent",

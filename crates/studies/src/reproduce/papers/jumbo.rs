@@ -26,6 +26,7 @@ pub const PAPER: Paper = Paper {
               drivers in one frame (jumbo frames), through unchanged ones in fragments that share \
               an aggregate.",
     confirmed: "",
+    seeds: 10,
     calibrated: &[
         Calibrated {
             key: "node.ap.host_cost.per_packet",

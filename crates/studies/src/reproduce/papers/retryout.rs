@@ -25,6 +25,7 @@ pub const PAPER: Paper = Paper {
               point. A position is known by the mean data rate of its A-MPDUs. Windows and macOS, \
               which behave as *none* in the paper, are not modelled.",
     confirmed: "",
+    seeds: 10,
     calibrated: &[
         Calibrated {
             key: "channel.fading.k",
