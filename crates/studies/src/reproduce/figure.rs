@@ -18,7 +18,7 @@ pub struct Paper {
     pub source: &'static str,
     /// Readers of the page, and the measurement with its equipment, in a few sentences.
     pub setting: &'static str,
-    /// The opening of the page: what is confirmed, what is not, and why. Empty if there is none.
+    /// Opening of the page: confirmed and missed results, with reasons. Empty if there is none.
     pub confirmed: &'static str,
     /// Number of times that the figures are made, with other random numbers; values are means.
     pub seeds: u64,
@@ -240,7 +240,8 @@ impl Quantity {
         self
     }
 
-    /// Whether the paper leaves the quantity open. It is listed, and not one of the paper's.
+    /// Whether the paper leaves the quantity open. Such a quantity is listed, but not counted among
+    /// the paper's.
     pub fn is_left_open(&self) -> bool {
         self.paper == LEFT_OPEN
     }
