@@ -25,7 +25,15 @@ pub const PAPER: Paper = Paper {
               sends UDP with payloads of up to 4 000 bytes (a page of memory): through extended \
               drivers in one frame (jumbo frames), through unchanged ones in fragments that share \
               an aggregate.",
-    confirmed: "",
+    confirmed: "Confirmed: with processors of 1 GHz throughput grows from 100 to 173 Mb/s between \
+                1500 and 4000 bytes, only jumbo frames do so, and they have less delay than \
+                fragments. The saving of packets for a video follows from whole cells in full \
+                packets. Not confirmed: more losses at 2000, 2500 and 3500 bytes, which the \
+                abstract contradicts; the length of the interferer's bursts decides their sign, \
+                and the paper does not state it. An adaptive length gains nothing over 4000 bytes \
+                for the paper's video at 12 Mb/s: of 1887 packets 4.2 are lost, not 3.9, and the \
+                mean delay is 0.76 ms, not 0.77 (ten seeds). It pays at the limit of a fixed rate \
+                (`adaptive`).",
     seeds: 10,
     calibrated: &[
         Calibrated {
@@ -222,6 +230,10 @@ const FIG5: Figure = Figure {
                     "without jumbo frames the delay is longer at every payload",
                     "jumbo frames have less delay than fragments",
                     is_above(&means[1], &means[0]) && is_above(&medians[1], &medians[0]),
+                )
+                .because(
+                    "Chance: in ten other seeds fragments take 0.08 to 0.31 ms more at every \
+                     payload, of 0.7 to 0.9 ms in the mean. One of these ten is enough to fail.",
                 ),
             ],
             panels: vec![panel("mean", "delay, ms", means), panel("median", "delay, ms", medians)],
@@ -273,9 +285,10 @@ const FIG6: Figure = Figure {
                     (1.0, f64::INFINITY),
                 )
                 .because(
-                    "Without interference, or with a retry limit of 30, no packet is lost: a loss \
-                     needs all attempts in one burst, which is rarer for long packets. Our bursts \
-                     are the same for every payload; the paper's interferer is unknown.",
+                    "A loss needs all attempts in one burst of the interferer, whose length \
+                     decides: with bursts of 50 ms and pauses of 250 ms, the same share of time, \
+                     the three lose 1.15, 1.11 and 1.17 times as much; with 1 and 5 ms 0.47, 0.41 \
+                     and 0.34. The paper's interferer is unknown.",
                 ),
             );
         }
@@ -325,8 +338,8 @@ const FIG7: Figure = Figure {
                 (66.0, f64::INFINITY),
             )
             .because(
-                "Cells alone save 66.7 %, but the last packet of each picture is not full. At 48 \
-                 Mb/s, with longer pictures, it is 66.0 %. The paper's rate is unknown.",
+                "Cells alone save 66.7 %. With pictures that end their packets it is 65.3 % at 12 \
+                 Mb/s and 66.0 % at 48.",
             )],
             panels: vec![
                 Panel::new("", x, Axis::new("packets"))
