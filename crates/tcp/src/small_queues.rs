@@ -160,8 +160,8 @@ mod tests {
         assert_eq!(packets(u64::MAX), (1 << 20) / memory + 1);
     }
 
-    /// Without scatter-gather a segment of 1448 bytes is one piece of 1448 + 320 (MAX_TCP_HEADER)
-    /// + 320 (skb_shared_info) bytes, which takes a block of 4096, and 256 of sk_buff: 4352
+    /// Without scatter-gather a segment of 1448 bytes is one piece of 1448 bytes, 320
+    /// (MAX_TCP_HEADER) and 320 (skb_shared_info), which takes a block of 4096, and 256 of sk_buff: 4352
     /// (alloc_skb, SKB_TRUESIZE). The least limit is two of them, and a third exceeds it.
     #[test]
     fn without_scatter_gather_a_millisecond_holds_fewer_segments() {
