@@ -261,6 +261,7 @@ impl Known<'_> {
         let station = self.station(written)?;
         let now = match station.rate_control {
             RateControlConfig::MinstrelHt { .. } => Some("{ kind = \"minstrel-ht\" }".to_owned()),
+            RateControlConfig::Ath9k => Some("{ kind = \"ath9k\" }".to_owned()),
             RateControlConfig::Ideal { .. } => Some("{ kind = \"ideal\" }".to_owned()),
             RateControlConfig::Firmware { .. } => Some("{ kind = \"firmware\" }".to_owned()),
             RateControlConfig::Fixed { rate } => rate.mcs().map(fixed),

@@ -5,6 +5,7 @@
 //! implementation; [`RateControlConfig`] lists the algorithms. Left out: rate choice per access
 //! category, RTS on the later stages of a chain, control and group frames (they use basic rates).
 
+mod ath9k;
 mod firmware;
 mod fixed;
 mod ideal;
@@ -17,6 +18,7 @@ use crate::phy::{
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use ath9k::Ath9k;
 use firmware::Firmware;
 use fixed::Fixed;
 use ideal::Ideal;
@@ -59,6 +61,9 @@ pub enum RateControlConfig {
         /// Shortest time between two probes.
         sample_interval: Duration,
     },
+    /// ath9k's own, as in Linux 3.13; covers DSSS, CCK, OFDM and HT rates. Linux used it for ath9k
+    /// by default before 3.9.
+    Ath9k,
 }
 
 impl RateControlConfig {
@@ -182,6 +187,8 @@ pub struct RateChain {
     stages: [Attempt; Self::STAGES_MAX],
     len: u8,
     probe: bool,
+    /// Whether the chain begins again after its last try.
+    repeats: bool,
 }
 
 impl RateChain {
@@ -192,11 +199,17 @@ impl RateChain {
     fn new(stages: &[Attempt], probe: bool) -> Self {
         let mut all = [stages[0]; Self::STAGES_MAX];
         all[..stages.len()].copy_from_slice(stages);
-        Self { stages: all, len: stages.len() as u8, probe }
+        Self { stages: all, len: stages.len() as u8, probe, repeats: false }
+    }
+
+    /// Returns the chain as one that begins again after its last try.
+    fn repeated(self) -> Self {
+        Self { repeats: true, ..self }
     }
 
     /// The rate of the `attempt`-th transmission, counted from 0. After the last stage its rate
-    /// stays; the retry limit decides when to give up.
+    /// stays, or the chain begins again (ath9k's rate control); the retry limit decides when to
+    /// give up.
     pub fn rate_for_attempt(&self, attempt: u32) -> Rate {
         let stages = self.stages();
         let mut tries = 0;
@@ -206,7 +219,12 @@ impl RateChain {
                 return stage.rate;
             }
         }
-        stages[stages.len() - 1].rate
+        let last = stages[stages.len() - 1];
+        let all = tries + u32::from(last.tries);
+        if self.repeats && attempt >= all {
+            return self.rate_for_attempt(attempt % all);
+        }
+        last.rate
     }
 
     /// Total number of tries before the last stage.
@@ -261,6 +279,7 @@ enum Kind {
     Ideal(Box<Ideal>),
     Firmware(Box<Firmware>),
     MinstrelHt(Box<MinstrelHt>),
+    Ath9k(Box<Ath9k>),
 }
 
 impl RateControl {
@@ -268,8 +287,8 @@ impl RateControl {
     /// receiver.
     ///
     /// # Panics
-    /// Panics if `rates` is empty, because such a pair cannot communicate. Panics if Minstrel-HT
-    /// supports none of them.
+    /// Panics if `rates` is empty, because such a pair cannot communicate. Panics if Minstrel-HT or
+    /// ath9k supports none of them.
     pub fn new(
         config: &RateControlConfig,
         rates: &RateSet,
@@ -291,6 +310,7 @@ impl RateControl {
                 let minstrel = MinstrelHt::new(rates, update_interval, sample_interval, stream);
                 Kind::MinstrelHt(Box::new(minstrel))
             }
+            RateControlConfig::Ath9k => Kind::Ath9k(Box::new(Ath9k::new(rates))),
         };
         let mut control = Self { kind, announced: rates.rates[0] };
         control.announced = control.main_rate();
@@ -310,6 +330,7 @@ impl RateControl {
             Kind::Ideal(ideal) => ideal.chain(now, snr, msdu_bytes),
             Kind::Firmware(firmware) => firmware.chain(now, snr, msdu_bytes),
             Kind::MinstrelHt(minstrel) => minstrel.chain(now, snr, msdu_bytes),
+            Kind::Ath9k(ath9k) => ath9k.chain(now, snr, msdu_bytes),
         }
     }
 
@@ -321,6 +342,7 @@ impl RateControl {
             Kind::Ideal(ideal) => ideal.report(now, rate, mpdus_sent, mpdus_acked),
             Kind::Firmware(firmware) => firmware.report(now, rate, mpdus_sent, mpdus_acked),
             Kind::MinstrelHt(minstrel) => minstrel.report(now, rate, mpdus_sent, mpdus_acked),
+            Kind::Ath9k(ath9k) => ath9k.report(now, rate, mpdus_sent, mpdus_acked),
         }
     }
 
@@ -345,6 +367,7 @@ impl RateControl {
             Kind::MinstrelHt(minstrel) => {
                 minstrel.report_chain(now, attempts, mpdus_sent, mpdus_acked);
             }
+            Kind::Ath9k(ath9k) => ath9k.report_chain(now, attempts, mpdus_sent, mpdus_acked),
         }
     }
 
@@ -391,7 +414,7 @@ impl RateControl {
     pub fn minstrel_statistics(&self) -> Option<MinstrelStatistics> {
         match &self.kind {
             Kind::MinstrelHt(minstrel) => Some(minstrel.statistics()),
-            Kind::Fixed(_) | Kind::Ideal(_) | Kind::Firmware(_) => None,
+            Kind::Fixed(_) | Kind::Ideal(_) | Kind::Firmware(_) | Kind::Ath9k(_) => None,
         }
     }
 
@@ -405,6 +428,7 @@ impl RateControl {
     pub fn later_rates(&self) -> impl Iterator<Item = Rate> + '_ {
         let stages = match &self.kind {
             Kind::MinstrelHt(minstrel) => &minstrel.usual_chain().stages()[1..],
+            Kind::Ath9k(ath9k) => &ath9k.usual_chain().stages()[1..],
             Kind::Fixed(_) | Kind::Ideal(_) | Kind::Firmware(_) => &[],
         };
         stages.iter().map(|stage| stage.rate)
@@ -417,6 +441,7 @@ impl RateControl {
             Kind::Ideal(ideal) => ideal.main_rate(),
             Kind::Firmware(firmware) => firmware.main_rate(),
             Kind::MinstrelHt(minstrel) => minstrel.main_rate(),
+            Kind::Ath9k(ath9k) => ath9k.main_rate(),
         }
     }
 }

@@ -185,6 +185,33 @@ fn minstrel_comes_close_to_the_best_fixed_rate() {
     }
 }
 
+/// The rates that ath9k uses for a pair: with two streams the three slowest, the fourth and the
+/// fifth of one and the five fastest of two, the short guard interval with the fastest MCS alone.
+fn ath9k_sets() -> impl Iterator<Item = RateSet> {
+    let one = |width| -> (ChannelWidth, Vec<u8>, u8) { (width, (0..8).collect(), 7) };
+    let two = |width| (width, (0..5).chain(11..16).collect(), 15);
+    let (narrow, wide) = (ChannelWidth::Mhz20, ChannelWidth::Mhz40);
+    [one(narrow), two(narrow), one(wide), two(wide)].into_iter().map(|(width, mcs, fastest)| {
+        let rate = |mcs, guard_interval| Rate::Ht { mcs, width, guard_interval };
+        let long = mcs.into_iter().map(|mcs| rate(mcs, GuardInterval::Long));
+        RateSet::new(long.chain([rate(fastest, GuardInterval::Short)]))
+    })
+}
+
+/// The judge is the best of the rates that the driver uses; beside CCK it has no 6 and 9 Mb/s.
+/// Lowest are places where a faster rate loses half of its MPDUs: a single frame that probes it
+/// succeeds, and A-MPDUs pay until its PER has grown again.
+#[test]
+fn ath9k_comes_close_to_the_best_fixed_rate() {
+    let erp = RateSet::erp(Preamble::Short).rates.into_iter();
+    let slow = [OfdmRate::Mbps6, OfdmRate::Mbps9].map(Rate::ErpOfdm);
+    let erp = RateSet::new(erp.filter(|rate| !slow.contains(rate)));
+    for rates in ath9k_sets().chain([RateSet::ofdm(), erp]) {
+        let (lowest, mean) = shares(&RateControlConfig::Ath9k, &rates, SECOND * 2);
+        assert!(lowest > 0.8 && mean > 0.95, "{lowest:.3}, mean {mean:.3} of {rates:?}");
+    }
+}
+
 #[test]
 fn ideal_comes_close_to_the_best_fixed_rate() {
     let old = [RateSet::ofdm(), RateSet::erp(Preamble::Short)];
