@@ -454,6 +454,24 @@ rate_control = { kind = "fixed", mcs = 12 }
 "#,
     ),
     (
+        "what ath9k's rate control has not",
+        r#"
+[channel]
+standard = "802.11ac"
+[[node]]
+name = "ap"
+role = "access-point"
+rate_control = { kind = "ath9k", update_interval = "50ms" }
+[[node]]
+name = "sta"
+role = "station"
+"#,
+    ),
+    (
+        "a rate control that is not there",
+        "[[node]]\nname = \"ap\"\nrole = \"access-point\"\nrate_control = \"ath9\"\n",
+    ),
+    (
         "fixed rates towards single peers",
         r#"
 [[node]]

@@ -14,6 +14,7 @@ pub(crate) enum RateControlKind {
     Ideal,
     Firmware,
     MinstrelHt,
+    Ath9k,
 }
 
 /// When a Block Ack Request is sent.
@@ -37,6 +38,7 @@ choices! {
         "ideal" => Self::Ideal,
         "firmware" => Self::Firmware,
         "minstrel-ht" => Self::MinstrelHt,
+        "ath9k" => Self::Ath9k,
     }
     RequestKind { "after-missing" => Self::AfterMissing, "after-drop" => Self::AfterDrop }
 }
@@ -45,7 +47,8 @@ tables! {
     /// Rate control towards each peer.
     RawRateControl {
         /// Rate control algorithm. Linux uses Minstrel-HT for drivers without rate control; it has
-        /// no 802.11ax rates. "firmware" stands in for 802.11ax devices: the ideal choice from an
+        /// no 802.11ax rates. "ath9k" is the driver's own, its default before Linux 3.9, without
+        /// 802.11ac rates, too. "firmware" stands in for 802.11ax devices: the ideal choice from an
         /// old and inexact SNR.
         option kind: RateControlKind = "\"minstrel-ht\"; \"firmware\" with 802.11ax";
         /// The fixed rate.

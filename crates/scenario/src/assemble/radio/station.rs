@@ -324,7 +324,7 @@ fn rate_control(
     common: &Common,
     problems: &mut Problems,
 ) -> RateControlConfig {
-    use RateControlKind::{Firmware, Fixed, Ideal, MinstrelHt};
+    use RateControlKind::{Ath9k, Firmware, Fixed, Ideal, MinstrelHt};
     let control = &raw.rate_control;
     let is_he = common.standard == Standard::Dot11ax;
     let usual = if is_he { Firmware } else { MinstrelHt };
@@ -332,6 +332,16 @@ fn rate_control(
     if let Some(at) = control.kind.as_ref().filter(|at| is_he && at.value == MinstrelHt) {
         let message = "Minstrel-HT has no rates of 802.11ax, which Linux leaves to firmware; \
                        expected \"firmware\", \"ideal\" or \"fixed\"";
+        problems.push(&at.place, message);
+    }
+    let is_later = is_he || common.standard == Standard::Dot11ac;
+    if let Some(at) = control.kind.as_ref().filter(|at| is_later && at.value == Ath9k) {
+        let others = if is_he { "\"firmware\"" } else { "\"minstrel-ht\"" };
+        let standard = common.standard;
+        let message = format!(
+            "ath9k's rate control has no rates of {standard}; expected {others}, \"ideal\" or \
+             \"fixed\""
+        );
         problems.push(&at.place, message);
     }
     let mut only = |place: Option<&Place>, wanted: &[(RateControlKind, &str)]| {
@@ -398,6 +408,7 @@ fn rate_control(
                 usual => usual,
             }
         }
+        Ath9k => RateControlConfig::Ath9k,
     }
 }
 
