@@ -10,8 +10,8 @@
 //!
 //! The chain has four rates in descending order: four, four, four and eight tries; a probe has one
 //! try, before the rates below. The driver repeats a chain without success from its start, and
-//! reports a chain's result only when a frame was acknowledged or given up. A chain that failed
-//! with nobody there thus costs no PER until a frame is given up.
+//! reports a chain's result only when a frame was acknowledged or given up. Transmissions
+//! to an absent station cost no PER until a frame is given up.
 //!
 //! Left out: ticks (times are whole milliseconds), RTS before later rates, spatial-multiplexing
 //! power save, the fourth rate that repeats the third at 2.4 GHz, and the legacy rate at the end of
@@ -83,7 +83,7 @@ struct Outcome {
 /// Result at one rate of a chain.
 #[derive(Clone, Copy)]
 enum Evidence {
-    /// Sent, at the chain's last rate so far, after so many retries.
+    /// Sent at the chain's last rate so far, after `retries`.
     Sent { retries: u8, outcome: Outcome },
     /// No success at this rate; the chain went on and succeeded.
     Passed,

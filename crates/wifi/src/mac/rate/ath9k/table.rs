@@ -2,11 +2,11 @@
 //!
 //! The driver has a table for each band: OFDM or CCK rates first, then HT rates of 20 MHz, then
 //! those of 40 MHz. A rate has a nominal bit rate, by which rates are sorted, and the throughput
-//! that its user sees. A pair of so many streams uses only the rates marked for that number, at its
-//! full width alone: two streams at 40 MHz use twelve of 68. The short guard interval exists with
+//! that its user sees. A pair uses only the rates marked for its number of streams, at its full
+//! width: two streams at 40 MHz use twelve of 68. The short guard interval exists with
 //! the fastest MCS of a number of streams only.
 //!
-//! The band is told by the set: rates of 802.11b or 802.11g are at 2.4 GHz. HT rates without them
+//! Sets with rates of 802.11b or 802.11g are at 2.4 GHz. HT rates without them
 //! use the table of 5 GHz, whose slowest HT rate is 6.5 Mb/s at 40 MHz, too.
 
 use super::super::RateSet;
