@@ -235,7 +235,8 @@ fn fig5(runs: &Runs<'_>) -> Findings {
         .iter()
         .flat_map(|(_, absences)| absences.iter().map(|absence| time_s(absence.asleep_ns())))
         .collect();
-    let between = |pair: &[Absence]| time_s(pair[1].from_ns - pair[0].to_ns);
+    // An absence may be found to end after the next one's begin.
+    let between = |pair: &[Absence]| time_s(pair[1].from_ns) - time_s(pair[0].to_ns);
     let awake: Vec<f64> =
         periods.iter().flat_map(|(_, absences)| absences.windows(2).map(between)).collect();
     let within = |name: &str, unit, paper: f64, ours: f64| {
