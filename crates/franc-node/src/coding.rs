@@ -8,13 +8,17 @@
 
 use crate::Word;
 use lasthop_config::error::{Place, Problems};
-use lasthop_config::scalar::{At, OrOff, Whole, positive};
+use lasthop_config::scalar::{At, OrOff, Scalar, Whole, positive};
+use lasthop_config::tree::Value;
 use lasthop_config::{choices, tables};
 use lasthop_franc::Config;
 use lasthop_franc::backlog::BacklogConfig;
-use lasthop_franc::config::{AckRules, Mode, PaceConfig, PaperRules, Reading, Small};
+use lasthop_franc::config::{
+    AckRules, Helping, Mode, PaceConfig, PaperRules, Reading, Small, Spending, Waiting,
+};
 use lasthop_rlnc::Field;
 use lasthop_units::{Bitrate, Bytes, Duration, Probability};
+use schemars::{Schema, json_schema};
 
 /// The paper's code (section IV-A).
 const PAPER_BLOCK_SYMBOLS: u16 = 150;
@@ -52,19 +56,42 @@ tables! {
         value rate_max: OrOff<Bitrate> = "off";
         /// Paper: redundancy in addition to that for the losses.
         option overshoot: Probability = "5%, as in the paper";
-        /// Paper: send each symbol plain before combinations of all.
-        option systematic: bool = "false, as in the paper";
-        /// Paper: when an end acknowledges. "paper": whenever every received packet is decoded. The
-        /// authors' programs acknowledge complete blocks, and decoded packets only after redundant
-        /// ones: "netmix-2014-01" (902fc60) from the third in a row on, "netmix-2014-03" (94897df)
+        /// Paper: whose rules the keys from `systematic` to `timeout_packets` follow by default. The
+        /// text leaves some open and the authors' programs differ from it (their public repository
+        /// hundeboll/netmix): "paper" is the text, "netmix-2014-01" the program of 16 January 2014
+        /// (commit 902fc60), "netmix-2014-03" that of 20 March 2014 (94897df).
+        option rules: Rules = "\"netmix-2014-03\"";
+        /// Paper: send each symbol plain before combinations of all. The text does not say; both
+        /// programs do, because the encoder of their library Kodo does by default, and only their
+        /// helper turns it off.
+        option systematic: bool = "true as in the programs; false if rules = \"paper\"";
+        /// Paper: when an end acknowledges. "paper": whenever every received packet is decoded
+        /// (section II.C). The authors' programs acknowledge complete blocks, and decoded packets
+        /// only after redundant ones: "netmix-2014-01" from the third in a row on, "netmix-2014-03"
         /// at the first of every four.
-        option acknowledgements: Word<AckRules> = "\"paper\"";
-        /// Paper: how an end reads waiting packets. "packet": the budget of each is sent before the
-        /// next is read (section II.D, and the authors' programs). "burst": as many as fit into the
+        option acknowledgements: Word<AckRules> = "as `rules`";
+        /// Paper: how an end reads waiting packets. "packet": what each grants at once is sent
+        /// before the next is read (section II.D, and the loops of both programs, which read until
+        /// the block is full, so in bursts as section V.C says). "burst": as many as fit into the
         /// block, so that combinations cover all of them.
         option reading: Word<Reading> = "\"packet\"";
-        /// Paper: packets sent after a timeout; the authors' program of March 2014 sends 5.
-        option timeout_packets: Whole<1, 255> = "the budget of a symbol, as in the paper";
+        /// Paper: when an end sends what symbols grant. "paper": the credit of each symbol after it
+        /// (section II.D), and the rest of PlayNCool's budget, in whole packets, when the block is
+        /// full. "netmix-2014-01": the credit of each symbol after it, and no more.
+        /// "netmix-2014-03": one packet after each symbol, and the rest of the credits when the
+        /// block is full.
+        option spending: Word<Spending> = "as `rules`";
+        /// Paper: what a helper sends. "paper": a credit for each packet above the threshold, up to
+        /// its budget (section II.D). "netmix", as both programs: at least one for each from the
+        /// threshold on, none after more than the budget; the first packet of a block only
+        /// announces it.
+        option helping: Word<Helping> = "\"paper\" if rules = \"paper\"; else \"netmix\"";
+        /// Paper: what begins the wait for an acknowledgement. "paper": the last packet sent
+        /// (section II.D). "netmix", as both programs: the last one sent or received.
+        option waiting: Word<Waiting> = "\"paper\" if rules = \"paper\"; else \"netmix\"";
+        /// Paper: packets sent after a timeout. "credit": what a symbol grants (section II.D, and
+        /// the program of January). The program of March sends 5.
+        option timeout_packets: TimeoutPackets = "5 if rules = \"netmix-2014-03\"; else \"credit\"";
         /// Most packets that wait to be coded. 1000 is Linux' txqueuelen.
         value backlog_packets: Whole<1, 1_000_000> = 1000;
         /// Most bytes that wait to be coded, 64KiB to 4GiB.
@@ -91,6 +118,48 @@ pub enum CodingMode {
     Plain,
 }
 
+/// Rules of the paper's mode, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rules {
+    /// The text.
+    Paper,
+    /// The authors' program of January 2014.
+    January,
+    /// The authors' program of March 2014.
+    March,
+}
+
+impl Rules {
+    fn values(self) -> PaperRules {
+        match self {
+            Self::Paper => PaperRules::TEXT,
+            Self::January => PaperRules::JANUARY,
+            Self::March => PaperRules::MARCH,
+        }
+    }
+}
+
+/// Packets sent after a timeout; `None`: a credit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeoutPackets(pub Option<u8>);
+
+impl Scalar for TimeoutPackets {
+    type Value = Self;
+
+    fn allowed() -> String {
+        format!("{} or \"credit\"", Whole::<1, 255>::allowed())
+    }
+    fn read(value: &Value) -> Result<Self, Option<String>> {
+        match value {
+            Value::String(text) if text == "credit" => Ok(Self(None)),
+            _ => Whole::<1, 255>::read(value).map(|packets| Self(Some(packets.get()))),
+        }
+    }
+    fn schema() -> Schema {
+        json_schema!({ "anyOf": [{ "const": "credit" }, Whole::<1, 255>::schema()] })
+    }
+}
+
 choices! {
     CodingMode {
         "stream" => CodingMode::Stream,
@@ -104,6 +173,18 @@ choices! {
         "netmix-2014-01" => AckRules::January,
         "netmix-2014-03" => AckRules::March,
     }
+    Rules {
+        "paper" => Rules::Paper,
+        "netmix-2014-01" => Rules::January,
+        "netmix-2014-03" => Rules::March,
+    }
+    Word<Spending> as Spending {
+        "paper" => Spending::Text,
+        "netmix-2014-01" => Spending::January,
+        "netmix-2014-03" => Spending::March,
+    }
+    Word<Helping> as Helping { "paper" => Helping::Text, "netmix" => Helping::Program }
+    Word<Waiting> as Waiting { "paper" => Waiting::Text, "netmix" => Waiting::Program }
     Word<Reading> as Reading { "packet" => Reading::Packet, "burst" => Reading::Burst }
 }
 
@@ -171,12 +252,18 @@ impl RawCoding {
 
     fn paper(&self) -> Mode {
         let overshoot = value(&self.overshoot).map_or(PAPER_OVERSHOOT, Probability::as_f64);
+        let program = value(&self.rules).unwrap_or(Rules::March);
+        let usual = program.values();
         let rules = PaperRules {
-            acknowledge: value(&self.acknowledgements).unwrap_or_default(),
-            read: value(&self.reading).unwrap_or_default(),
-            timeout_packets: value(&self.timeout_packets).map(Whole::get),
+            acknowledge: value(&self.acknowledgements).unwrap_or(usual.acknowledge),
+            read: value(&self.reading).unwrap_or(usual.read),
+            spend: value(&self.spending).unwrap_or(usual.spend),
+            help: value(&self.helping).unwrap_or(usual.help),
+            wait: value(&self.waiting).unwrap_or(usual.wait),
+            timeout_packets: value(&self.timeout_packets)
+                .map_or(usual.timeout_packets, |packets| packets.0),
         };
-        let systematic = value(&self.systematic).unwrap_or_default();
+        let systematic = value(&self.systematic).unwrap_or(program != Rules::Paper);
         Mode::Paper { overshoot: 1.0 + overshoot, systematic, rules }
     }
 
@@ -195,7 +282,7 @@ impl RawCoding {
     /// `is_paced` is the default.
     pub fn check(&self, is_paced: bool, problems: &mut Problems) {
         use CodingMode::{Paper, Stream};
-        let only: [(Option<&Place>, &[CodingMode]); 11] = [
+        let only: [(Option<&Place>, &[CodingMode]); 15] = [
             (place(&self.field), &[Stream, Paper]),
             (place(&self.block_symbols), &[Stream, Paper]),
             (place(&self.symbol_bytes), &[Stream, Paper]),
@@ -206,6 +293,10 @@ impl RawCoding {
             (place(&self.systematic), &[Paper]),
             (place(&self.acknowledgements), &[Paper]),
             (place(&self.reading), &[Paper]),
+            (place(&self.rules), &[Paper]),
+            (place(&self.spending), &[Paper]),
+            (place(&self.helping), &[Paper]),
+            (place(&self.waiting), &[Paper]),
             (place(&self.timeout_packets), &[Paper]),
         ];
         for (place, modes) in only {

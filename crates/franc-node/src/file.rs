@@ -729,7 +729,7 @@ mod tests {
         let config = link.config(Keys::Insecure, 1_472);
         assert_eq!(
             config.mode,
-            Mode::Paper { overshoot: 1.2, systematic: false, rules: PaperRules::TEXT }
+            Mode::Paper { overshoot: 1.2, systematic: true, rules: PaperRules::MARCH }
         );
     }
 

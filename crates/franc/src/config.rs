@@ -175,6 +175,45 @@ pub enum Reading {
     Burst,
 }
 
+/// When the paper's encoder sends the packets that symbols grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Spending {
+    /// The credit of each symbol follows that symbol (section II.D). A full block is granted the
+    /// rest of its budget by PlayNCool, in whole packets.
+    #[default]
+    Text,
+    /// The credit of each symbol follows that symbol, and nothing else, as in the authors' program
+    /// of January 2014 (netmix 902fc60).
+    January,
+    /// One packet follows each symbol. The rest of the credits follows the last symbol of the
+    /// block, as in the authors' program of March 2014 (netmix 94897df).
+    March,
+}
+
+/// What the paper's helper sends for the packets that it hears.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Helping {
+    /// A credit for each packet above the threshold, up to the budget (section II.D).
+    #[default]
+    Text,
+    /// From the threshold on at least one packet for each that it hears, and more if credits of
+    /// innovative ones allow; none once the block had more than the budget. The first packet of a
+    /// new block only announces the block. All of this as in both of the authors' programs
+    /// (netmix 902fc60 and 94897df).
+    Program,
+}
+
+/// The start of the wait of the paper's encoder for an acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Waiting {
+    /// The last packet that it sent (section II.D).
+    #[default]
+    Text,
+    /// The last packet that it sent or received: both of the authors' programs (netmix 902fc60 and
+    /// 94897df) wait until no descriptor had an event for this time.
+    Program,
+}
+
 /// Choices where the paper's text and its authors' programs differ, or where the
 /// text is ambiguous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,6 +222,12 @@ pub struct PaperRules {
     pub acknowledge: AckRules,
     /// The way in which the encoder reads packets.
     pub read: Reading,
+    /// When the encoder sends the packets that symbols grant.
+    pub spend: Spending,
+    /// What the helper sends.
+    pub help: Helping,
+    /// The start of the encoder's wait.
+    pub wait: Waiting,
     /// Packets that a timeout grants, at least 1; `None`: the credit of a symbol,
     /// as in the text.
     pub timeout_packets: Option<u8>,
@@ -190,8 +235,34 @@ pub struct PaperRules {
 
 impl PaperRules {
     /// The rules of the text.
-    pub const TEXT: Self =
-        Self { acknowledge: AckRules::Text, read: Reading::Packet, timeout_packets: None };
+    pub const TEXT: Self = Self {
+        acknowledge: AckRules::Text,
+        read: Reading::Packet,
+        spend: Spending::Text,
+        help: Helping::Text,
+        wait: Waiting::Text,
+        timeout_packets: None,
+    };
+
+    /// The rules of the authors' program of January 2014 (netmix 902fc60), which also sends each
+    /// symbol uncoded first.
+    pub const JANUARY: Self = Self {
+        acknowledge: AckRules::January,
+        read: Reading::Packet,
+        spend: Spending::January,
+        help: Helping::Program,
+        wait: Waiting::Program,
+        timeout_packets: None,
+    };
+
+    /// The rules of the authors' program of March 2014 (netmix 94897df), which also sends each
+    /// symbol uncoded first.
+    pub const MARCH: Self = Self {
+        acknowledge: AckRules::March,
+        spend: Spending::March,
+        timeout_packets: Some(5),
+        ..Self::JANUARY
+    };
 }
 
 /// The scheme by which an end sends.
@@ -201,8 +272,8 @@ pub enum Mode {
     Paper {
         /// Factor of the budgets; in the paper 1.05.
         overshoot: f64,
-        /// Whether each symbol is sent uncoded before combinations; in the paper it is
-        /// not.
+        /// Whether each symbol is sent uncoded before combinations. The text does not say; the
+        /// authors' programs use Kodo's `sliding_window_encoder`, which does so by default.
         systematic: bool,
         /// Choices where the paper's text and its authors' programs differ.
         rules: PaperRules,

@@ -17,7 +17,7 @@ pub use encoder::{Counters, Encoder, EncoderEvent, EncoderReason, State};
 pub use helper::{Helper, HelperParameters, HelperState};
 
 use crate::budget::Plan;
-use crate::config::Losses;
+use crate::config::{Losses, Spending, Waiting};
 use lasthop_rlnc::Code;
 use lasthop_units::Duration;
 
@@ -39,6 +39,10 @@ pub struct PaperParameters {
     pub systematic: bool,
     /// Packets that a timeout grants; `None`: the credit of a symbol.
     pub timeout_packets: Option<u8>,
+    /// When packets that symbols grant are sent.
+    pub spend: Spending,
+    /// The start of the wait for an acknowledgement.
+    pub wait: Waiting,
 }
 
 impl PaperParameters {

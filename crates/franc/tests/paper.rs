@@ -5,7 +5,7 @@
 
 use lasthop_franc::Coded;
 use lasthop_franc::budget::{Budget, Plan, PlayNCool};
-use lasthop_franc::config::Losses;
+use lasthop_franc::config::{Helping, Losses, Spending, Waiting};
 use lasthop_franc::paper::{
     AckRule, Arrival, Encoder, EncoderEvent, Helper, HelperParameters, PaperParameters,
 };
@@ -120,7 +120,14 @@ impl Hop {
     ) -> Self {
         let seed = Seed::new(seed, 0);
         let PaperParameters { losses, helpers, margin, .. } = *parameters;
-        let helper = HelperParameters { losses, helpers, margin, blocks_max: 1, published };
+        let helper = HelperParameters {
+            losses,
+            helpers,
+            margin,
+            blocks_max: 1,
+            published,
+            help: Helping::Text,
+        };
         let helper = |index| Helper::new(code, &helper, seed.indexed("helper", index));
         Self {
             now: Instant::ZERO,
@@ -210,6 +217,8 @@ fn parameters(losses: Losses, helpers: u8) -> PaperParameters {
         timeout: Duration::from_millis(20),
         systematic: false,
         timeout_packets: None,
+        spend: Spending::Text,
+        wait: Waiting::Text,
     }
 }
 
@@ -378,6 +387,7 @@ fn a_long_run_loses_nothing() {
                 margin: None,
                 blocks_max: 1,
                 published: true,
+                help: Helping::Text,
             };
             let helper = |index| Helper::new(code, &parameters, seed.indexed("anew", index));
             hop.helpers = (0..u64::from(chance.up_to(2))).map(helper).collect();

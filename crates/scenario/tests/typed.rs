@@ -873,7 +873,7 @@ loss = "20%"
     assert_eq!((encoder.block_symbols, encoder.symbol_bytes), (150, 1_450));
     assert_eq!(
         encoder.mode,
-        Mode::Paper { overshoot: 1.05, systematic: false, rules: PaperRules::TEXT }
+        Mode::Paper { overshoot: 1.05, systematic: true, rules: PaperRules::MARCH }
     );
     assert_eq!(encoder.encoder_timeout, Duration::from_millis(20));
     assert_eq!(encoder.backlog.target, None);
@@ -938,20 +938,42 @@ fn rules_of_the_papers_programs() {
         let scenario = with(&text, sets);
         match &scenario.francs[0].nodes[0].machine {
             lasthop_hosts::FrancMachine::Coded(config) => match config.mode {
-                Mode::Paper { rules, .. } => rules,
+                Mode::Paper { rules, systematic, .. } => (rules, systematic),
                 Mode::Stream { .. } => panic!("it is the paper's"),
             },
             lasthop_hosts::FrancMachine::Plain { .. } => panic!("it is coded"),
         }
     };
-    assert_eq!(rules(&[]), PaperRules::TEXT);
-    let march = rules(&[
+    assert_eq!(rules(&[]), (PaperRules::MARCH, true));
+    assert_eq!(rules(&["franc.link.rules=netmix-2014-01"]), (PaperRules::JANUARY, true));
+    let strict = "franc.link.rules=paper";
+    assert_eq!(rules(&[strict]), (PaperRules::TEXT, false));
+    // Each key alone makes the text the program of March.
+    let march = [
+        strict,
+        "franc.link.systematic=true",
         "franc.link.acknowledgements=netmix-2014-03",
-        "franc.link.reading=packet",
+        "franc.link.spending=netmix-2014-03",
+        "franc.link.helping=netmix",
+        "franc.link.waiting=netmix",
         "franc.link.timeout_packets=5",
-    ]);
-    let (acknowledge, read) = (AckRules::March, Reading::Packet);
-    assert_eq!(march, PaperRules { acknowledge, read, timeout_packets: Some(5) });
+    ];
+    assert_eq!(rules(&march), (PaperRules::MARCH, true));
+    // And the program of March the text.
+    let text = [
+        "franc.link.systematic=false",
+        "franc.link.acknowledgements=paper",
+        "franc.link.reading=packet",
+        "franc.link.spending=paper",
+        "franc.link.helping=paper",
+        "franc.link.waiting=paper",
+        "franc.link.timeout_packets=credit",
+    ];
+    assert_eq!(rules(&text), (PaperRules::TEXT, false));
+    let burst =
+        PaperRules { read: Reading::Burst, acknowledge: AckRules::Text, ..PaperRules::MARCH };
+    let sets = ["franc.link.reading=burst", "franc.link.acknowledgements=paper"];
+    assert_eq!(rules(&sets), (burst, true));
 }
 
 #[test]

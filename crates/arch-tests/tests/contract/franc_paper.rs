@@ -4,7 +4,7 @@
 
 use crate::pause;
 use lasthop_arch_tests::contract::Driver;
-use lasthop_franc::config::Losses;
+use lasthop_franc::config::{Losses, Spending, Waiting};
 use lasthop_franc::paper::{Encoder, PaperParameters};
 use lasthop_franc::wire::{Ack, BlockReport};
 use lasthop_rlnc::{Code, Field};
@@ -44,6 +44,8 @@ proptest! {
         (symbols, helpers) in (1..5u16, 0..3u8),
         (overshoot, systematic) in (0.5..2.0f64, any::<bool>()),
         (timeout_ms, timeout_packets) in (1..40u64, prop::option::of(1..6u8)),
+        spend in prop::sample::select(&[Spending::Text, Spending::January, Spending::March]),
+        wait in prop::sample::select(&[Waiting::Text, Waiting::Program]),
         // A driver whose interface is full does not pull datagrams.
         work in prop::collection::vec(
             (pause(Duration::from_millis(150)), work(), prop::bool::weighted(0.8)), 1..200),
@@ -60,6 +62,8 @@ proptest! {
             timeout,
             systematic,
             timeout_packets,
+            spend,
+            wait,
         };
         let stream = Seed::new(1, 0).stream("encoder");
         let mut driver = Driver::new(Encoder::new(code, &parameters, stream));
@@ -89,7 +93,8 @@ proptest! {
                     encoder.handle_ack(now, &Ack { done: block + ahead, ..Ack::default() });
                 }
                 Work::Losses(e) => encoder.set_losses(losses_of(e)),
-                Work::Symbol | Work::Nothing => {}
+                Work::Nothing => encoder.handle_arrival(now),
+                Work::Symbol => {}
             }
         }
         let counters = driver.machine.counters();

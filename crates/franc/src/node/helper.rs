@@ -6,7 +6,7 @@
 use super::sessions::{Followed, Sessions};
 use super::{Came, Heard, Question, Reason, Shared, Transmit, earliest};
 use crate::budget;
-use crate::config::{Losses, Mode};
+use crate::config::{Helping, Losses, Mode};
 use crate::paper;
 use crate::path_state::{Ear, LossEstimate};
 use crate::stats::{NeighbourStats, Stats};
@@ -342,6 +342,10 @@ fn new_machine(code: Code, helpers: u8, shared: &mut Shared) -> paper::Helper {
             Mode::Stream { blocks_max, .. } => blocks_max,
         },
         published: is_paper,
+        help: match shared.config.mode {
+            Mode::Paper { rules, .. } => rules.help,
+            Mode::Stream { .. } => Helping::Text,
+        },
     };
     paper::Helper::new(code, &parameters, shared.fork())
 }

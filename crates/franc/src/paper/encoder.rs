@@ -1,16 +1,17 @@
 //! The encoder (figure 4). Each symbol that is added increases the packets owed by
 //! a credit, as does each timeout; packets that are owed are sent.
 //!
-//! In addition to the text: when a block is full, the debt is increased to the block's budget and
-//! to whole packets (credits alone are too little if the helper starts at once). A timeout grants
-//! one credit, as in the text and in the authors' program of January 2014 (netmix 902fc60); the
-//! program of March 2014 sends five packets (94897df), which [`PaperParameters::timeout_packets`]
-//! can do. Leaves out several blocks in flight.
+//! In addition to the text ([`Spending::Text`]): when a block is full, the debt is increased to the
+//! block's budget and to whole packets (credits alone are too little if the helper starts at once).
+//! The authors' programs have credits alone. A timeout grants one credit, as in the text and in the
+//! authors' program of January 2014 (netmix 902fc60), or as many packets as
+//! [`PaperParameters::timeout_packets`] says: five in the program of March 2014 (94897df). Leaves
+//! out several blocks in flight, and packets that these programs lose where a socket is full.
 
 use super::PaperParameters;
 use crate::budget::Budget;
 use crate::coded::Coded;
-use crate::config::Losses;
+use crate::config::{Losses, Spending, Waiting};
 use crate::wire::{Ack, BLOCK_MAX};
 use alloc::collections::VecDeque;
 use lasthop_rlnc::{Code, Density, SymbolError, Vector};
@@ -69,7 +70,7 @@ pub struct Counters {
 /// The encoder sends what the budget of a block grants, and waits:
 ///
 /// ```
-/// use lasthop_franc::config::Losses;
+/// use lasthop_franc::config::{Losses, Spending, Waiting};
 /// use lasthop_franc::paper::{Encoder, PaperParameters};
 /// use lasthop_rlnc::{Code, Field};
 /// use lasthop_units::{Duration, Instant, Probability, Seed};
@@ -83,6 +84,8 @@ pub struct Counters {
 ///     timeout: Duration::from_millis(20),
 ///     systematic: false,
 ///     timeout_packets: None,
+///     spend: Spending::Text,
+///     wait: Waiting::Text,
 /// };
 /// let code = Code::new(Field::Gf256, 8, 100)?;
 /// let mut encoder = Encoder::new(code, &parameters, Seed::new(1, 0).stream("encoder"));
@@ -108,6 +111,8 @@ pub struct Encoder {
     /// Packets owed, and granted for this block so far.
     owed: f64,
     granted: f64,
+    /// Credits that are kept for the end of the block.
+    saved: f64,
     /// Number of symbols that were sent uncoded.
     sent_as_is: u16,
     transmissions: u32,
@@ -132,6 +137,7 @@ impl Encoder {
             state: State::Idle,
             owed: 0.0,
             granted: 0.0,
+            saved: 0.0,
             sent_as_is: 0,
             transmissions: 0,
             timeouts: 0,
@@ -158,10 +164,24 @@ impl Encoder {
     /// If the block is full or the symbol is too long.
     pub fn push(&mut self, _now: Instant, symbol: &[u8]) -> Result<(), SymbolError> {
         self.code.push(symbol)?;
-        self.grant(self.budget.source_credit);
-        if self.code.is_full() {
-            self.grant((self.budget.source - self.granted).max(0.0));
-            self.owed = libm::ceil(self.owed);
+        let credit = self.budget.source_credit;
+        match self.parameters.spend {
+            Spending::Text => {
+                self.grant(credit);
+                if self.code.is_full() {
+                    self.grant((self.budget.source - self.granted).max(0.0));
+                    self.owed = libm::ceil(self.owed);
+                }
+            }
+            Spending::January => self.grant(credit),
+            Spending::March if self.code.is_full() => {
+                let saved = core::mem::take(&mut self.saved);
+                self.grant(credit + saved);
+            }
+            Spending::March => {
+                self.saved += credit - 1.0;
+                self.grant(1.0);
+            }
         }
         Ok(())
     }
@@ -187,9 +207,21 @@ impl Encoder {
         if ack.done > self.block || rank == Some(self.code.code().symbols()) {
             self.next_block();
         } else if rank == Some(usize::from(self.code.len())) {
-            self.owed = 0.0;
+            self.owed = match self.parameters.spend {
+                Spending::Text => 0.0,
+                // Parts of a packet remain in the budget.
+                Spending::January | Spending::March => self.owed - libm::floor(self.owed),
+            };
             self.sent_as_is = self.code.len();
             self.state = State::Idle;
+        }
+    }
+
+    /// Handles the arrival of a datagram, whatever is in it: the wait begins anew, if it is one of
+    /// [`Waiting::Program`].
+    pub fn handle_arrival(&mut self, now: Instant) {
+        if let (Waiting::Program, State::Wait { until }) = (self.parameters.wait, &mut self.state) {
+            *until = now + self.parameters.timeout;
         }
     }
 
@@ -249,7 +281,7 @@ impl Encoder {
         self.block = block.saturating_add(1);
         self.code.clear();
         self.state = State::Idle;
-        (self.owed, self.granted) = (0.0, 0.0);
+        (self.owed, self.granted, self.saved) = (0.0, 0.0, 0.0);
         (self.sent_as_is, self.transmissions, self.timeouts) = (0, 0, 0);
     }
 }

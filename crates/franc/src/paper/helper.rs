@@ -8,7 +8,8 @@
 //! the next packet restarts it, and it stays silent if it saves no airtime. Packets
 //! count even if they are not independent, as in the authors' program, which sends
 //! something for each packet received above the threshold: a helper with a good
-//! link has the whole block before it has sent its share.
+//! link has the whole block before it has sent its share. [`Helping::Program`] follows that program
+//! in all else.
 //!
 //! One helper serves one direction of a hop. It stores the last few blocks, so its memory is
 //! limited. Pass it packets of the source only: packets of another helper would increase its credit
@@ -16,7 +17,7 @@
 
 use crate::budget::{Budget, HelperBudget, Plan};
 use crate::coded::Coded;
-use crate::config::Losses;
+use crate::config::{Helping, Losses};
 use crate::wire::{Ack, Enc};
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -38,6 +39,14 @@ pub struct HelperParameters {
     pub blocks_max: u8,
     /// Whether budgets are computed, and end, as in the paper.
     pub published: bool,
+    /// What a helper as published sends for the packets that it hears.
+    pub help: Helping,
+}
+
+impl HelperParameters {
+    fn follows_program(&self) -> bool {
+        self.published && self.help == Helping::Program
+    }
 }
 
 /// The state of the helper for a block.
@@ -55,7 +64,7 @@ pub enum HelperState {
 ///
 /// ```
 /// use lasthop_franc::Coded;
-/// use lasthop_franc::config::Losses;
+/// use lasthop_franc::config::{Helping, Losses};
 /// use lasthop_franc::paper::{Helper, HelperParameters};
 /// use lasthop_rlnc::{Code, Field, Received, Vector};
 /// use lasthop_units::{Instant, Probability, Seed};
@@ -67,6 +76,7 @@ pub enum HelperState {
 ///     margin: None,
 ///     blocks_max: 1,
 ///     published: true,
+///     help: Helping::Text,
 /// };
 /// let code = Code::new(Field::Gf256, 8, 4)?;
 /// let mut helper = Helper::new(code, &parameters, Seed::new(1, 0).stream("helper"));
@@ -93,6 +103,8 @@ pub struct Helper {
     spare: Vec<Recoder>,
     /// Blocks below this one need nothing any more.
     oldest: u32,
+    /// Number of the newest block.
+    newest: u32,
     /// A symbol with its zeros.
     padded: Vec<u8>,
     sent: u64,
@@ -107,6 +119,8 @@ struct Block {
     /// Packets owed, and granted so far within the budget or beyond.
     owed: f64,
     granted: f64,
+    /// Credits of the authors' program less the packets that it granted; may be negative.
+    budget: f64,
     /// Whether the destination has the block, and how often it began it anew.
     done: bool,
     restarts: u8,
@@ -126,6 +140,7 @@ impl Helper {
             blocks: VecDeque::new(),
             spare: Vec::new(),
             oldest: 0,
+            newest: 0,
             padded: vec![0; code.symbol_bytes()],
             sent: 0,
         };
@@ -143,18 +158,30 @@ impl Helper {
         let (payload, zeros) = self.padded.split_at_mut(enc.payload.len());
         payload.copy_from_slice(enc.payload);
         zeros.fill(0);
+        let is_new = enc.block > self.newest;
+        self.newest = self.newest.max(enc.block);
         let at = self.find_or_begin(enc.block);
         let block = &mut self.blocks[at];
+        if is_new && self.parameters.follows_program() {
+            return None;
+        }
         let received = block.recoder.push(enc.vector, &self.padded).ok()?;
         if let Some(budget) = self.budget {
-            block.take_credit(&budget, self.parameters.published);
+            if self.parameters.follows_program() {
+                block.take_credit_of_program(&budget, received);
+            } else {
+                block.take_credit(&budget, self.parameters.published);
+            }
         }
         Some(received)
     }
 
     /// Handles an acknowledgement of the destination.
     pub fn handle_ack(&mut self, _now: Instant, ack: &Ack) {
-        self.forget_below(ack.done);
+        let follows_program = self.parameters.follows_program();
+        if !follows_program {
+            self.forget_below(ack.done);
+        }
         let symbols = self.code.symbols();
         for report in &ack.blocks {
             for block in self.blocks.iter_mut().filter(|block| block.number == report.block) {
@@ -162,9 +189,9 @@ impl Helper {
                     // Something in it was forged, perhaps what is here.
                     block.restarts = report.restarts;
                     block.recoder.clear();
-                    block.owed = 0.0;
+                    (block.owed, block.budget) = (0.0, 0.0);
                 }
-                if usize::from(report.rank) == symbols {
+                if usize::from(report.rank) == symbols && !follows_program {
                     block.stop();
                 }
             }
@@ -239,6 +266,7 @@ impl Helper {
             state: HelperState::Idle,
             owed: 0.0,
             granted: 0.0,
+            budget: 0.0,
             done: false,
             restarts: 0,
         });
@@ -265,6 +293,22 @@ impl Block {
             self.owed = libm::round(self.owed - (self.granted - most)).max(0.0);
             self.granted = most;
         }
+    }
+
+    /// Another packet was received, by the rules of [`Helping::Program`].
+    fn take_credit_of_program(&mut self, budget: &HelperBudget, received: Received) {
+        let rank = self.recoder.rank() as f64;
+        if received == Received::Innovative && rank > budget.threshold {
+            self.budget += budget.credit;
+        }
+        if rank < budget.threshold || self.granted > budget.packets {
+            return;
+        }
+        self.state = HelperState::Enc;
+        let packets = libm::floor(self.budget).max(1.0);
+        self.budget -= packets;
+        self.owed += packets;
+        self.granted += packets;
     }
 
     /// Clears the debt; none can arise later.

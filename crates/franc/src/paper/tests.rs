@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::coded::{Coded, CodedVector};
-use crate::config::AckRules;
+use crate::config::{AckRules, Helping};
 use crate::wire::{Ack, BlockReport, Enc};
 use alloc::format;
 use alloc::string::String;
@@ -33,6 +33,8 @@ fn encoder(systematic: bool) -> Encoder {
         timeout: TIMEOUT,
         systematic,
         timeout_packets: None,
+        spend: Spending::Text,
+        wait: Waiting::Text,
     };
     Encoder::new(code, &parameters, Seed::new(1, 0).stream("encoder"))
 }
@@ -141,8 +143,14 @@ fn the_helper_as_a_table() {
     // It begins at the fifth of eight, owes one for each and 3.2 in all.
     let code = Code::new(Field::Gf256, 8, 4).unwrap();
     let losses = losses(0.0, 0.0, 0.4);
-    let parameters =
-        HelperParameters { losses, helpers: 1, margin: None, blocks_max: 1, published: true };
+    let parameters = HelperParameters {
+        losses,
+        helpers: 1,
+        margin: None,
+        blocks_max: 1,
+        published: true,
+        help: Helping::Text,
+    };
     let now = Instant::ZERO;
     let mut idle = Helper::new(code, &parameters, Seed::new(1, 0).stream("helper"));
     let mut states = vec![("IDLE, nothing heard", idle.clone())];
@@ -224,6 +232,8 @@ fn a_timeout_asks_for_a_credit_or_for_packets() {
             timeout: TIMEOUT,
             systematic: false,
             timeout_packets,
+            spend: Spending::Text,
+            wait: Waiting::Text,
         };
         let mut encoder = Encoder::new(code, &parameters, Seed::new(1, 0).stream("encoder"));
         encoder.push(Instant::ZERO, &[1]).unwrap();
@@ -239,8 +249,14 @@ fn a_timeout_asks_for_a_credit_or_for_packets() {
 fn a_helper_is_bounded() {
     let code = Code::new(Field::Gf2, 4, 4).unwrap();
     let losses = losses(0.1, 0.1, 0.5);
-    let parameters =
-        HelperParameters { losses, helpers: 1, margin: None, blocks_max: 3, published: true };
+    let parameters = HelperParameters {
+        losses,
+        helpers: 1,
+        margin: None,
+        blocks_max: 3,
+        published: true,
+        help: Helping::Text,
+    };
     let mut helper = Helper::new(code, &parameters, Seed::new(1, 0).stream("helper"));
     let mut random = Seed::new(2, 0).stream("blocks");
     for _ in 0..1_000 {

@@ -223,6 +223,8 @@ impl Session {
                     timeout: config.encoder_timeout,
                     systematic,
                     timeout_packets: rules.timeout_packets,
+                    spend: rules.spend,
+                    wait: rules.wait,
                 };
                 let encoder = Encoder::new(code, &parameters, stream);
                 let rule = AckRule::new(rules.acknowledge);
@@ -464,6 +466,9 @@ impl Session {
             true
         };
         let verdict = self.receiver.handle_enc(enc, &mut known);
+        if let Outgoing::Paper(encoder) = &mut self.outgoing {
+            encoder.handle_arrival(now);
+        }
         order.settle(self.receiver.frontier());
         stats.corrupt += core::mem::take(&mut order.corrupt);
         self.opener.forget_below(self.receiver.done());
@@ -544,6 +549,7 @@ impl Session {
                         e3: loss(path.loss.probability()),
                     });
                 }
+                encoder.handle_arrival(now);
                 encoder.handle_ack(now, ack);
             }
         }
