@@ -163,6 +163,19 @@ pub struct Quantity {
     pub spread: Option<Span>,
     /// The reason if it fails, where it is known.
     pub because: Option<&'static str>,
+    /// The value by another reading of the paper, which is shown and not judged.
+    pub beside: Option<Beside>,
+    /// Half the 95 % interval of the mean over the runs of one seed, in the unit of the quantity.
+    pub interval: Option<f64>,
+}
+
+/// The value of a quantity by another reading of the paper.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beside {
+    /// Name of the reading, as the head of a column.
+    pub reading: &'static str,
+    /// The value.
+    pub ours: Ours,
 }
 
 impl Quantity {
@@ -176,8 +189,17 @@ impl Quantity {
         band: impl Into<Span>,
     ) -> Self {
         let band = band.into();
-        let ours = Ours::Value(ours);
-        Self { name: name.into(), unit, paper, ours, band, spread: None, because: None }
+        Self {
+            name: name.into(),
+            unit,
+            paper,
+            ours: Ours::Value(ours),
+            band,
+            spread: None,
+            because: None,
+            beside: None,
+            interval: None,
+        }
     }
 
     /// Returns a quantity that is a range; it passes if at least [`SHARED_MIN`] of each
@@ -197,6 +219,8 @@ impl Quantity {
             band: paper,
             spread: None,
             because: None,
+            beside: None,
+            interval: None,
         }
     }
 
@@ -217,6 +241,8 @@ impl Quantity {
             band: (paper, paper).into(),
             spread: None,
             because: None,
+            beside: None,
+            interval: None,
         }
     }
 
@@ -230,6 +256,8 @@ impl Quantity {
             band: (f64::NEG_INFINITY, f64::INFINITY).into(),
             spread: None,
             because: None,
+            beside: None,
+            interval: None,
         }
     }
 
@@ -268,6 +296,41 @@ impl Quantity {
         self
     }
 
+    /// Sets the value by another reading of the paper.
+    #[must_use]
+    pub fn beside(mut self, reading: &'static str, ours: Ours) -> Self {
+        self.beside = Some(Beside { reading, ours });
+        self
+    }
+
+    /// Our value, if it is a number.
+    pub fn number(&self) -> Option<f64> {
+        match self.ours {
+            Ours::Value(value) => Some(value),
+            Ours::Range(..) | Ours::Shown(_) => None,
+        }
+    }
+
+    /// Sets half the 95 % interval of the mean over the runs (Student's t) from the values of the
+    /// runs; none if one was not measured, or there are fewer than two.
+    #[must_use]
+    pub fn interval_of(mut self, values: &[f64]) -> Self {
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let error = (squares / (count - 1.0) / count).sqrt();
+        let half = T95.get(values.len()).copied().unwrap_or(1.96) * error;
+        self.interval = Some(half).filter(|half| half.is_finite() && *half > 0.0);
+        self
+    }
+
+    /// Returns the quantity by the other reading, without a band, if there is one.
+    pub fn by_other_reading(&self) -> Option<Self> {
+        let ours = self.beside?.ours;
+        let band = (f64::NEG_INFINITY, f64::INFINITY).into();
+        Some(Self { ours, band, spread: None, interval: None, ..self.clone() })
+    }
+
     /// The verdict: pass if ours agrees with the paper, else fail.
     pub fn verdict(&self) -> Verdict {
         let Span { from: least, to: most } = self.band;
@@ -282,6 +345,10 @@ impl Quantity {
         Verdict::pass_if(passes)
     }
 }
+
+/// Student's t of a two-sided 95 % interval, by the number of values.
+const T95: [f64; 11] =
+    [f64::NAN, f64::NAN, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
 
 /// Whether at least [`SHARED_MIN`] of each range is in the other.
 fn shares_most(one: Span, other: Span) -> bool {
@@ -326,6 +393,18 @@ mod tests {
             [Verdict::Pass; 3]
         );
         assert_eq!([121.99, 150.01].map(|ours| value(ours, (122.0, 150.0))), [Verdict::Fail; 2]);
+    }
+
+    /// The example of Student's paper of 1908: hours of sleep gained by ten patients; mean 0.75,
+    /// deviation 1.79, so an interval of 1.28 to either side.
+    #[test]
+    fn an_interval_is_students() {
+        let sleep = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
+        let quantity = Quantity::value("q", "h", Statement::Value(1.0), 0.75, (0.0, 2.0));
+        let half = quantity.clone().interval_of(&sleep).interval.expect("there is one");
+        assert!((half - 1.28).abs() < 0.005, "{half}");
+        assert_eq!(quantity.clone().interval_of(&[1.0]).interval, None);
+        assert_eq!(quantity.interval_of(&[1.0, f64::NAN]).interval, None);
     }
 
     #[test]

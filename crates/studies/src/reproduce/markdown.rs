@@ -50,11 +50,24 @@ fn page(paper: &Paper, outcomes: &[&Outcome]) -> String {
             paper.seeds
         );
     }
-    out.push_str("\n\n| statement | lasthop |\n|---|---|\n");
+    let beside = beside(outcomes);
+    match beside {
+        None => out.push_str("\n\n| statement | lasthop |\n|---|---|\n"),
+        Some(reading) => {
+            let _ = write!(
+                out,
+                " The last column is not judged.\n\n| statement | lasthop | {reading} |\n|---|---|---|\n"
+            );
+        }
+    }
     let mut place = "";
     for claim in paper.claims {
         if let Tested::By(by) = claim.tested {
-            let _ = writeln!(out, "{} {} |", claim_row(claim, place), tested_by(by, outcomes));
+            let _ = write!(out, "{} {} |", claim_row(claim, place), tested_by(by, outcomes, false));
+            if beside.is_some() {
+                let _ = write!(out, " {} |", tested_by(by, outcomes, true));
+            }
+            out.push('\n');
             place = claim.place;
         }
     }
@@ -114,8 +127,15 @@ fn untested(paper: &Paper) -> String {
     out
 }
 
-/// The quantities that test a statement, by figure.
-fn tested_by(by: &[(&str, &str)], outcomes: &[&Outcome]) -> String {
+/// The name of the other reading that quantities have, if any have one.
+fn beside(outcomes: &[&Outcome]) -> Option<&'static str> {
+    let mut quantities = outcomes.iter().flat_map(|outcome| &outcome.findings.quantities);
+    quantities.find_map(|quantity| quantity.beside).map(|beside| beside.reading)
+}
+
+/// The quantities that test a statement, by figure; those of the other reading if `is_beside`,
+/// of which none is bold.
+fn tested_by(by: &[(&str, &str)], outcomes: &[&Outcome], is_beside: bool) -> String {
     let mut ids: Vec<&str> = Vec::new();
     for &(id, _) in by {
         if !ids.contains(&id) {
@@ -129,9 +149,17 @@ fn tested_by(by: &[(&str, &str)], outcomes: &[&Outcome]) -> String {
             by.iter().any(|(of, begin)| of == id && quantity.name.starts_with(begin))
         };
         let matching: Vec<_> = outcome.findings.quantities.iter().filter(is_named).collect();
+        if is_beside {
+            let others: Vec<_> =
+                matching.into_iter().filter_map(Quantity::by_other_reading).collect();
+            let others: Vec<_> = others.iter().collect();
+            return if others.is_empty() { String::new() } else { values(&others) };
+        }
         format!("`{id}` {}", values(&matching))
     };
-    ids.iter().map(of_figure).collect::<Vec<_>>().join("; ")
+    let each = ids.iter().map(of_figure).filter(|text| !text.is_empty());
+    let text = each.collect::<Vec<_>>().join("; ");
+    if is_beside { text.replace("**", "") } else { text }
 }
 
 /// Quantities whose names differ at their beginning only, such as `802.11n, 30 packets: found`.
@@ -389,12 +417,22 @@ fn cell(text: &str) -> String {
 /// The names of the columns of a table of quantities.
 const COLUMNS: &str = "figure,quantity,unit,paper,ours,off_by,band,verdict";
 
-/// Every quantity as CSV (RFC 4180), in the words of the pages.
+/// Every quantity as CSV (RFC 4180), in the words of the pages. If quantities have another
+/// reading, it has a column.
 fn table(outcomes: &[&Outcome]) -> String {
-    let mut out = format!("{COLUMNS}\n");
+    let beside = beside(outcomes);
+    let mut out = match beside {
+        None => format!("{COLUMNS}\n"),
+        Some(reading) => format!("{COLUMNS},{}\n", reading.replace(' ', "_")),
+    };
     for outcome in outcomes {
         for quantity in &outcome.findings.quantities {
-            let _ = writeln!(out, "{}", csv_row(outcome.figure.id, quantity));
+            out.push_str(&csv_row(outcome.figure.id, quantity));
+            if beside.is_some() {
+                let other = quantity.by_other_reading();
+                let _ = write!(out, ",{}", other.map_or_else(String::new, |it| it.ours_text()));
+            }
+            out.push('\n');
         }
     }
     out
@@ -439,7 +477,7 @@ mod tests {
     fn rows(key: &str) -> Vec<Vec<String>> {
         let text = documented(&format!("{key}.csv"));
         let mut lines = text.lines();
-        assert_eq!(lines.next(), Some(COLUMNS));
+        assert!(lines.next().is_some_and(|columns| columns.starts_with(COLUMNS)), "{key}");
         let fields = |line: &str| {
             let (mut fields, mut is_quoted) = (vec![String::new()], false);
             for character in line.chars() {

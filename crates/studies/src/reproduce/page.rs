@@ -125,8 +125,13 @@ fn table(of: &str, quantities: &[Quantity]) -> String {
     let mut out = String::from(
         "<table><thead><tr><th scope=\"col\">Quantity</th><th scope=\"col\">Unit</th>\
          <th scope=\"col\" class=\"number\">Paper</th><th scope=\"col\" class=\"number\">lasthop</th>\
-         <th scope=\"col\" class=\"number\">Band</th><th scope=\"col\">Verdict</th></tr></thead><tbody>",
+         <th scope=\"col\" class=\"number\">Band</th><th scope=\"col\">Verdict</th>",
     );
+    let beside = quantities.iter().find_map(|quantity| quantity.beside);
+    if let Some(beside) = beside {
+        let _ = write!(out, "<th scope=\"col\" class=\"number\">{}</th>", escaped(beside.reading));
+    }
+    out.push_str("</tr></thead><tbody>");
     for quantity in quantities {
         let verdict = quantity.verdict();
         let class = match quantity.paper {
@@ -136,7 +141,7 @@ fn table(of: &str, quantities: &[Quantity]) -> String {
         let _ = write!(
             out,
             "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"{class}\">{}</td><td class=\"number\">{}</td>\
-             <td class=\"number\">{}</td><td>{}</td></tr>",
+             <td class=\"number\">{}</td><td>{}</td>",
             escaped(&quantity.name),
             escaped(quantity.unit),
             escaped(&quantity.paper_text()),
@@ -144,9 +149,20 @@ fn table(of: &str, quantities: &[Quantity]) -> String {
             quantity.band_text(),
             badge(verdict)
         );
+        if beside.is_some() {
+            let other = quantity.by_other_reading();
+            let other = other.map_or_else(String::new, |other| other.ours_text());
+            let _ = write!(out, "<td class=\"number\">{other}</td>");
+        }
+        out.push_str("</tr>");
         if verdict == Verdict::Fail {
             let why = quantity.because.unwrap_or("Why is unknown.");
-            let _ = write!(out, "<tr class=\"note\"><td colspan=\"6\">{}</td></tr>", escaped(why));
+            let _ = write!(
+                out,
+                "<tr class=\"note\"><td colspan=\"{}\">{}</td></tr>",
+                6 + usize::from(beside.is_some()),
+                escaped(why)
+            );
         }
     }
     out.push_str("</tbody></table>");

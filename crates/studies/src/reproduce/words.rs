@@ -16,15 +16,17 @@ impl Quantity {
         }
     }
 
-    /// Returns our value, without the unit. Square brackets have the least and the greatest of
-    /// several seeds.
+    /// Returns our value, without the unit: with half the interval of its mean, or in square brackets
+    /// with the least and the greatest of several seeds.
     pub fn ours_text(&self) -> String {
         match self.ours {
-            Ours::Value(value) => {
-                let of = |spread: Span| range(spread.from, spread.to);
-                let spread = self.spread.map(of).map_or(String::new(), |text| format!(" [{text}]"));
-                number(value) + &spread
-            }
+            Ours::Value(value) => match (self.interval, self.spread) {
+                (Some(half), _) => format!("{} \u{b1} {}", number(value), number(half)),
+                (None, Some(spread)) => {
+                    format!("{} [{}]", number(value), range(spread.from, spread.to))
+                }
+                (None, None) => number(value),
+            },
             Ours::Range(from, to) => range(from, to),
             Ours::Shown(true) => "shown".to_owned(),
             Ours::Shown(false) => "not shown".to_owned(),
