@@ -86,7 +86,7 @@ tables! {
         /// threshold on, none after more than the budget; the first packet of a block only
         /// announces it.
         option helping: Word<Helping> = "\"paper\" if rules = \"paper\"; else \"netmix\"";
-        /// Paper: what begins the wait for an acknowledgement. "paper": the last packet sent
+        /// Paper: start of the wait for an acknowledgement. "paper": the last packet sent
         /// (section II.D). "netmix", as both programs: the last one sent or received.
         option waiting: Word<Waiting> = "\"paper\" if rules = \"paper\"; else \"netmix\"";
         /// Paper: packets sent after a timeout. "credit": what a symbol grants (section II.D, and

@@ -190,7 +190,7 @@ pub enum Spending {
     March,
 }
 
-/// What the paper's helper sends for the packets that it hears.
+/// The amount that the paper's helper sends for the packets that it hears.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Helping {
     /// A credit for each packet above the threshold, up to the budget (section II.D).
@@ -224,7 +224,7 @@ pub struct PaperRules {
     pub read: Reading,
     /// When the encoder sends the packets that symbols grant.
     pub spend: Spending,
-    /// What the helper sends.
+    /// The amount that the helper sends.
     pub help: Helping,
     /// The start of the encoder's wait.
     pub wait: Waiting,

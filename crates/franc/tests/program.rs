@@ -50,7 +50,7 @@ fn drain(encoder: &mut Encoder, now: Instant) -> Vec<Coded> {
     core::iter::from_fn(|| encoder.poll_transmit(now)).collect()
 }
 
-/// Adds so many symbols; the packets after each.
+/// Adds symbols; returns the packets after each.
 fn push(encoder: &mut Encoder, symbols: u16) -> Vec<usize> {
     let mut sent = Vec::new();
     for _ in 0..symbols {
@@ -60,7 +60,7 @@ fn push(encoder: &mut Encoder, symbols: u16) -> Vec<usize> {
     sent
 }
 
-/// Lets so many timeouts pass; the packets after each.
+/// Lets timeouts pass; returns the packets after each.
 fn time_out(encoder: &mut Encoder, times: usize) -> Vec<usize> {
     let mut sent = Vec::new();
     for _ in 0..times {

@@ -39,7 +39,7 @@ pub struct HelperParameters {
     pub blocks_max: u8,
     /// Whether budgets are computed, and end, as in the paper.
     pub published: bool,
-    /// What a helper as published sends for the packets that it hears.
+    /// The amount that a helper as published sends for the packets that it hears.
     pub help: Helping,
 }
 

@@ -174,7 +174,7 @@ pub struct Quantity {
 pub struct Beside {
     /// Name of the reading, as the head of a column.
     pub reading: &'static str,
-    /// The value.
+    /// Our value by that reading.
     pub ours: Ours,
 }
 
