@@ -13,6 +13,7 @@ use lasthop_trace::{
 };
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::StationId;
+use std::collections::BTreeMap;
 
 /// A point: time in seconds, and the value of the series.
 pub type Point = (f64, f64);
@@ -41,6 +42,14 @@ pub struct RunData {
 #[derive(Debug)]
 pub struct Runs<'a>(pub(crate) Vec<(Run, &'a RunData)>);
 
+/// The mark before the number of a run in its name.
+const RUN: &str = ", run ";
+
+/// The name of a run of several that differ in their numbers. The first one has the name alone.
+pub fn numbered(name: &str, number: u64) -> String {
+    if number == 0 { name.to_owned() } else { format!("{name}{RUN}{number}") }
+}
+
 impl<'a> Runs<'a> {
     /// Returns the run called `name`.
     ///
@@ -51,6 +60,39 @@ impl<'a> Runs<'a> {
             Some((_, data)) => data,
             None => panic!("the figure has no run {name}"),
         }
+    }
+
+    /// The same runs, in which a name stands for the one with `suffix` where there is one.
+    pub(crate) fn preferring(&self, suffix: &str) -> Self {
+        let renamed = |(run, data): &(Run, &'a RunData)| {
+            let name = run.name.strip_suffix(suffix)?;
+            Some((Run { name: name.to_owned(), ..run.clone() }, *data))
+        };
+        let mut runs: Vec<_> = self.0.iter().filter_map(renamed).collect();
+        let others = self.0.iter().filter(|(run, _)| !run.name.ends_with(suffix));
+        let missing: Vec<_> = others
+            .filter(|(run, _)| runs.iter().all(|(r, _)| r.name != run.name))
+            .cloned()
+            .collect();
+        runs.extend(missing);
+        Self(runs)
+    }
+
+    /// The same runs, in which a name also stands for its run of this number where it has several
+    /// ([`numbered`]).
+    pub(crate) fn of_number(&self, number: u64) -> Self {
+        let by_name: BTreeMap<&str, &'a RunData> = self.all().collect();
+        let of = |(run, data): &(Run, &'a RunData)| {
+            let base = run.name.split(RUN).next().unwrap_or(&run.name);
+            let data = by_name.get(numbered(base, number).as_str()).copied().unwrap_or(data);
+            (run.clone(), data)
+        };
+        Self(self.0.iter().map(of).collect())
+    }
+
+    /// The same runs without those whose names end in `suffix`.
+    pub(crate) fn without(&self, suffix: &str) -> Self {
+        Self(self.0.iter().filter(|(run, _)| !run.name.ends_with(suffix)).cloned().collect())
     }
 
     /// All runs with their names, in the order of the figure.

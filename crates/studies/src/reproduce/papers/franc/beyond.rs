@@ -125,8 +125,11 @@ fn pings_lost(runs: &Runs<'_>) -> u64 {
 /// Carrier of a sparse flow.
 const SPARSE_LINKS: [(&str, &[&str]); 4] = [
     ("unreliable", &["franc.link.mode=plain"]),
-    ("the paper's", &["franc.link.mode=paper"]),
-    ("the paper's, systematic", &["franc.link.mode=paper", "franc.link.systematic=true"]),
+    ("the paper's", &["franc.link.mode=paper", "franc.link.rules=paper"]),
+    (
+        "the paper's, systematic",
+        &["franc.link.mode=paper", "franc.link.rules=paper", "franc.link.systematic=true"],
+    ),
     ("ours", &[]),
 ];
 const SPARSE_LOSSES: [f64; 4] = [0.0, 10.0, 20.0, 30.0];
