@@ -21,11 +21,13 @@ impl Quantity {
     pub fn ours_text(&self) -> String {
         match self.ours {
             Ours::Value(value) => match (self.interval, self.spread) {
-                (Some(half), _) => format!("{} \u{b1} {}", number(value), number(half)),
-                (None, Some(spread)) => {
+                (Some(half), _) if half >= 0.0005 => {
+                    format!("{} \u{b1} {}", number(value), number(half))
+                }
+                (_, Some(spread)) => {
                     format!("{} [{}]", number(value), range(spread.from, spread.to))
                 }
-                (None, None) => number(value),
+                _ => number(value),
             },
             Ours::Range(from, to) => range(from, to),
             Ours::Shown(true) => "shown".to_owned(),
