@@ -129,7 +129,8 @@ mod tests {
         }
         assert_eq!(run.absences("sta1").len(), 4);
         let schedule = run.schedule("sta1").expect("it is away");
-        assert!((time_s(schedule.periods[0].from_ns) - 2.0).abs() < 0.01);
+        // The laptop leaves when its flush ends, after 200 ms at most.
+        assert!((2.0..2.21).contains(&time_s(schedule.periods[0].from_ns)));
     }
 
     /// A capture without data has the same absences.

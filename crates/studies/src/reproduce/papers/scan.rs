@@ -133,7 +133,7 @@ const CALIBRATED: &[Calibrated] = &[
                  chain of rates; 255 is the most that the key allows.",
     },
     Calibrated {
-        key: "node.sta1.rate_control.kind",
+        key: "node.sta1.rate_control",
         value: "ath9k",
         reason: "Without small queues (Fig. 6): the default of Linux 3.2 for ath9k. Linux 3.13 and \
                  OpenWrt use Minstrel-HT, like all others here; the paper does not name the access \
