@@ -8,6 +8,7 @@
 //! | [`figure`] | what a figure consists of: runs, quantities, verdicts |
 //! | [`data`] | the data of a run, by name and over time |
 //! | [`heard`] | what a capture of its air shows |
+//! | [`kernels`] | measurements on real kernels, beside those of the model |
 //! | [`run`](mod@run) | runs scenarios in parallel; the number of threads changes no result |
 //! | [`record`] | the sink of such a run |
 //! | [`air`] | the air of a run captured, and analysed meanwhile |
@@ -29,6 +30,7 @@ pub mod data;
 pub mod figure;
 pub mod files;
 pub mod heard;
+pub mod kernels;
 pub mod markdown;
 pub mod page;
 pub mod papers;

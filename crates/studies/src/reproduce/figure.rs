@@ -3,6 +3,7 @@
 
 use crate::Verdict;
 use crate::reproduce::data::{Runs, greatest, least, mean};
+use crate::reproduce::kernels::OnKernels;
 use lasthop_figures::plot::{Panel, Span};
 
 pub use crate::reproduce::request::{Run, ScenarioFile};
@@ -28,6 +29,8 @@ pub struct Paper {
     pub claims: &'static [Claim],
     /// Figures and tables, in the order of the paper.
     pub figures: &'static [Figure],
+    /// Measurements of the paper's method on real kernels, if there are any.
+    pub on_kernels: Option<OnKernels>,
 }
 
 /// A statement of a paper.

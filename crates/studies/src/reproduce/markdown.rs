@@ -5,6 +5,7 @@
 
 use crate::Verdict;
 use crate::reproduce::figure::{Claim, Ours, Paper, Quantity, Statement, Tested};
+use crate::reproduce::kernels::{HEADING, HEADS, WORDS};
 use crate::reproduce::page::Page;
 use crate::reproduce::papers::PAPERS;
 use crate::reproduce::run::Outcome;
@@ -77,6 +78,7 @@ fn page(paper: &Paper, outcomes: &[&Outcome]) -> String {
     if !paper.calibrated.is_empty() {
         let _ = write!(out, "\n{}", calibrated(paper));
     }
+    out.push_str(&on_kernels(paper));
     out
 }
 
@@ -405,6 +407,17 @@ fn calibrated(paper: &Paper) -> String {
     out
 }
 
+/// The measurements on real kernels; empty if there are none.
+fn on_kernels(paper: &Paper) -> String {
+    let Some(on_kernels) = &paper.on_kernels else { return String::new() };
+    let row = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let heads = HEADS.map(str::to_owned);
+    let mark = |column| if column < WORDS { "---" } else { "--:" };
+    let marks: Vec<_> = (0..HEADS.len()).map(|column| mark(column).to_owned()).collect();
+    let rows: String = on_kernels.cells().iter().map(|cells| row(cells)).collect();
+    format!("\n## {HEADING}\n\n{}\n\n{}{}{rows}", on_kernels.text, row(&heads), row(&marks))
+}
+
 fn is_failing(quantity: &Quantity) -> bool {
     quantity.verdict() == Verdict::Fail
 }
@@ -506,9 +519,12 @@ mod tests {
             }
             assert!(page.contains(&untested(paper)), "{}", untested(paper));
             assert!(page.contains(&beyond(paper)), "{}", beyond(paper));
+            let mut end = String::new();
             if !paper.calibrated.is_empty() {
-                assert!(page.ends_with(&calibrated(paper)), "{}", calibrated(paper));
+                end.push_str(&calibrated(paper));
             }
+            end.push_str(&on_kernels(paper));
+            assert!(page.ends_with(&end), "{}: {end}", paper.key);
             let table = page.split("\n## ").nth(1).expect("it is the first");
             let claims = table.lines().filter(|line| line.starts_with("| ")).count() - 1;
             let tested = paper.claims.iter().filter(|claim| matches!(claim.tested, Tested::By(_)));

@@ -4,10 +4,11 @@
 
 use crate::Verdict;
 use crate::reproduce::figure::{Paper, Quantity};
+use crate::reproduce::kernels::{HEADING, HEADS, WORDS};
 use crate::reproduce::papers::PAPERS;
 use crate::reproduce::run::Outcome;
 use crate::reproduce::words::{figure_name, is_of_paper};
-use lasthop_figures::page::{document, preformatted, scroll};
+use lasthop_figures::page::{document, preformatted, scroll, table as table_of_words};
 use lasthop_figures::plot::inline_svg;
 use lasthop_figures::text::escaped;
 use std::collections::BTreeMap;
@@ -95,6 +96,7 @@ fn page(paper: &Paper, outcomes: &[&Outcome]) -> String {
         body.push_str(&figure(paper, outcome));
     }
     body.push_str(&calibrated(paper));
+    body.push_str(&on_kernels(paper));
     document(&format!("{}: {}", paper.key, paper.title), &body)
 }
 
@@ -219,6 +221,17 @@ fn calibrated(paper: &Paper) -> String {
     }
     rows.push_str("</tbody></table>");
     out + &scroll("Calibrated parameters", &rows) + "</section>"
+}
+
+/// The measurements on real kernels; empty if there are none.
+fn on_kernels(paper: &Paper) -> String {
+    let Some(on_kernels) = &paper.on_kernels else { return String::new() };
+    let rows: Vec<_> = on_kernels.cells().into_iter().map(Vec::from).collect();
+    format!(
+        "<section id=\"kernels\"><h2>{HEADING}</h2><p>{}</p>{}</section>",
+        escaped(on_kernels.text),
+        table_of_words(HEADING, &HEADS, WORDS, &rows)
+    )
 }
 
 fn tally(outcomes: &[&Outcome]) -> String {

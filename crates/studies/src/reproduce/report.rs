@@ -3,7 +3,8 @@
 //! the descriptions in the published JSON Schema. No clock is read: the caller passes the date.
 
 use crate::Verdict;
-use crate::reproduce::figure::{Ours, Quantity, Statement};
+use crate::reproduce::figure::{Ours, Paper, Quantity, Statement};
+use crate::reproduce::kernels::{KernelRow, OnKernels};
 use crate::reproduce::run::Outcome;
 use lasthop_figures::plot::Series;
 use serde::{Deserialize, Serialize};
@@ -21,9 +22,37 @@ pub struct Report {
     pub date: Option<String>,
     /// Every quantity of every figure that was made.
     pub figures: Vec<Entry>,
+    /// Measurements of the papers' methods on real kernels, beside those of the model.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub on_kernels: Vec<OnKernel>,
     /// Curves of every figure.
     #[serde(default)]
     pub curves: Vec<Curves>,
+}
+
+/// One quantity of a method on a real kernel, in a virtual machine, and of the model in the same
+/// setting. No verdict is given.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OnKernel {
+    /// Key of the paper.
+    pub key: String,
+    /// Setting that distinguishes the case.
+    pub case: String,
+    /// Name of the quantity.
+    pub quantity: String,
+    /// Unit of the quantity.
+    pub unit: String,
+    /// Series of the kernel, such as `6.1`.
+    pub kernel: String,
+    /// Value of the kernel without the method.
+    pub without: f64,
+    /// Value of the kernel with the method.
+    pub with: f64,
+    /// Value of the model without the method: the mean of several seeds.
+    pub model_without: f64,
+    /// Value of the model with the method.
+    pub model_with: f64,
 }
 
 /// The panels of a figure.
@@ -154,6 +183,7 @@ impl Report {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             date: None,
             figures: entries.collect(),
+            on_kernels: on_kernels(outcomes),
             curves: outcomes.iter().map(Curves::new).collect(),
         }
     }
@@ -176,6 +206,38 @@ impl Report {
         match head.strip_suffix("[]\n}") {
             Some(head) => format!("{head}[{}{end}]\n}}\n", curves.join(",")),
             None => unreachable!("the last key is that of the curves, which are empty"),
+        }
+    }
+}
+
+/// The measurements of all papers with outcomes, each paper once.
+fn on_kernels(outcomes: &[Outcome]) -> Vec<OnKernel> {
+    let mut papers: Vec<&Paper> = Vec::new();
+    for outcome in outcomes {
+        if papers.iter().all(|paper| paper.key != outcome.paper.key) {
+            papers.push(outcome.paper);
+        }
+    }
+    let rows = papers.into_iter().flat_map(|paper| {
+        let rows = paper.on_kernels.iter().flat_map(OnKernels::rows);
+        rows.map(|row| OnKernel::new(paper.key, row))
+    });
+    rows.collect()
+}
+
+impl OnKernel {
+    fn new(key: &str, row: KernelRow) -> Self {
+        let KernelRow { case, quantity, unit, kernel, without, with } = row;
+        Self {
+            key: key.to_owned(),
+            case: case.to_owned(),
+            quantity: quantity.to_owned(),
+            unit: unit.to_owned(),
+            kernel: kernel.to_owned(),
+            without: without.kernel,
+            with: with.kernel,
+            model_without: without.model,
+            model_with: with.model,
         }
     }
 }
@@ -367,8 +429,7 @@ mod tests {
         };
         let curves =
             vec![Curves { key: "scan".into(), figure: "fig3".into(), panels: vec![panel] }; 2];
-        let empty =
-            Report { version: "0".into(), date: None, figures: Vec::new(), curves: Vec::new() };
+        let empty = Report { version: "0".into(), ..Report::new(&[]) };
         assert!(empty.to_json().ends_with("\"curves\": []\n}\n"), "{}", empty.to_json());
         let report = Report { figures, curves, ..empty }.dated("2026-11-25".into());
         let document: serde_json::Value =

@@ -68,6 +68,7 @@ pub const PAPER: Paper = Paper {
         capacity::CAPACITY,
         adapting::ADAPTING,
     ],
+    on_kernels: None,
 };
 
 const VALIDATION: ScenarioFile = scenario_file!("apq/validation.toml");

@@ -83,6 +83,7 @@ pub const PAPER: Paper = Paper {
         beyond::CORRIDOR,
         beyond::VANISH,
     ],
+    on_kernels: None,
 };
 
 /// Transport of the flow's packets over the hop.

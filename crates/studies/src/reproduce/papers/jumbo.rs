@@ -84,6 +84,7 @@ pub const PAPER: Paper = Paper {
     ],
     claims: claims::CLAIMS,
     figures: &[FIG4, FIG5, FIG6, FIG7, ADAPTIVE],
+    on_kernels: None,
 };
 
 const FIG4_FILE: ScenarioFile = scenario_file!("jumbo/fig4.toml");

@@ -76,6 +76,7 @@ pub const PAPER: Paper = Paper {
     ],
     claims: claims::CLAIMS,
     figures: &[method::TABLE1, method::FIG4, FIG6, FIG7, FIG8],
+    on_kernels: None,
 };
 
 const UPLOAD: ScenarioFile = scenario_file!("retryout/upload.toml");

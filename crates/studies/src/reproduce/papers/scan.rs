@@ -45,6 +45,7 @@ pub const PAPER: Paper = Paper {
     calibrated: CALIBRATED,
     claims: claims::CLAIMS,
     figures: &[FIG3, absence::FIG4, absence::FIG5, FIG6, FIG7, FIG8, FIG9, FIG10],
+    on_kernels: None,
 };
 
 const CALIBRATED: &[Calibrated] = &[
