@@ -1,6 +1,6 @@
 //! Measurements of a paper's method on real kernels, in virtual machines (`tests/vm`), beside
 //! those of the model in the same setting. `data/kernels/KEY.csv` has the figures,
-//! `data/kernels/KEY.toml` the setting. Nothing is judged: a reader gets both numbers and their
+//! `data/kernels/KEY.toml` the setting. There is no verdict: a reader gets both numbers and their
 //! ratio. No simulation is run here; the model's figures are kept means of several seeds.
 
 use crate::reproduce::request::ScenarioFile;
