@@ -64,6 +64,8 @@ pub struct Config {
     /// Whether the endpoint requests and accepts explicit congestion notification (RFC 3168). A
     /// connection uses it if both ends do.
     pub ecn: bool,
+    /// Seed of the endpoint's random choices: the first phase of BBR's cycle.
+    pub seed: u64,
 }
 
 impl Default for Config {
@@ -89,6 +91,7 @@ impl Default for Config {
             local_congestion: false,
             threshold_initial: None,
             ecn: false,
+            seed: 0,
         }
     }
 }
@@ -103,6 +106,10 @@ pub enum CongestionControlKind {
         /// End of slow start before a loss.
         hystart: HyStart,
     },
+    /// BBR v1, as in Linux since 4.9. The sender paces at BBR's rate, at most that of
+    /// [`Pacing::Fixed`]; window validation and [`Config::threshold_initial`] have no effect, and
+    /// recovery is that of [`Recovery::Today`].
+    Bbr,
 }
 
 /// Rule by which slow start ends before a loss.

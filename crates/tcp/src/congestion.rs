@@ -4,6 +4,7 @@
 //! reduction during recovery ([`crate::prr`]) and window validation ([`crate::validation`]), which
 //! all algorithms share.
 
+mod bbr;
 mod cubic;
 mod cubic_linux3;
 mod hystart;
@@ -12,15 +13,19 @@ mod new_reno;
 mod reno_linux3;
 #[cfg(test)]
 mod tests;
+mod windowed_max;
 
+use alloc::boxed::Box;
 use lasthop_units::{Duration, Instant};
 
+pub use bbr::Bbr;
+pub(crate) use bbr::Now;
 pub use cubic::Cubic;
 pub use cubic_linux3::CubicLinux3;
 pub use new_reno::NewReno;
 pub use reno_linux3::RenoLinux3;
 
-use crate::{CongestionControlKind, Recovery};
+use crate::{Config, CongestionControlKind, Pacing, Recovery};
 
 /// The congestion window, in segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,12 +125,13 @@ pub struct Acknowledgement {
 ///
 /// ```
 /// use lasthop_tcp::congestion::{CongestionControl, Control, Window};
-/// use lasthop_tcp::{CongestionControlKind, HyStart, Recovery};
+/// use lasthop_tcp::{Config, CongestionControlKind, HyStart};
 /// use lasthop_units::Instant;
 ///
 /// let window = Window { size: 100, fraction: 0, threshold: u32::MAX };
-/// let after_loss = |kind| {
-///     let mut control = CongestionControl::new(kind, Recovery::Today, false);
+/// let after_loss = |congestion_control| {
+///     let mut control =
+///         CongestionControl::new(&Config { congestion_control, ..Config::default() });
 ///     control.threshold_after_loss(Instant::ZERO, &window)
 /// };
 /// assert_eq!(after_loss(CongestionControlKind::NewReno), 50);
@@ -157,13 +163,17 @@ pub enum CongestionControl {
     RenoLinux3(RenoLinux3),
     /// CUBIC of Linux 3.
     CubicLinux3(CubicLinux3),
+    /// BBR v1.
+    Bbr(Box<Bbr>),
 }
 
 impl CongestionControl {
-    /// Returns the congestion control of a new connection. `is_paced` is whether the sender spaces
-    /// its segments, so that a burst of acknowledgements is better evidence of the path.
-    pub fn new(kind: CongestionControlKind, rules: Recovery, is_paced: bool) -> Self {
-        match (kind, rules.counts()) {
+    /// Returns the congestion control of a new connection. If the sender spaces its segments, a
+    /// burst of acknowledgements is better evidence of the path.
+    pub fn new(config: &Config) -> Self {
+        let is_paced = config.pacing != Pacing::Off;
+        let rules = config.recovery;
+        match (config.congestion_control, rules.counts()) {
             (CongestionControlKind::NewReno, false) => Self::NewReno(NewReno),
             (CongestionControlKind::NewReno, true) => Self::RenoLinux3(RenoLinux3(rules)),
             (CongestionControlKind::Cubic { hystart }, false) => {
@@ -172,6 +182,16 @@ impl CongestionControl {
             (CongestionControlKind::Cubic { hystart }, true) => {
                 Self::CubicLinux3(CubicLinux3::new(rules, hystart))
             }
+            (CongestionControlKind::Bbr, _) => Self::Bbr(Box::new(Bbr::new(config))),
+        }
+    }
+
+    /// BBR's control, which sets window and pacing rate itself.
+    #[inline]
+    pub(crate) fn bbr(&mut self) -> Option<&mut Bbr> {
+        match self {
+            Self::Bbr(control) => Some(control),
+            _ => None,
         }
     }
 }
@@ -183,6 +203,7 @@ impl Control for CongestionControl {
             Self::Cubic(control) => control.handle_acknowledgement(now, ack, window),
             Self::RenoLinux3(control) => control.handle_acknowledgement(now, ack, window),
             Self::CubicLinux3(control) => control.handle_acknowledgement(now, ack, window),
+            Self::Bbr(control) => control.handle_acknowledgement(now, ack, window),
         }
     }
 
@@ -192,6 +213,7 @@ impl Control for CongestionControl {
             Self::Cubic(control) => control.threshold_after_loss(now, window),
             Self::RenoLinux3(control) => control.threshold_after_loss(now, window),
             Self::CubicLinux3(control) => control.threshold_after_loss(now, window),
+            Self::Bbr(control) => control.threshold_after_loss(now, window),
         }
     }
 
@@ -201,6 +223,7 @@ impl Control for CongestionControl {
             Self::Cubic(control) => control.handle_timeout(now),
             Self::RenoLinux3(control) => control.handle_timeout(now),
             Self::CubicLinux3(control) => control.handle_timeout(now),
+            Self::Bbr(control) => control.handle_timeout(now),
         }
     }
 
@@ -210,6 +233,7 @@ impl Control for CongestionControl {
             Self::Cubic(control) => control.handle_restart(now, idle),
             Self::RenoLinux3(control) => control.handle_restart(now, idle),
             Self::CubicLinux3(control) => control.handle_restart(now, idle),
+            Self::Bbr(control) => control.handle_restart(now, idle),
         }
     }
 }

@@ -13,6 +13,7 @@ extern crate alloc;
 pub mod application;
 mod config;
 pub mod congestion;
+mod delivery_rate;
 mod endpoint;
 mod metrics;
 mod pacing;

@@ -38,6 +38,11 @@ impl Pacer {
         self.is_waiting
     }
 
+    /// The time at which the next segment may leave (tcp_wstamp_ns).
+    pub(crate) fn next(&self) -> Instant {
+        self.next
+    }
+
     /// The time until which the next segment waits.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.is_waiting.then_some(self.next)

@@ -4,6 +4,7 @@
 //! file has one concern:
 //!
 //! - [`acknowledge`]: the report of an acknowledgement;
+//! - [`bbr`]: reports to and results of a control with a model of the path;
 //! - [`state`]: open, disorder, reduction, recovery, loss (RFC 5681, 6675, 5682);
 //! - [`fack`] and [`frto`]: losses and timeouts by the rules of older kernels;
 //! - [`undo`]: undoing a reduction that was not needed (RFC 3522, 3708);
@@ -14,6 +15,7 @@
 //! data, and giving up on a dead peer.
 
 mod acknowledge;
+mod bbr;
 mod fack;
 mod frto;
 mod state;
@@ -34,7 +36,9 @@ use crate::scoreboard::Scoreboard;
 use crate::segment::HEADER_BYTES;
 use crate::small_queues::{OwnQueue, PACKET_OVERHEAD_BYTES};
 use crate::validation::Validation;
-use crate::{Config, Pacing, Recovery, SackBlock, SmallQueues};
+use crate::{
+    Config, CongestionControlKind, Pacing, Recovery, SackBlock, SmallQueues, WindowValidation,
+};
 
 pub use state::State;
 pub(crate) use timers::Timer;
@@ -68,8 +72,10 @@ pub(crate) struct Sender {
     rules: Recovery,
     has_sack: bool,
     has_ecn: bool,
-    /// Whether pacing or small queues need the pacing rate.
+    /// Whether pacing or small queues need the pacing rate that follows from the window.
     needs_rate: bool,
+    /// Whether acknowledgements that only advance may take the short way.
+    has_short_way: bool,
 
     // The window.
     control: CongestionControl,
@@ -131,7 +137,16 @@ impl Sender {
     pub(crate) fn new(config: &Config) -> Self {
         let threshold = config.threshold_initial.map_or(u32::MAX, |segments| segments.max(2));
         let window = Window { size: config.initial_window.max(1), fraction: 0, threshold };
-        let is_paced = config.pacing != Pacing::Off;
+        let is_bbr = config.congestion_control == CongestionControlKind::Bbr;
+        let (rules, pacing, validation) = if is_bbr {
+            // BBR paces in any case, and sets the window itself (tcp_cong_control).
+            let pacing = if config.pacing == Pacing::Off { Pacing::Linux } else { config.pacing };
+            (Recovery::Today, pacing, WindowValidation::Off)
+        } else {
+            (config.recovery, config.pacing, config.window_validation)
+        };
+        let is_paced = pacing != Pacing::Off;
+        let uses_rate = is_paced || matches!(config.small_queues, SmallQueues::Pacing { .. });
         Self {
             una: 0,
             next: 1,
@@ -142,15 +157,16 @@ impl Sender {
             window_updated_by: 0,
             segment_bytes: u32::from(config.segment_bytes).max(1),
             send_window: config.send_window.as_u64(),
-            rules: config.recovery,
+            rules,
             has_sack: config.sack,
             has_ecn: false,
-            needs_rate: is_paced || matches!(config.small_queues, SmallQueues::Pacing { .. }),
-            control: CongestionControl::new(config.congestion_control, config.recovery, is_paced),
+            needs_rate: uses_rate && !is_bbr,
+            has_short_way: rules == Recovery::Today && !is_bbr,
+            control: CongestionControl::new(config),
             window,
-            validation: Validation::new(config.window_validation, config.initial_window),
+            validation: Validation::new(validation, config.initial_window),
             queue: OwnQueue::new(config.small_queues, config.send_offload),
-            pacer: Pacer::new(config.pacing),
+            pacer: Pacer::new(pacing),
             pacing_rate: Bitrate::from_bps(u64::MAX),
             board: Scoreboard::new(),
             rack: Rack::new(),
@@ -189,6 +205,10 @@ impl Sender {
             self.round_trip.update(round_trip, self.una, self.next);
             self.round_trip.update_latest(now, round_trip);
         }
+        if let Some(bbr) = self.control.bbr() {
+            bbr.open(now, round_trip, &mut self.window);
+            self.pacing_rate = bbr.pacing_rate();
+        }
         self.update_pacing_rate();
     }
 
@@ -211,12 +231,16 @@ impl Sender {
             let timeout = self.round_trip.timeout();
             self.validation.handle_idle(now, idle, timeout, &mut self.window);
         }
+        self.note_limit_of_application();
         self.written = self.written.saturating_add(bytes).min(ENDLESS);
     }
 
     /// Sets the largest payload of new segments in bytes.
     pub(crate) fn set_segment_bytes(&mut self, bytes: u16) {
         self.segment_bytes = u32::from(bytes).max(1);
+        if let Some(bbr) = self.control.bbr() {
+            bbr.set_segment_bytes(self.segment_bytes);
+        }
     }
 
     /// Ends the stream after the written data.
@@ -254,7 +278,7 @@ impl Sender {
 
     fn update_pacing_rate(&mut self) {
         if self.needs_rate {
-            self.pacing_rate = self.pacing_rate();
+            self.pacing_rate = self.rate_of_window();
         }
     }
 
@@ -291,6 +315,13 @@ impl Sender {
     }
 
     pub(crate) fn pacing_rate(&self) -> Bitrate {
+        if let CongestionControl::Bbr(bbr) = &self.control {
+            return bbr.pacing_rate();
+        }
+        self.rate_of_window()
+    }
+
+    fn rate_of_window(&self) -> Bitrate {
         let smoothed = self.round_trip.smoothed();
         pacing::rate(&self.window, self.board.len(), self.segment_bytes, smoothed)
     }
@@ -319,7 +350,7 @@ impl Sender {
     }
 
     /// Payload bytes for which Linux gives the socket memory (tcp_sndbuf_expand): that of twice the
-    /// window, at least ten segments, where a segment counts with its buffer rounded up to a power
+    /// window (three times with BBR, bbr_sndbuf_expand), at least ten segments, where a segment counts with its buffer rounded up to a power
     /// of two, at most `tcp_wmem`. The socket holds segments with the memory that small queues count.
     pub(crate) fn socket_bytes(&self) -> u64 {
         const BUFFER_BYTES: u64 = 320 + 320;
@@ -328,7 +359,8 @@ impl Sender {
         let segment = u64::from(self.segment_bytes);
         let each = (segment + BUFFER_BYTES).next_power_of_two() + BUFFER_HEADER_BYTES;
         let segments = u64::from(self.window.size.max(10));
-        let memory = (2 * segments * each).min(WMEM_MAX);
+        let windows = if matches!(self.control, CongestionControl::Bbr(_)) { 3 } else { 2 };
+        let memory = (windows * segments * each).min(WMEM_MAX);
         memory * segment / (segment + u64::from(HEADER_BYTES) + PACKET_OVERHEAD_BYTES)
     }
 

@@ -127,6 +127,11 @@ impl OwnQueue {
         self.bytes > limit << u32::from(is_retransmission)
     }
 
+    /// Whether the queues hold no packet, as far as it is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rules == SmallQueues::Off || self.bytes == 0
+    }
+
     /// Memory of the packets in the queues, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes

@@ -5,6 +5,7 @@
 
 extern crate std;
 
+mod bbr;
 mod ecn;
 mod kernels;
 mod path;

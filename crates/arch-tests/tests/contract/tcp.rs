@@ -28,6 +28,7 @@ fn config() -> impl Strategy<Value = Config> {
     let kind = prop_oneof![
         Just(CongestionControlKind::NewReno),
         Just(CongestionControlKind::Cubic { hystart: HyStart::Linux }),
+        Just(CongestionControlKind::Bbr),
     ];
     (small_queues, pacing, kind, any::<bool>(), any::<bool>()).prop_map(
         |(small_queues, pacing, congestion_control, sack, ecn)| Config {

@@ -12,15 +12,16 @@ mod new_reno;
 use lasthop_units::{Duration, Instant};
 
 use super::{Acknowledgement, CongestionControl, Control, Window};
-use crate::{CongestionControlKind, HyStart, Recovery};
+use crate::{Config, CongestionControlKind, HyStart, Recovery};
 
 /// A timeout discards the state set by a loss (RFC 9438, 4.8; bictcp_reset), by each kernel's
 /// rules.
 #[test]
 fn a_timeout_discards_what_was_learned() {
     for rules in [Recovery::Linux32, Recovery::Linux313, Recovery::Today] {
-        let kind = CongestionControlKind::Cubic { hystart: HyStart::Off };
-        let mut control = CongestionControl::new(kind, rules, false);
+        let congestion_control = CongestionControlKind::Cubic { hystart: HyStart::Off };
+        let config = Config { recovery: rules, congestion_control, ..Config::default() };
+        let mut control = CongestionControl::new(&config);
         let fresh = control.clone();
         let window = Window { size: 100, fraction: 0, threshold: 100 };
         let now = Instant::ZERO;

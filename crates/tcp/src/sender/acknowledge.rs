@@ -47,6 +47,10 @@ pub(super) struct Said {
     /// Whether the loss probe or the timeout must start again.
     pub must_restart_timer: bool,
     pub echoed: Option<Instant>,
+    /// Round-trip time of the newest segment delivered, or of the timestamp echo.
+    pub latest: Option<Duration>,
+    /// Whether only one segment, shorter than full, is newly acknowledged, with none sacked.
+    pub is_short: bool,
     /// Transmission times of the oldest and the newest segment that were acknowledged in order and
     /// sent once; then those of segments acknowledged selectively.
     in_order: Option<(Instant, Instant)>,
@@ -101,7 +105,7 @@ impl Sender {
     /// Whether the acknowledgement only advances, and no loss, probe or congestion
     /// echo is pending.
     fn is_plain(&self, segment: &Segment, acknowledged: u64) -> bool {
-        self.rules == Recovery::Today
+        self.has_short_way
             && self.state == State::Open
             && acknowledged > self.una
             && segment.sack_blocks == 0
@@ -311,10 +315,13 @@ impl Sender {
     }
 
     fn take_sack(&mut self, now: Instant, start: u64, end: u64, said: &mut Said) {
-        let Self { board, rack, round_trip, round_trips, high, frto, .. } = self;
+        let Self { board, rack, round_trip, round_trips, high, frto, control, .. } = self;
         let minimum = round_trip.minimum();
         let delivered = board.sack(start, end, |delivered| {
             let segment = &delivered.segment;
+            if let Some(bbr) = control.bbr() {
+                bbr.rates.handle_delivered(segment.end(), segment.at);
+            }
             rack.advance(now, segment.at, segment.number, segment.is_repeated(), minimum);
             if segment.is_repeated() {
                 return;
@@ -370,6 +377,8 @@ impl Sender {
         let minimum = self.round_trip.minimum();
         let mut times: Option<(Instant, Instant)> = None;
         let before = self.round_trips.len();
+        let is_short = acknowledged - una_before < u64::from(self.segment_bytes);
+        said.is_short = is_short && self.board.sacked() == 0;
         while let Some(segment) = self.board.acknowledge_head(acknowledged) {
             said.acknowledged += 1;
             said.has_later_retransmission |= segment.is_repeated() && said.acknowledged > 1;
@@ -377,6 +386,9 @@ impl Sender {
                 continue;
             }
             said.delivered += 1;
+            if let Some(bbr) = self.control.bbr() {
+                bbr.rates.handle_delivered(segment.end(), segment.at);
+            }
             if segment.is_repeated() {
                 said.has_retransmission = true;
             } else {
@@ -395,6 +407,7 @@ impl Sender {
             // retransmission.
             self.round_trips.truncate(before);
         }
+        said.is_short &= said.acknowledged == 1 && !said.has_retransmission;
         said.in_order = times;
         said.must_restart_timer = said.acknowledged > 0;
         if !self.has_sack && said.acknowledged > 0 {
@@ -453,6 +466,7 @@ impl Sender {
             (sample, latest) = (echoed, echoed);
             self.round_trips.extend(echoed);
         }
+        said.latest = latest;
         if let Some(latest) = latest {
             self.round_trip.update_latest(now, latest);
         }
@@ -486,6 +500,9 @@ impl Sender {
 
     /// Adapts the window once the state is known.
     fn control_window(&mut self, now: Instant, said: &Said, in_flight: u32, newly_lost: u32) {
+        if self.control_by_model(now, said, in_flight, newly_lost) {
+            return;
+        }
         self.validate(now, said.delivered);
         if self.state.is_reducing() {
             self.reduce(said.delivered, newly_lost, said.is_advance);

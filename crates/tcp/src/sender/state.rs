@@ -314,7 +314,7 @@ impl Sender {
     /// Sets the window after `delivered` segments: the segments in flight plus the number that
     /// proportional rate reduction permits.
     pub(super) fn reduce(&mut self, delivered: u32, newly_lost: u32, is_advance: bool) {
-        if delivered == 0 {
+        if delivered == 0 || self.control.bbr().is_some() {
             return;
         }
         let in_flight = self.board.in_flight();
@@ -331,7 +331,8 @@ impl Sender {
     fn end_reduction_of(&mut self, state: State) {
         let is_reduced = state == State::Reduced && self.rules != Recovery::Linux32;
         let stands = is_reduced || self.undo.is_possible();
-        if stands && self.window.threshold < u32::MAX {
+        // BBR restores the window itself (tcp_end_cwnd_reduction).
+        if stands && self.window.threshold < u32::MAX && self.control.bbr().is_none() {
             self.window.size = self.window.threshold;
         }
     }
@@ -371,6 +372,9 @@ impl Sender {
         }
         if self.rules.counts() && was_repeated {
             self.undo.forbid();
+        }
+        if let Some(bbr) = self.control.bbr() {
+            bbr.rates.set_lost(self.board.lost_ever());
         }
         self.control.handle_timeout(now);
         self.window.size = self.board.in_flight() + 1;

@@ -150,6 +150,7 @@ impl Sender {
             return None;
         }
         let outgoing = self.describe(segment.start, segment.end());
+        self.note_sent(now, segment.end());
         let number = self.hand_over(now, outgoing.payload_bytes);
         let segment = self.board.retransmit(index, now, number);
         self.undo.handle_retransmission(segment.at);
@@ -186,6 +187,7 @@ impl Sender {
             outgoing.ecn_capable = self.has_ecn;
             outgoing.window_reduced = core::mem::take(&mut self.must_tell_reduction);
         }
+        self.note_sent(now, end);
         let number = self.hand_over(now, outgoing.payload_bytes);
         let was_empty = self.board.is_empty();
         self.board.push(self.next, bytes, now, number);
@@ -318,6 +320,9 @@ impl Sender {
             self.undo.handle_taken_back();
         } else if last.is_some_and(|last| last.start == start && !last.is_repeated()) {
             self.board.pop();
+            if let Some(bbr) = self.control.bbr() {
+                bbr.rates.take_back();
+            }
             self.next = start;
             self.small_end = self.small_end.min(start);
         }

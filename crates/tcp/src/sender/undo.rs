@@ -99,7 +99,11 @@ impl Sender {
             self.board.unmark_lost();
         }
         if let Some(threshold) = self.undo.threshold {
-            self.window.size = self.window.size.max(self.undo.window);
+            if let Some(bbr) = self.control.bbr() {
+                bbr.handle_undo();
+            } else {
+                self.window.size = self.window.size.max(self.undo.window);
+            }
             if threshold > self.window.threshold {
                 self.window.threshold = threshold;
                 self.must_tell_reduction = false;

@@ -16,6 +16,7 @@ fn config() -> impl Strategy<Value = Config> {
         Just(CongestionControlKind::NewReno),
         Just(CongestionControlKind::Cubic { hystart: HyStart::Linux }),
         Just(CongestionControlKind::Cubic { hystart: HyStart::PlusPlus }),
+        Just(CongestionControlKind::Bbr),
     ];
     let small_queues = prop_oneof![
         Just(SmallQueues::Off),

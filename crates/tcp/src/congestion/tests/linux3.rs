@@ -6,7 +6,7 @@ use lasthop_units::{Duration, Instant};
 
 use super::ack;
 use crate::congestion::{Acknowledgement, CongestionControl, Control, Cubic, CubicLinux3, Window};
-use crate::{CongestionControlKind, HyStart, Recovery};
+use crate::{Config, CongestionControlKind, HyStart, Recovery};
 
 const OLD: [Recovery; 2] = [Recovery::Linux32, Recovery::Linux313];
 const MS: fn(u64) -> Duration = Duration::from_millis;
@@ -51,12 +51,17 @@ fn the_curve_is_that_of_the_rfc_whatever_an_acknowledgement_stands_for() {
     }
 }
 
+fn reno(recovery: Recovery) -> CongestionControl {
+    let congestion_control = CongestionControlKind::NewReno;
+    CongestionControl::new(&Config { recovery, congestion_control, ..Config::default() })
+}
+
 /// tcp_cong_avoid_ai: ten acknowledgements are counted, the eleventh increases the
 /// window.
 #[test]
 fn reno_counts_acknowledgements() {
     for recovery in OLD {
-        let mut control = CongestionControl::new(CongestionControlKind::NewReno, recovery, false);
+        let mut control = reno(recovery);
         let mut window = window(10, 5);
         for _ in 0..10 {
             control.handle_acknowledgement(Instant::ZERO, &ack(2, MS(100)), &mut window);
@@ -72,7 +77,7 @@ fn reno_counts_acknowledgements() {
 #[test]
 fn slow_start_passes_the_threshold_by_one() {
     for (recovery, sizes) in OLD.into_iter().zip([[11, 12, 13, 13], [12, 13, 13, 13]]) {
-        let mut control = CongestionControl::new(CongestionControlKind::NewReno, recovery, false);
+        let mut control = reno(recovery);
         let mut window = window(10, 12);
         for size in sizes {
             control.handle_acknowledgement(Instant::ZERO, &ack(2, MS(100)), &mut window);
