@@ -119,7 +119,7 @@ impl Flows {
             let source = match &flow.kind {
                 FlowKind::Tcp(tcp) => {
                     flows.push(FlowMachine::Tcp(Box::new(Tcp::new(
-                        id, flow, tcp, hash, stop, network,
+                        id, flow, tcp, hash, stop, network, seed,
                     )?)));
                     continue;
                 }

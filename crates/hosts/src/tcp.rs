@@ -16,7 +16,7 @@ use lasthop_packet::{AccessCategory, FlowId, NodeId, Packet, Released, Transport
 use lasthop_tcp::application::{Application, ApplicationKind, Side};
 use lasthop_tcp::wire::{Announced, Header};
 use lasthop_tcp::{Config, Endpoint, HEADER_BYTES, Segment, SmallQueues};
-use lasthop_units::{Bytes, Instant, Machine};
+use lasthop_units::{Bytes, Instant, Machine, Seed};
 
 /// Bytes that an application with a limited rate writes at once: a frame of video, a line of a log.
 const CHUNK: Bytes = Bytes::new(10_000);
@@ -79,6 +79,7 @@ impl Tcp {
         hash: u32,
         stop: Instant,
         network: &Network,
+        seed: Seed,
     ) -> Result<Self, HostsError> {
         let Some(endpoints) = tcp.endpoints else {
             let (flow, name) = (flow.name.clone(), tcp.congestion_control.clone());
@@ -94,6 +95,10 @@ impl Tcp {
         let mut endpoints = endpoints;
         for (endpoint, _) in endpoints.iter_mut().zip(owns).filter(|(_, owns)| !owns) {
             endpoint.small_queues = SmallQueues::Off;
+        }
+        let mut stream = seed.stream_of("flow/tcp", flow.identity());
+        for endpoint in &mut endpoints {
+            endpoint.seed = stream.next_u64();
         }
         // What an end announces is for the segments of the other one.
         let mut announced =

@@ -84,7 +84,7 @@ fn bad_arguments() {
         &["simulate", hello, "--events"],
         &["simulate", hello, "--set", "channel.width=80MHz"],
         &["simulate", hello, "--set", "nonsense"],
-        &["simulate", "scenarios/upload.toml", "--set", "flow.upload.congestion_control=bbr"],
+        &["simulate", "scenarios/upload.toml", "--set", "flow.upload.congestion_control=vegas"],
         &["emulate", hello, "--duration", "5"],
         &["emulate", hello, "--in", "laptop"],
         &["schema", "everything"],

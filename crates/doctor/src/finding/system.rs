@@ -385,9 +385,9 @@ fn bbr(facts: &Facts) -> Option<Finding> {
             "The kernel's congestion controls are {}; BBR is not among them{why}.",
             available.join(", ")
         ),
-        "emulate refuses flows with congestion_control = \"bbr\"; simulate, sweep and compare refuse them \
-         on any machine, because the model has cubic and reno. The queueing discipline fq is not \
-         required: TCP paces its packets.",
+        "emulate refuses flows with congestion_control = \"bbr\" unless endpoints = \"model\"; simulate and \
+         sweep run the model's BBR on any machine. The queueing discipline fq is not required: TCP \
+         paces its packets.",
         remedy,
     ))
 }

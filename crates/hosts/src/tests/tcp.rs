@@ -354,9 +354,9 @@ fn a_later_connection_inherits_the_threshold() {
 fn a_congestion_control_of_a_kernel_is_refused() {
     let mut flow = transfer("one", 1);
     let FlowKind::Tcp(tcp) = &mut flow.kind else { panic!("it is") };
-    (tcp.endpoints, tcp.congestion_control) = (None, "bbr".to_string());
+    (tcp.endpoints, tcp.congestion_control) = (None, "vegas".to_string());
     let refused = Bed::try_new(&hosts(2, vec![flow], ms(1)), &chain([both(&delay(1))]));
-    let name = "bbr".to_string();
+    let name = "vegas".to_string();
     let expected = HostsError::CongestionControl { flow: "one".to_string(), name };
     assert_eq!(refused.err(), Some(expected));
     assert_eq!(HEADER_BYTES, 20 + 20 + 12);

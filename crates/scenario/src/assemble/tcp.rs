@@ -112,9 +112,13 @@ fn endpoint(raw: &RawTcp, control: &str, problems: &mut Problems) -> Option<Conf
     let congestion_control = match control {
         "reno" => CongestionControlKind::NewReno,
         "cubic" => CongestionControlKind::Cubic { hystart: raw.hystart.value },
+        "bbr" => CongestionControlKind::Bbr,
         _ => return None,
     };
     let recovery = raw.recovery.value;
+    if congestion_control == CongestionControlKind::Bbr {
+        check_bbr(raw, problems);
+    }
     if recovery != Recovery::Today && raw.hystart.value == HyStart::PlusPlus {
         problems.push(
             &raw.hystart.place,
@@ -175,6 +179,24 @@ fn endpoint(raw: &RawTcp, control: &str, problems: &mut Problems) -> Option<Conf
         ecn: raw.ecn.value,
         ..Config::default()
     })
+}
+
+/// Reports settings that have no effect with BBR.
+fn check_bbr(raw: &RawTcp, problems: &mut Problems) {
+    if raw.recovery.value != Recovery::Today {
+        problems.push(
+            &raw.recovery.place,
+            "expected \"today\" with congestion_control = \"bbr\", which came with Linux 4.9",
+        );
+    }
+    if raw.hystart.value != HyStart::Linux {
+        problems.push(&raw.hystart.place, "this key is for congestion_control = \"cubic\" only");
+    }
+    let validation = raw.window_validation.as_ref().map(|at| &at.place);
+    let threshold = raw.ssthresh_initial.as_ref().map(|at| &at.place);
+    for place in [validation, threshold].into_iter().flatten() {
+        problems.push(place, "this key has no effect with congestion_control = \"bbr\"");
+    }
 }
 
 /// The timing of acknowledgements.

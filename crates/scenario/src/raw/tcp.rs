@@ -137,7 +137,8 @@ tables! {
         /// one: "2852B".
         option small_queues_overhead: Bytes = "\"896B\"; with a fixed limit \"804B\"";
         /// Spacing of segments: "window", 200 % and 120 % of the window over the round-trip time as
-        /// with Linux' fq; a fixed rate; or none, as with other queue disciplines.
+        /// with Linux' fq; a fixed rate; or none, as with other queue disciplines. BBR always paces
+        /// at its own rate; a fixed rate is its upper bound.
         value pacing: PacingKind = "off";
         /// Whose rules time acknowledgements: Linux', or those of macOS (xnu-3248): every eighth
         /// segment while data arrives fast, otherwise every second, with a delay of 100 ms. The

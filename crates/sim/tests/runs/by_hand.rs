@@ -153,13 +153,13 @@ fn a_full_queue_delays_by_its_length() {
 #[test]
 fn a_congestion_control_of_kernels_is_refused_by_name() {
     let text = CONTENTION.replace(r#"kind = "ping""#, r#"kind = "tcp""#);
-    let text = text.replace(r#"interval = "10ms""#, r#"congestion_control = "bbr""#);
+    let text = text.replace(r#"interval = "10ms""#, r#"congestion_control = "vegas""#);
     let mut sink = Fingerprint::default();
     let error = simulate(&scenario(&text), Seed::new(1, 0), &mut sink, &mut go_on);
     let Err(RunError::Hosts(HostsError::CongestionControl { flow, name })) = error else {
         panic!("{error:?}")
     };
-    assert_eq!((&*flow, &*name), ("ping", "bbr"));
+    assert_eq!((&*flow, &*name), ("ping", "vegas"));
 }
 
 /// When which packets arrived, with events or without.

@@ -304,3 +304,72 @@ fn a_queue_marks_instead_of_dropping() {
     let share = with.payload as f64 / without.payload as f64;
     assert!((0.98..1.05).contains(&share), "{share}");
 }
+
+/// Two flows with BBR over a wire of 10 Mb/s and 40 ms.
+const SHARED: &str = r#"
+duration = "60s"
+warmup = "20s"
+[[node]]
+name = "client"
+role = "host"
+[[node]]
+name = "server"
+role = "host"
+[[wire]]
+between = ["client", "server"]
+rate = "10Mb/s"
+delay = "20ms"
+[[flow]]
+name = "first"
+from = "client"
+to = "server"
+kind = "tcp"
+congestion_control = "bbr"
+[[flow]]
+name = "second"
+from = "client"
+to = "server"
+kind = "tcp"
+congestion_control = "bbr"
+start = "1s"
+"#;
+
+/// Payload bytes of each flow that arrive after 20 s, and the largest delay of data.
+#[derive(Default)]
+struct Shares {
+    payload: [u64; 2],
+    delay_max: Duration,
+    windows: Vec<u32>,
+}
+
+impl Sink for Shares {
+    fn arrived(&mut self, now: Instant, node: NodeId, packet: &Packet) {
+        if node == NodeId(1) && now > Instant::ZERO + Duration::from_secs(20) {
+            self.payload[usize::from(packet.flow.0)] += u64::from(packet.bytes.saturating_sub(52));
+            self.delay_max = self.delay_max.max(now - packet.created);
+        }
+    }
+
+    fn tcp(&mut self, _now: Instant, _flow: FlowId, sample: &TcpSample) {
+        self.windows.push(sample.cwnd_packets);
+    }
+}
+
+/// Flows with BBR converge to equal shares, because each probes with a quarter more in its phase
+/// and all leave the queue to each other in `ProbeRoundTrip` (Cardwell et al. 2017, figure 8: equal
+/// shares within 30 s). Two hold at most twice the product of 41 segments together.
+#[test]
+fn two_flows_with_bbr_share_a_wire() {
+    let scenario = lasthop_scenario::parse("shared.toml", SHARED, &[]);
+    let scenario = scenario.unwrap_or_else(|why| panic!("{why}"));
+    let mut shares = Shares::default();
+    simulate(&scenario, Seed::new(1, 0), &mut shares, &mut go_on)
+        .unwrap_or_else(|why| panic!("{why}"));
+    let [first, second] = shares.payload.map(|bytes| bytes as f64 * 8.0 / 40.0);
+    let sum = first + second;
+    assert!(sum > 0.95 * 10e6 * 1448.0 / 1500.0, "{sum}");
+    assert!((first / sum - 0.5).abs() < 0.2, "{first} {second}");
+    // Two windows of each two products, and the allowances.
+    assert!(shares.delay_max < Duration::from_millis(160), "{:?}", shares.delay_max);
+    assert!(shares.windows.contains(&4), "the round trip is probed");
+}
