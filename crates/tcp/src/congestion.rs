@@ -163,7 +163,7 @@ pub enum CongestionControl {
     RenoLinux3(RenoLinux3),
     /// CUBIC of Linux 3.
     CubicLinux3(CubicLinux3),
-    /// BBR v1.
+    /// BBR v1 of Linux 6.
     Bbr(Box<Bbr>),
 }
 
