@@ -14,7 +14,7 @@ use lasthop_config::{choices, tables};
 use lasthop_franc::Config;
 use lasthop_franc::backlog::BacklogConfig;
 use lasthop_franc::config::{
-    AckRules, Helping, Mode, PaceConfig, PaperRules, Reading, Small, Spending, Waiting,
+    AckRules, Helping, Mode, PaceConfig, PaperRules, Reading, Small, Spending, WaitStart,
 };
 use lasthop_rlnc::Field;
 use lasthop_units::{Bitrate, Bytes, Duration, Probability};
@@ -88,7 +88,7 @@ tables! {
         option helping: Word<Helping> = "\"paper\" if rules = \"paper\"; else \"netmix\"";
         /// Paper: start of the wait for an acknowledgement. "paper": the last packet sent
         /// (section II.D). "netmix", as both programs: the last one sent or received.
-        option waiting: Word<Waiting> = "\"paper\" if rules = \"paper\"; else \"netmix\"";
+        option waiting: Word<WaitStart> = "\"paper\" if rules = \"paper\"; else \"netmix\"";
         /// Paper: packets sent after a timeout. "credit": what a symbol grants (section II.D, and
         /// the program of January). The program of March sends 5.
         option timeout_packets: TimeoutPackets = "5 if rules = \"netmix-2014-03\"; else \"credit\"";
@@ -184,7 +184,7 @@ choices! {
         "netmix-2014-03" => Spending::March,
     }
     Word<Helping> as Helping { "paper" => Helping::Text, "netmix" => Helping::Program }
-    Word<Waiting> as Waiting { "paper" => Waiting::Text, "netmix" => Waiting::Program }
+    Word<WaitStart> as WaitStart { "paper" => WaitStart::Text, "netmix" => WaitStart::Program }
     Word<Reading> as Reading { "packet" => Reading::Packet, "burst" => Reading::Burst }
 }
 

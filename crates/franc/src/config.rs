@@ -205,7 +205,7 @@ pub enum Helping {
 
 /// The start of the wait of the paper's encoder for an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Waiting {
+pub enum WaitStart {
     /// The last packet that it sent (section II.D).
     #[default]
     Text,
@@ -227,7 +227,7 @@ pub struct PaperRules {
     /// The amount that the helper sends.
     pub help: Helping,
     /// The start of the encoder's wait.
-    pub wait: Waiting,
+    pub wait: WaitStart,
     /// Packets that a timeout grants, at least 1; `None`: the credit of a symbol,
     /// as in the text.
     pub timeout_packets: Option<u8>,
@@ -240,7 +240,7 @@ impl PaperRules {
         read: Reading::Packet,
         spend: Spending::Text,
         help: Helping::Text,
-        wait: Waiting::Text,
+        wait: WaitStart::Text,
         timeout_packets: None,
     };
 
@@ -251,7 +251,7 @@ impl PaperRules {
         read: Reading::Packet,
         spend: Spending::January,
         help: Helping::Program,
-        wait: Waiting::Program,
+        wait: WaitStart::Program,
         timeout_packets: None,
     };
 

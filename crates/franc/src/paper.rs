@@ -17,7 +17,7 @@ pub use encoder::{Counters, Encoder, EncoderEvent, EncoderReason, State};
 pub use helper::{Helper, HelperParameters, HelperState};
 
 use crate::budget::Plan;
-use crate::config::{Losses, Spending, Waiting};
+use crate::config::{Losses, Spending, WaitStart};
 use lasthop_rlnc::Code;
 use lasthop_units::Duration;
 
@@ -42,7 +42,7 @@ pub struct PaperParameters {
     /// When packets that symbols grant are sent.
     pub spend: Spending,
     /// The start of the wait for an acknowledgement.
-    pub wait: Waiting,
+    pub wait: WaitStart,
 }
 
 impl PaperParameters {

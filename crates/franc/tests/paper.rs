@@ -5,7 +5,7 @@
 
 use lasthop_franc::Coded;
 use lasthop_franc::budget::{Budget, Plan, PlayNCool};
-use lasthop_franc::config::{Helping, Losses, Spending, Waiting};
+use lasthop_franc::config::{Helping, Losses, Spending, WaitStart};
 use lasthop_franc::paper::{
     AckRule, Arrival, Encoder, EncoderEvent, Helper, HelperParameters, PaperParameters,
 };
@@ -218,7 +218,7 @@ fn parameters(losses: Losses, helpers: u8) -> PaperParameters {
         systematic: false,
         timeout_packets: None,
         spend: Spending::Text,
-        wait: Waiting::Text,
+        wait: WaitStart::Text,
     }
 }
 

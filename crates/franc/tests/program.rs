@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
 
-use lasthop_franc::config::{Helping, Losses, Spending, Waiting};
+use lasthop_franc::config::{Helping, Losses, Spending, WaitStart};
 use lasthop_franc::paper::{
     Encoder, Helper, HelperParameters, HelperState, PaperParameters, State,
 };
@@ -33,7 +33,7 @@ fn encoder(symbols: u16, credit: f64, spend: Spending, timeout_packets: Option<u
         systematic: true,
         timeout_packets,
         spend,
-        wait: Waiting::Program,
+        wait: WaitStart::Program,
     };
     Encoder::new(code, &parameters, Seed::new(1, 0).stream("encoder"))
 }

@@ -16,7 +16,7 @@
 //! | [`page`] | one HTML page per paper |
 //! | [`markdown`] | one Markdown page and one table (CSV) per paper |
 //! | [`files`](mod@files) | all of them, and the plots, as files |
-//! | [`words`] | quantities as text |
+//! | [`words`], [`number`](mod@number) | quantities as text |
 //!
 //! The crate reads no clock and writes no file: the caller does.
 //!
@@ -32,6 +32,7 @@ pub mod files;
 pub mod heard;
 pub mod kernels;
 pub mod markdown;
+pub mod number;
 pub mod page;
 pub mod papers;
 pub mod record;

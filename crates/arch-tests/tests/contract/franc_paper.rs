@@ -4,7 +4,7 @@
 
 use crate::pause;
 use lasthop_arch_tests::contract::Driver;
-use lasthop_franc::config::{Losses, Spending, Waiting};
+use lasthop_franc::config::{Losses, Spending, WaitStart};
 use lasthop_franc::paper::{Encoder, PaperParameters};
 use lasthop_franc::wire::{Ack, BlockReport};
 use lasthop_rlnc::{Code, Field};
@@ -45,7 +45,7 @@ proptest! {
         (overshoot, systematic) in (0.5..2.0f64, any::<bool>()),
         (timeout_ms, timeout_packets) in (1..40u64, prop::option::of(1..6u8)),
         spend in prop::sample::select(&[Spending::Text, Spending::January, Spending::March]),
-        wait in prop::sample::select(&[Waiting::Text, Waiting::Program]),
+        wait in prop::sample::select(&[WaitStart::Text, WaitStart::Program]),
         // A driver whose interface is full does not pull datagrams.
         work in prop::collection::vec(
             (pause(Duration::from_millis(150)), work(), prop::bool::weighted(0.8)), 1..200),

@@ -11,7 +11,7 @@
 use super::PaperParameters;
 use crate::budget::Budget;
 use crate::coded::Coded;
-use crate::config::{Losses, Spending, Waiting};
+use crate::config::{Losses, Spending, WaitStart};
 use crate::wire::{Ack, BLOCK_MAX};
 use alloc::collections::VecDeque;
 use lasthop_rlnc::{Code, Density, SymbolError, Vector};
@@ -70,7 +70,7 @@ pub struct Counters {
 /// The encoder sends what the budget of a block grants, and waits:
 ///
 /// ```
-/// use lasthop_franc::config::{Losses, Spending, Waiting};
+/// use lasthop_franc::config::{Losses, Spending, WaitStart};
 /// use lasthop_franc::paper::{Encoder, PaperParameters};
 /// use lasthop_rlnc::{Code, Field};
 /// use lasthop_units::{Duration, Instant, Probability, Seed};
@@ -85,7 +85,7 @@ pub struct Counters {
 ///     systematic: false,
 ///     timeout_packets: None,
 ///     spend: Spending::Text,
-///     wait: Waiting::Text,
+///     wait: WaitStart::Text,
 /// };
 /// let code = Code::new(Field::Gf256, 8, 100)?;
 /// let mut encoder = Encoder::new(code, &parameters, Seed::new(1, 0).stream("encoder"));
@@ -218,9 +218,10 @@ impl Encoder {
     }
 
     /// Handles the arrival of a datagram, whatever is in it: the wait begins anew, if it is one of
-    /// [`Waiting::Program`].
+    /// [`WaitStart::Program`].
     pub fn handle_arrival(&mut self, now: Instant) {
-        if let (Waiting::Program, State::Wait { until }) = (self.parameters.wait, &mut self.state) {
+        if let (WaitStart::Program, State::Wait { until }) = (self.parameters.wait, &mut self.state)
+        {
             *until = now + self.parameters.timeout;
         }
     }

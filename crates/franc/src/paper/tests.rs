@@ -34,7 +34,7 @@ fn encoder(systematic: bool) -> Encoder {
         systematic,
         timeout_packets: None,
         spend: Spending::Text,
-        wait: Waiting::Text,
+        wait: WaitStart::Text,
     };
     Encoder::new(code, &parameters, Seed::new(1, 0).stream("encoder"))
 }
@@ -233,7 +233,7 @@ fn a_timeout_asks_for_a_credit_or_for_packets() {
             systematic: false,
             timeout_packets,
             spend: Spending::Text,
-            wait: Waiting::Text,
+            wait: WaitStart::Text,
         };
         let mut encoder = Encoder::new(code, &parameters, Seed::new(1, 0).stream("encoder"));
         encoder.push(Instant::ZERO, &[1]).unwrap();

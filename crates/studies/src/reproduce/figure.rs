@@ -167,14 +167,14 @@ pub struct Quantity {
     /// The reason if it fails, where it is known.
     pub because: Option<&'static str>,
     /// The value by another reading of the paper, which is shown and not judged.
-    pub beside: Option<Beside>,
+    pub beside: Option<OtherReading>,
     /// Half the 95 % interval of the mean over the runs of one seed, in the unit of the quantity.
     pub interval: Option<f64>,
 }
 
 /// The value of a quantity by another reading of the paper.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Beside {
+pub struct OtherReading {
     /// Name of the reading, as the head of a column.
     pub reading: &'static str,
     /// Our value by that reading.
@@ -302,7 +302,7 @@ impl Quantity {
     /// Sets the value by another reading of the paper.
     #[must_use]
     pub fn beside(mut self, reading: &'static str, ours: Ours) -> Self {
-        self.beside = Some(Beside { reading, ours });
+        self.beside = Some(OtherReading { reading, ours });
         self
     }
 

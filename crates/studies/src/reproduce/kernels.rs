@@ -3,8 +3,8 @@
 //! `data/kernels/KEY.toml` the setting. There is no verdict: a reader gets both numbers and their
 //! ratio. No simulation is run here; the model's figures are kept means of several seeds.
 
+use crate::reproduce::number::number;
 use crate::reproduce::request::ScenarioFile;
-use crate::reproduce::words::number;
 
 /// Measurements on real kernels beside those of the model.
 #[derive(Debug)]
@@ -29,14 +29,14 @@ pub struct KernelRow {
     /// Series of the kernel, such as `6.1`.
     pub kernel: &'static str,
     /// Without the module.
-    pub without: Compared,
+    pub without: BesideModel,
     /// With the module.
-    pub with: Compared,
+    pub with: BesideModel,
 }
 
 /// A value of the kernel and that of the model, in the unit of the row.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Compared {
+pub struct BesideModel {
     /// Value of the kernel, measured.
     pub kernel: f64,
     /// Value of the model: the mean of [`SEEDS`] runs.
@@ -92,14 +92,14 @@ fn row(line: &'static str) -> KernelRow {
         panic!("not ten fields: {line}")
     };
     let value = |text: &str| text.parse().unwrap_or_else(|why| panic!("{line}: {text}: {why}"));
-    let without = Compared { kernel: value(without), model: value(model), sets };
-    let with = Compared { kernel: value(with), model: value(model_with), sets: sets_with };
+    let without = BesideModel { kernel: value(without), model: value(model), sets };
+    let with = BesideModel { kernel: value(with), model: value(model_with), sets: sets_with };
     KernelRow { case, quantity, unit, kernel, without, with }
 }
 
 impl KernelRow {
     fn cells(self) -> [String; HEADS.len()] {
-        let [without, with] = [self.without, self.with].map(Compared::cells);
+        let [without, with] = [self.without, self.with].map(BesideModel::cells);
         let [kernel, model, ratio] = without;
         let [kernel_with, model_with, ratio_with] = with;
         [
@@ -116,7 +116,7 @@ impl KernelRow {
     }
 }
 
-impl Compared {
+impl BesideModel {
     /// The model's value over the kernel's.
     pub fn ratio(self) -> f64 {
         self.model / self.kernel

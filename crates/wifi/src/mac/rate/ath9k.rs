@@ -25,7 +25,7 @@ use super::{Algorithm, Attempt, RateChain, RateSet};
 use crate::phy::Rate;
 use alloc::vec::Vec;
 use lasthop_units::{Db, Instant};
-use table::{RateIndex, Table};
+use table::{Ath9kIndex, Ath9kTable};
 
 /// Tries of a chain's rates (MRR in `ath_get_rate`).
 const TRIES: [u8; RateChain::STAGES_MAX] = [4, 4, 4, 8];
@@ -47,29 +47,29 @@ const PER_BY_RETRIES: [u8; 10] = [0, 25, 50, 75, 80, 83, 85, 87, 88, 90];
 /// State of the algorithm; see the module.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ath9k {
-    table: Table,
+    table: Ath9kTable,
     /// PER in percent of the table's rates, also of those that the pair does not use.
     per: Vec<u8>,
     /// Fastest rate that may be chosen (rate_max_phy).
-    limit: RateIndex,
+    limit: Ath9kIndex,
     /// Rate with the highest throughput up to the limit, and the chain from there.
-    best: RateIndex,
+    best: Ath9kIndex,
     usual: RateChain,
-    probed: Option<RateIndex>,
+    probed: Option<Ath9kIndex>,
     probed_ms: i64,
     aged_ms: i64,
     /// Successes without retry at the limit since the last probe, up to 255 (hw_maxretry_pktcnt).
     clean: u8,
     /// Chain of the current frame.
-    series: [Stage; RateChain::STAGES_MAX],
+    series: [ChainStage; RateChain::STAGES_MAX],
     /// Transmissions along that chain without success.
     failed: u32,
 }
 
 /// Rate and tries of a chain's stage.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Stage {
-    index: RateIndex,
+struct ChainStage {
+    index: Ath9kIndex,
     tries: u8,
 }
 
@@ -93,7 +93,7 @@ enum Evidence {
 
 impl Ath9k {
     pub(super) fn new(rates: &RateSet) -> Self {
-        let table = Table::new(rates);
+        let table = Ath9kTable::new(rates);
         let valid = &table.valid;
         // Three rates wait above the first limit, if there are as many.
         let limit = valid[if valid.len() > 4 { valid.len() - 4 } else { valid.len() - 1 }];
@@ -107,7 +107,7 @@ impl Ath9k {
             probed_ms: 0,
             aged_ms: 0,
             clean: 0,
-            series: [Stage { index: limit, tries: 0 }; RateChain::STAGES_MAX],
+            series: [ChainStage { index: limit, tries: 0 }; RateChain::STAGES_MAX],
             failed: 0,
             table,
         };
@@ -118,7 +118,7 @@ impl Ath9k {
 
     /// Chooses the rate with the highest throughput, the slower one of equals.
     fn choose(&mut self) {
-        let throughput = |index: RateIndex| {
+        let throughput = |index: Ath9kIndex| {
             let per = self.per[usize::from(index)].max(PER_IGNORED);
             self.table.entry(index).user_kbps * u32::from(100 - per)
         };
@@ -130,20 +130,20 @@ impl Ath9k {
     }
 
     /// Rates from `first` down, with these tries.
-    fn series_from(&self, first: RateIndex, tries: &[u8]) -> [Stage; RateChain::STAGES_MAX] {
+    fn series_from(&self, first: Ath9kIndex, tries: &[u8]) -> [ChainStage; RateChain::STAGES_MAX] {
         let mut index = first;
-        let mut series = [Stage { index, tries: 0 }; RateChain::STAGES_MAX];
+        let mut series = [ChainStage { index, tries: 0 }; RateChain::STAGES_MAX];
         for (place, (stage, &tries)) in series.iter_mut().zip(tries).enumerate() {
             if place > 0 {
                 index = self.table.slower(index).unwrap_or(index);
             }
-            *stage = Stage { index, tries };
+            *stage = ChainStage { index, tries };
         }
         series
     }
 
-    fn chain_of(&self, series: &[Stage], is_probe: bool) -> RateChain {
-        let attempt = |stage: &Stage| Attempt {
+    fn chain_of(&self, series: &[ChainStage], is_probe: bool) -> RateChain {
+        let attempt = |stage: &ChainStage| Attempt {
             rate: self.table.entry(stage.index).rate,
             tries: stage.tries,
         };
@@ -160,7 +160,7 @@ impl Ath9k {
     }
 
     /// Returns the rate above the limit if it is time to probe it.
-    fn next_probe(&mut self, now_ms: i64) -> Option<RateIndex> {
+    fn next_probe(&mut self, now_ms: i64) -> Option<Ath9kIndex> {
         let faster = self.table.faster(self.limit)?;
         let is_due = now_ms - self.probed_ms > PROBE_INTERVAL_MS && self.clean > 0;
         if self.best != self.limit || !is_due {
@@ -195,7 +195,7 @@ impl Ath9k {
         self.choose();
     }
 
-    fn update(&mut self, index: RateIndex, evidence: Evidence, now_ms: i64) {
+    fn update(&mut self, index: Ath9kIndex, evidence: Evidence, now_ms: i64) {
         let before = self.per[usize::from(index)];
         let smoothed = before - (before >> 3);
         let per = match evidence {
@@ -219,7 +219,7 @@ impl Ath9k {
     }
 
     /// Lifts the limit after a probe, and counts successes at it.
-    fn learn(&mut self, index: RateIndex, retries: u8, outcome: Outcome, now_ms: i64) {
+    fn learn(&mut self, index: Ath9kIndex, retries: u8, outcome: Outcome, now_ms: i64) {
         if self.probed == Some(index) {
             self.probed = None;
             let bad = outcome.mpdus - outcome.mpdus_acked;
@@ -240,7 +240,7 @@ impl Ath9k {
     }
 
     /// Lowers the limit below a rate whose PER is high, unless that rate is above it.
-    fn avoid(&mut self, index: RateIndex, now_ms: i64) {
+    fn avoid(&mut self, index: Ath9kIndex, now_ms: i64) {
         let is_within = self.table.entry(index).kbps <= self.table.entry(self.limit).kbps;
         if self.per[usize::from(index)] >= PER_AVOIDED && index > 0 && is_within {
             self.limit = self.table.slower(index).unwrap_or(self.limit);
@@ -249,7 +249,7 @@ impl Ath9k {
     }
 
     /// Keeps PERs in the order of rates after a change of one, which was `before`.
-    fn keep_order(&mut self, index: RateIndex, before: u8) {
+    fn keep_order(&mut self, index: Ath9kIndex, before: u8) {
         let (slower, faster) = self.per.split_at_mut(usize::from(index));
         let changed = faster[0];
         if changed < before {

@@ -14,11 +14,11 @@ use crate::phy::{ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate
 use alloc::vec::Vec;
 
 /// Position of a rate in the driver's table.
-pub(super) type RateIndex = u8;
+pub(super) type Ath9kIndex = u8;
 
 /// A rate of the driver's table.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Entry {
+pub(super) struct Ath9kRate {
     pub(super) rate: Rate,
     /// Nominal bit rate in kb/s, as the driver has it.
     pub(super) kbps: u32,
@@ -30,10 +30,10 @@ pub(super) struct Entry {
 
 /// The driver's table and the rates of a pair.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Table {
-    entries: Vec<Entry>,
+pub(super) struct Ath9kTable {
+    entries: Vec<Ath9kRate>,
     /// Rates of the pair, slowest first.
-    pub(super) valid: Vec<RateIndex>,
+    pub(super) valid: Vec<Ath9kIndex>,
 }
 
 /// Marks of HT rates: the numbers of streams, of a pair, with which a rate is used.
@@ -104,17 +104,17 @@ const CCK_USER_KBPS: [u32; 4] = [900, 1_900, 4_900, 8_100];
 /// Number of streams of a pair that the driver distinguishes.
 const STREAMS_MAX: u8 = 3;
 
-impl Table {
+impl Ath9kTable {
     /// # Panics
     /// Panics if the driver has none of the rates.
     pub(super) fn new(set: &RateSet) -> Self {
-        let pair = Pair::new(set);
+        let pair = NeighbourRates::new(set);
         let mut entries = Vec::new();
         pair.push_legacy(&mut entries, set);
         pair.push_ht(&mut entries);
-        let known = |index: &RateIndex| set.rates.contains(&entries[usize::from(*index)].rate);
-        let all = || (0..entries.len() as RateIndex).filter(known);
-        let mut valid: Vec<RateIndex> =
+        let known = |index: &Ath9kIndex| set.rates.contains(&entries[usize::from(*index)].rate);
+        let all = || (0..entries.len() as Ath9kIndex).filter(known);
+        let mut valid: Vec<Ath9kIndex> =
             all().filter(|&i| entries[usize::from(i)].is_usual).collect();
         if valid.is_empty() {
             // A set without any rate that the driver would use: those that it knows.
@@ -136,27 +136,27 @@ impl Table {
         self.entries.len()
     }
 
-    pub(super) fn entry(&self, index: RateIndex) -> &Entry {
+    pub(super) fn entry(&self, index: Ath9kIndex) -> &Ath9kRate {
         &self.entries[usize::from(index)]
     }
 
     /// The next faster rate of the pair.
-    pub(super) fn faster(&self, index: RateIndex) -> Option<RateIndex> {
+    pub(super) fn faster(&self, index: Ath9kIndex) -> Option<Ath9kIndex> {
         self.valid.get(self.place(index)? + 1).copied()
     }
 
     /// The next slower rate of the pair.
-    pub(super) fn slower(&self, index: RateIndex) -> Option<RateIndex> {
+    pub(super) fn slower(&self, index: Ath9kIndex) -> Option<Ath9kIndex> {
         self.place(index)?.checked_sub(1).map(|place| self.valid[place])
     }
 
-    fn place(&self, index: RateIndex) -> Option<usize> {
+    fn place(&self, index: Ath9kIndex) -> Option<usize> {
         self.valid.iter().position(|&valid| valid == index)
     }
 }
 
 /// Properties of a pair by which the driver selects rates.
-struct Pair {
+struct NeighbourRates {
     has_ht: bool,
     is_at_2_4_ghz: bool,
     streams: u8,
@@ -164,7 +164,7 @@ struct Pair {
     has_short: bool,
 }
 
-impl Pair {
+impl NeighbourRates {
     fn new(set: &RateSet) -> Self {
         let ht = || set.rates.iter().filter(|rate| matches!(rate, Rate::Ht { .. }));
         let width = ht().map(|rate| rate.width()).max();
@@ -181,13 +181,13 @@ impl Pair {
     }
 
     /// Appends CCK and OFDM rates. CCK rates are used beside HT, OFDM rates are not.
-    fn push_legacy(&self, entries: &mut Vec<Entry>, set: &RateSet) {
+    fn push_legacy(&self, entries: &mut Vec<Ath9kRate>, set: &RateSet) {
         if self.is_at_2_4_ghz {
             for (dsss, user_kbps) in DsssRate::ALL.into_iter().zip(CCK_USER_KBPS) {
                 let is_it = |it: &&Rate| matches!(it, Rate::Dsss { rate, .. } if *rate == dsss);
                 let rate = set.rates.iter().find(is_it).copied();
                 let rate = rate.unwrap_or(Rate::Dsss { rate: dsss, preamble: Preamble::Long });
-                entries.push(Entry { rate, kbps: kbps(rate), user_kbps, is_usual: true });
+                entries.push(Ath9kRate { rate, kbps: kbps(rate), user_kbps, is_usual: true });
             }
         }
         let has_both = self.is_at_2_4_ghz && self.has_ht;
@@ -197,11 +197,11 @@ impl Pair {
             // Beside CCK the two slowest are never used.
             let is_slow = self.is_at_2_4_ghz && ofdm < OfdmRate::Mbps12;
             let is_usual = !self.has_ht && !is_slow;
-            entries.push(Entry { rate, kbps: kbps(rate), user_kbps, is_usual });
+            entries.push(Ath9kRate { rate, kbps: kbps(rate), user_kbps, is_usual });
         }
     }
 
-    fn push_ht(&self, entries: &mut Vec<Entry>) {
+    fn push_ht(&self, entries: &mut Vec<Ath9kRate>) {
         if !self.has_ht {
             return;
         }
@@ -213,7 +213,7 @@ impl Pair {
                 let has_width =
                     if is_slowest { !self.is_at_2_4_ghz } else { is_wide == self.is_wide };
                 let has_guard = self.has_short || guard_interval == GuardInterval::Long;
-                entries.push(Entry {
+                entries.push(Ath9kRate {
                     rate: Rate::Ht { mcs, width, guard_interval },
                     kbps: kbps[place],
                     user_kbps: user_kbps[place],
