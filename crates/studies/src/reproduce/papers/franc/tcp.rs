@@ -323,16 +323,13 @@ pub const FIG16: Figure = Figure {
             }
             let most = carried(&curve(runs, Link::Coded, 10.0, throughput));
             Findings {
-                quantities: vec![
-                    Quantity::value(
-                        "load at which FRANC is best, against the greatest that it carries",
-                        "",
-                        Statement::Text("best in the range just below the congested state"),
-                        best / most,
-                        (0.75, 1.0),
-                    )
-                    .because("Chance decides at 2.5 Mb/s whether 98 % of the load arrive."),
-                ],
+                quantities: vec![Quantity::value(
+                    "load at which FRANC is best, against the greatest that it carries",
+                    "",
+                    Statement::Text("best in the range just below the congested state"),
+                    best / most,
+                    (0.75, 1.0),
+                )],
                 panels: vec![panel],
             }
         })
