@@ -350,8 +350,9 @@ impl Sender {
     }
 
     /// Payload bytes for which Linux gives the socket memory (tcp_sndbuf_expand): that of twice the
-    /// window (three times with BBR, bbr_sndbuf_expand), at least ten segments, where a segment counts with its buffer rounded up to a power
-    /// of two, at most `tcp_wmem`. The socket holds segments with the memory that small queues count.
+    /// window (three times with BBR, bbr_sndbuf_expand), at least ten segments, where a segment
+    /// counts with its buffer rounded up to a power of two, at most `tcp_wmem`. The socket holds
+    /// segments with the memory that small queues count.
     pub(crate) fn socket_bytes(&self) -> u64 {
         const BUFFER_BYTES: u64 = 320 + 320;
         const BUFFER_HEADER_BYTES: u64 = 256;
