@@ -118,7 +118,8 @@ def test_bands_behind_a_series_are_those_of_its_quantities() -> None:
     points = fig4.points.to_dict()
     own = [n for n, series in enumerate(points["series"]) if series == "jumbo frames"]
     first = points["x"][own[0]], points["y"][own[0]]
-    assert first == (1500, pytest.approx(quantities["ours_from"][0], rel=1e-5))
+    # The point is that of the first of ten seeds, the quantity their mean.
+    assert first == (1500, pytest.approx(quantities["ours_from"][0], rel=1e-3))
 
 
 def test_tables_are_taken_by_polars(jumbo7: figures.Figure) -> None:
@@ -213,7 +214,7 @@ def test_progress_is_told_and_changes_nothing(table1: figures.Figure) -> None:
     told: list[tuple[float, float]] = []
     made = figures.make("retryout/table1", progress=lambda *at: told.append(at))
     assert made.quantities.to_dict() == table1.quantities.to_dict()
-    assert told == sorted(told) and told[-1][0] == told[-1][1] == 60
+    assert told == sorted(told) and told[-1][0] == told[-1][1] == 600, "ten seeds"
 
 
 def test_other_threads_go_on_meanwhile() -> None:
