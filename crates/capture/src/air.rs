@@ -405,7 +405,8 @@ impl Air {
                 if frame.has_payload()
                     && let Some(absences) = self.absences.get_mut(&station)
                 {
-                    absences.handle_received(frame.at_ns);
+                    absences
+                        .handle_received(frame.at_ns, self.grouper.at_ns().unwrap_or(frame.at_ns));
                 }
             }
             _ => {}

@@ -100,9 +100,8 @@ pub struct Absences {
     unanswered_ns: Option<u64>,
     /// Time of its latest trigger or PS-Poll in power save mode.
     asked_ns: Option<u64>,
-    /// Data frames to the station during an absence, since its last frame: time of the first, their
-    /// number, and their number after the announcement was acknowledged.
-    pending: Option<(u64, u32, u32)>,
+    /// Data to the station during an absence, since its last frame.
+    pending: Option<Pending>,
     /// Time of its latest data, or of its return.
     active_ns: Option<u64>,
     /// Whether there was data since its return.
@@ -121,12 +120,28 @@ pub struct Absences {
     recent: Recent,
 }
 
+/// Data frames to a station during an absence.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    /// Time of the first, in ns since 1970.
+    first_ns: u64,
+    /// Number of all of them.
+    frames: u32,
+    /// Number of those after the announcement was acknowledged.
+    after_ack: u32,
+    /// Time of the latest PPDU with such frames, in ns since 1970.
+    ppdu_ns: u64,
+    /// Number of frames in it.
+    in_ppdu: u32,
+}
+
 #[derive(Debug, Default)]
 enum PresenceState {
     #[default]
     Here,
     Away(Absence),
-    /// The station has announced its return, and may repeat the announcement.
+    /// The station has announced its return, and may repeat the announcement; or it has answered data
+    /// of an access point that does not know of the absence, and may still announce its return.
     Back(Absence),
 }
 
@@ -274,20 +289,18 @@ impl Absences {
                 }
             }
             (PresenceState::Back(mut absence), false) => {
-                let back = absence.back.as_mut().filter(|back| {
-                    frame.is_null() && frame.at_ns.saturating_sub(back.to_ns) < REPEATS_NS
-                });
-                match back {
-                    Some(back) => {
-                        back.repeat(frame, rts);
-                        absence.to_ns = frame.at_ns;
-                        absence.frames.1 = frame.number;
-                        PresenceState::Back(absence)
+                let returned_ns = absence.back.as_ref().map_or(absence.to_ns, |back| back.to_ns);
+                if frame.is_null() && frame.at_ns.saturating_sub(returned_ns) < REPEATS_NS {
+                    match &mut absence.back {
+                        Some(back) => back.repeat(frame, rts),
+                        back => *back = Some(Notice::new(frame, rts)),
                     }
-                    None => {
-                        self.keep(absence);
-                        PresenceState::Here
-                    }
+                    absence.to_ns = frame.at_ns;
+                    absence.frames.1 = frame.number;
+                    PresenceState::Back(absence)
+                } else {
+                    self.keep(absence);
+                    PresenceState::Here
                 }
             }
             (PresenceState::Back(absence), true) => {
@@ -382,8 +395,8 @@ impl Absences {
         }
     }
 
-    /// Handles a data frame to the station.
-    pub fn handle_received(&mut self, at_ns: u64) {
+    /// Handles a data frame to the station, in a PPDU of `ppdu_ns`.
+    pub fn handle_received(&mut self, at_ns: u64, ppdu_ns: u64) {
         if let PresenceState::Away(absence) = &mut self.state {
             let is_prompt = |asked_ns| at_ns.saturating_sub(asked_ns) < SERVED_NS;
             if self.asked_ns.is_some_and(is_prompt) {
@@ -395,9 +408,19 @@ impl Absences {
             // Until its announcement is answered the station is there.
             let announced_ns = absence.leave.as_ref().map_or(0, |leave| leave.to_ns);
             if at_ns.saturating_sub(announced_ns) >= REPEATS_NS {
-                let (_, frames, after_ack) = self.pending.get_or_insert((at_ns, 0, 0));
-                *frames += 1;
-                *after_ack += u32::from(acknowledged);
+                let pending = self.pending.get_or_insert(Pending {
+                    first_ns: at_ns,
+                    frames: 0,
+                    after_ack: 0,
+                    ppdu_ns,
+                    in_ppdu: 0,
+                });
+                pending.frames += 1;
+                pending.after_ack += u32::from(acknowledged);
+                if pending.ppdu_ns != ppdu_ns {
+                    (pending.ppdu_ns, pending.in_ppdu) = (ppdu_ns, 0);
+                }
+                pending.in_ppdu += 1;
             }
         } else {
             self.handle_data(at_ns);
@@ -405,19 +428,32 @@ impl Absences {
     }
 
     /// Handles an Ack or a Block Ack of the station, in frame `number`. If it answers data that the
-    /// station did not ask for, the station is back, and the monitor missed the announcement of its
-    /// return.
+    /// station did not ask for, the station is back.
+    ///
+    /// An access point that knows of the absence sends after the return: since the first of this
+    /// data, and the monitor missed the announcement. One that does not know of it tries all the
+    /// time: the PPDU that is answered tells, and an announcement may follow.
     pub fn handle_answer(&mut self, number: u64) {
-        let Some((at_ns, frames, after_ack)) = self.pending.take() else { return };
+        let Some(pending) = self.pending.take() else { return };
         match std::mem::take(&mut self.state) {
             PresenceState::Away(mut absence) => {
+                let is_known = absence.leave.as_ref().is_some_and(|leave| leave.acks > 0);
+                let (at_ns, frames) = if is_known {
+                    (pending.first_ns, pending.frames)
+                } else {
+                    (pending.ppdu_ns, pending.in_ppdu)
+                };
                 absence.sent_in_vain = absence.sent_in_vain.saturating_sub(frames);
-                absence.sent_after_ack = absence.sent_after_ack.saturating_sub(after_ack);
+                absence.sent_after_ack = absence.sent_after_ack.saturating_sub(pending.after_ack);
                 absence.to_ns = absence.to_ns.max(at_ns);
                 absence.frames.1 = absence.frames.1.max(number);
-                self.keep(absence);
                 self.come_back(at_ns);
                 self.handle_data(at_ns);
+                if is_known {
+                    self.keep(absence);
+                } else {
+                    self.state = PresenceState::Back(absence);
+                }
             }
             state => self.state = state,
         }
@@ -672,14 +708,14 @@ mod tests {
         send(&mut absences, QOS_NULL, SAVES | RETRY, 1_002);
         absences.handle_ack(9, 1_002 * MS + 60_000);
         // This frame was not requested.
-        absences.handle_received(1_010 * MS);
+        absences.handle_received(1_010 * MS, 1_010 * MS);
         for at_ms in [1_050, 1_090] {
             send(&mut absences, QOS_NULL, SAVES, at_ms);
             absences.handle_ack(9, at_ms * MS + 60_000);
-            absences.handle_received((at_ms + 1) * MS);
-            absences.handle_received((at_ms + 2) * MS);
+            absences.handle_received((at_ms + 1) * MS, (at_ms + 1) * MS);
+            absences.handle_received((at_ms + 2) * MS, (at_ms + 2) * MS);
         }
-        absences.handle_received(1_195 * MS);
+        absences.handle_received(1_195 * MS, 1_195 * MS);
         send(&mut absences, QOS_NULL, 0, 1_200);
         let [absence] = &absences.finish().to_vec()[..] else { panic!("one") };
         assert_eq!(absences.look(absence), Look::Rest);
@@ -698,12 +734,51 @@ mod tests {
             send(&mut absences, kind, SAVES, 1_001);
             send(&mut absences, kind, SAVES, 1_003);
             absences.handle_ack(9, 1_003 * MS + 60_000);
-            absences.handle_received(1_050 * MS);
+            absences.handle_received(1_050 * MS, 1_050 * MS);
             send(&mut absences, kind, 0, 1_100);
             let [absence] = &absences.finish().to_vec()[..] else { panic!("one") };
             assert_eq!(absences.look(absence), Look::Interruption);
             assert_eq!((absence.polls, absence.sent_in_vain), (0, 1));
             assert_eq!(absence.leave.as_ref().unwrap().frames, 2);
         }
+    }
+
+    /// An access point that did not hear the announcement tries on. The station is back when it
+    /// answers, and its own announcement comes after that: one absence, not two.
+    #[test]
+    fn an_answer_before_the_return_is_announced() {
+        let mut absences = Absences::default();
+        send(&mut absences, QOS_DATA, 0, 1_000);
+        send(&mut absences, NULL, SAVES, 1_001);
+        // Four PPDUs of two frames in vain, and one that is answered.
+        for at_ms in [1_030, 1_050, 1_070, 1_090, 1_109] {
+            absences.handle_received(at_ms * MS, at_ms * MS);
+            absences.handle_received(at_ms * MS, at_ms * MS);
+        }
+        absences.handle_answer(20);
+        send(&mut absences, NULL, 0, 1_110);
+        send(&mut absences, NULL, RETRY, 1_111);
+        absences.handle_ack(21, 1_111 * MS + 60_000);
+        let [absence] = &absences.finish().to_vec()[..] else { panic!("one") };
+        assert_eq!((absence.from_ns, absence.to_ns), (1_001 * MS, 1_111 * MS + 60_000));
+        assert_eq!((absence.sent_in_vain, absence.sent_after_ack), (8, 0));
+        let back = absence.back.as_ref().unwrap();
+        assert_eq!((back.from_ns, back.frames, back.retries, back.acks), (1_110 * MS, 2, 1, 1));
+    }
+
+    /// An access point that knows of the absence sends after the return, whose announcement the
+    /// monitor missed: the station is back since the first of that data.
+    #[test]
+    fn an_answer_after_a_missed_announcement() {
+        let mut absences = Absences::default();
+        send(&mut absences, QOS_DATA, 0, 1_000);
+        send(&mut absences, NULL, SAVES, 1_001);
+        absences.handle_ack(9, 1_001 * MS + 60_000);
+        for at_ms in [1_100, 1_102] {
+            absences.handle_received(at_ms * MS, at_ms * MS);
+        }
+        absences.handle_answer(20);
+        let [absence] = &absences.finish().to_vec()[..] else { panic!("one") };
+        assert_eq!((absence.to_ns, absence.sent_in_vain), (1_100 * MS, 0));
     }
 }

@@ -201,6 +201,11 @@ impl Grouper {
         differ
     }
 
+    /// Returns the time of the PPDU of the latest MPDU, in ns since 1970.
+    pub fn at_ns(&self) -> Option<u64> {
+        self.open.as_ref().map(|open| open.ppdu.at_ns)
+    }
+
     /// Takes back a PPDU, to reuse its memory.
     pub fn recycle(&mut self, ppdu: Ppdu) {
         self.spare = ppdu.mpdus;

@@ -37,16 +37,9 @@ use monitor::Monitor;
 use scene::{BareTruth, Scene, heard, heard_until};
 use std::collections::BTreeSet;
 
-/// Figure 3 of the `scan` paper, with its first degraded period after 3 s. An access point gives up
-/// a frame to the absent station soon: where it tries on until the return, an answer to it before
-/// the first Null frame of the return cuts the absence in two (docs/not-modelled.md).
+/// Figure 3 of the `scan` paper, with its first degraded period after 3 s.
 fn scanning() -> Scene {
-    let sets = [
-        "duration=\"16s\"",
-        "node.sta1.scan.start=\"3s\"",
-        "node.sta1.scan.flush=\"4ms\"",
-        "node_defaults.retry_limit=7",
-    ];
+    let sets = ["duration=\"16s\"", "node.sta1.scan.start=\"3s\""];
     Scene::new("scan", "scan/fig3.toml", &sets)
 }
 
