@@ -118,8 +118,7 @@ def test_bands_behind_a_series_are_those_of_its_quantities() -> None:
     points = fig4.points.to_dict()
     own = [n for n, series in enumerate(points["series"]) if series == "jumbo frames"]
     first = points["x"][own[0]], points["y"][own[0]]
-    # The point is that of the first of ten seeds, the quantity their mean.
-    assert first == (1500, pytest.approx(quantities["ours_from"][0], rel=1e-3))
+    assert first == (1500, pytest.approx(quantities["ours_from"][0], rel=1e-5))
 
 
 def test_tables_are_taken_by_polars(jumbo7: figures.Figure) -> None:

@@ -4,7 +4,7 @@
 use crate::Verdict;
 use crate::reproduce::data::{Runs, greatest, least, mean};
 use crate::reproduce::kernels::OnKernels;
-use lasthop_figures::plot::{Panel, Span};
+use lasthop_figures::plot::{Panel, Point, Span};
 
 pub use crate::reproduce::request::{Run, ScenarioFile};
 
@@ -353,6 +353,17 @@ impl Quantity {
 const T95: [f64; 11] =
     [f64::NAN, f64::NAN, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
 
+/// Makes each y the mean of those of all seeds, if their x are the same.
+fn average(points: &mut [Point], all: &[Vec<Point>]) {
+    let xs = |points: &[Point]| points.iter().map(|point| point.0).collect::<Vec<_>>();
+    let own = xs(points);
+    if all.iter().all(|other| xs(other) == own) {
+        for (index, point) in points.iter_mut().enumerate() {
+            point.1 = mean(&all.iter().map(|other| other[index].1).collect::<Vec<_>>());
+        }
+    }
+}
+
 /// Whether at least [`SHARED_MIN`] of each range is in the other.
 fn shares_most(one: Span, other: Span) -> bool {
     let shared = one.to.min(other.to) - one.from.max(other.from);
@@ -361,7 +372,8 @@ fn shares_most(one: Span, other: Span) -> bool {
 }
 
 impl Findings {
-    /// Returns the findings over the seeds, with the panels of the first.
+    /// Returns the findings over the seeds. Points of series are means where all seeds have the same
+    /// x, else those of the first.
     ///
     /// # Panics
     /// If there are none, or their quantities differ.
@@ -372,7 +384,17 @@ impl Findings {
             quantity.clone().over_seeds(&quantities(index).collect::<Vec<_>>())
         };
         let quantities = first.quantities.iter().enumerate().map(over).collect();
-        Self { quantities, panels: first.panels.clone() }
+        let mut panels = first.panels.clone();
+        for (at, panel) in panels.iter_mut().enumerate() {
+            for (index, series) in panel.series.iter_mut().enumerate() {
+                let of =
+                    |one: &'_ Self| Some(one.panels.get(at)?.series.get(index)?.points.clone());
+                if let Some(of_seeds) = all.iter().map(of).collect::<Option<Vec<_>>>() {
+                    average(&mut series.points, &of_seeds);
+                }
+            }
+        }
+        Self { quantities, panels }
     }
 
     /// The verdict on all quantities together: pass if all pass.
@@ -384,6 +406,7 @@ impl Findings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lasthop_figures::plot::{Axis, Series};
 
     fn value(ours: f64, band: (f64, f64)) -> Verdict {
         Quantity::value("q", "Mb/s", Statement::Value(1.0), ours, band).verdict()
@@ -464,6 +487,24 @@ mod tests {
         assert_eq!(quantities[1].ours, Ours::Shown(false));
         assert_eq!(over(&[(2.0, true)]), findings(2.0, true).quantities);
         assert!(over(&[(2.0, true), (f64::NAN, true)])[0].verdict() == Verdict::Fail);
+    }
+
+    #[test]
+    fn a_point_of_all_seeds_is_their_mean() {
+        let findings = |points: &[(f64, f64)]| {
+            let axis = || Axis::new("a");
+            let panel = Panel::new("", axis(), axis()).with(Series::line("s", points.to_vec()));
+            Findings { quantities: Vec::new(), panels: vec![panel] }
+        };
+        let over = |all: [&[(f64, f64)]; 2]| {
+            let all = Findings::over_seeds(all.map(findings).into());
+            all.panels[0].series[0].points.clone()
+        };
+        assert_eq!(
+            over([&[(1.0, 2.0), (2.0, 5.0)], &[(1.0, 4.0), (2.0, 6.0)]]),
+            [(1.0, 3.0), (2.0, 5.5)]
+        );
+        assert_eq!(over([&[(1.0, 2.0)], &[(1.5, 4.0)]]), [(1.0, 2.0)], "places of the first");
     }
 
     #[test]
