@@ -147,7 +147,12 @@ pub const FIG13: Figure = Figure {
                     mean(&calm(&delays)) / mean(&calm(&waits)),
                     about(1.0),
                 )
-                .because("A symbol of FRANC is 1450 bytes however little it contains, and a block ends with redundancy and an acknowledgement: 15 to 19 ms beside 12. The testbed's delays are unknown: with 4 ms from laptop to box instead of 1 ms the ratio is 1.07."),
+                .because(
+                    "A symbol of FRANC is 1450 bytes however little it contains, and a \
+                     block ends with redundancy and an acknowledgement: 15 to 19 ms \
+                     beside 12. The testbed's delays are unknown: with 4 ms from \
+                     laptop to box instead of 1 ms the ratio is 1.07.",
+                ),
                 Quantity::value(
                     "greatest load that FRANC carries",
                     "Mb/s",
@@ -199,22 +204,25 @@ pub const FIG14: Figure = Figure {
         beside_text(runs, |runs| {
             let [plain, coded, _] = Link::ALL.map(|link| curve(runs, link, 10.0, throughput));
             let mut quantities = vec![
-            Quantity::value(
-                "most over the unreliable link",
-                "Mb/s",
-                Statement::Value(1.0),
-                greatest(&ys(&plain)),
-                about(1.0),
-            )
-            .because("With the recovery of today's kernels it is 1.5 Mb/s, with 4 ms from laptop to box 0.9 Mb/s."),
-            Quantity::value(
-                "most over FRANC",
-                "Mb/s",
-                Statement::Text("over 2.5"),
-                greatest(&ys(&coded)),
-                (2.5, f64::INFINITY),
-            ),
-        ];
+                Quantity::value(
+                    "most over the unreliable link",
+                    "Mb/s",
+                    Statement::Value(1.0),
+                    greatest(&ys(&plain)),
+                    about(1.0),
+                )
+                .because(
+                    "With the recovery of today's kernels it is 1.5 Mb/s, with 4 ms from \
+                 laptop to box 0.9 Mb/s.",
+                ),
+                Quantity::value(
+                    "most over FRANC",
+                    "Mb/s",
+                    Statement::Text("over 2.5"),
+                    greatest(&ys(&coded)),
+                    (2.5, f64::INFINITY),
+                ),
+            ];
             for (link, why) in [(Link::Plain, WAITS_FOR_TIMEOUTS), (Link::Coded, SAME_BUFFER)] {
                 let [before, after] =
                     [0.0, 10.0].map(|e3| mean(&ys(&curve(runs, link, e3, delay_ms))));
@@ -256,44 +264,54 @@ pub const FIG15: Figure = Figure {
             let unusable = name(Link::Plain, UNUSABLE, UNUSABLE_LOAD);
             let most_plain = greatest(&ys(&plain));
             let mut quantities = vec![
-            Quantity::value(
-                "most over the unreliable link",
-                "Mb/s",
-                Statement::Text("less than 0.2"),
-                most_plain,
-                (0.0, 0.2),
-            ),
-            Quantity::value(
-                "throughput over FRANC, from a load of 2.5 Mb/s on",
-                "Mb/s",
-                Statement::Value(2.0),
-                loaded(&coded, 2.5),
-                about(2.0),
-            )
-            .because("No rule makes it agree: January's program gives 2.6 Mb/s, the text 2.8, 73 frames in the interface 3.1, a backlog of 100 packets 2.7. The modelled boxes have enough time; losses of the testbed between programs are unknown."),
-            Quantity::value(
-                "throughput over FRANC, of the most over the unreliable link",
-                "",
-                Statement::Text("an order of magnitude higher"),
-                loaded(&coded, 2.5) / most_plain,
-                (10.0, f64::INFINITY),
-            ),
-            Quantity::value(
-                "mean delay over all loads over the unreliable link, of that over FRANC",
-                "",
-                Statement::Text("an order of magnitude higher"),
-                mean(&ys(&waits)) / mean(&ys(&coded_waits)),
-                (10.0, f64::INFINITY),
-            )
-            .because("Above its capacity FRANC's buffers fill, and seconds of delay dominate the mean. Load by load it is 37 to 102 times up to 2.5 Mb/s, and 1 from 5 Mb/s on. A backlog of 100 packets makes it no better (2.4 times): packets then wait in the sender."),
-            Quantity::value(
-                "over the unreliable link at 30 % loss",
-                "Mb/s",
-                Statement::Text("practically unusable"),
-                mean_over(runs, &unusable, runs_of(UNUSABLE), throughput),
-                (0.0, 0.2),
-            ),
-        ];
+                Quantity::value(
+                    "most over the unreliable link",
+                    "Mb/s",
+                    Statement::Text("less than 0.2"),
+                    most_plain,
+                    (0.0, 0.2),
+                ),
+                Quantity::value(
+                    "throughput over FRANC, from a load of 2.5 Mb/s on",
+                    "Mb/s",
+                    Statement::Value(2.0),
+                    loaded(&coded, 2.5),
+                    about(2.0),
+                )
+                .because(
+                    "No rule makes it agree: January's program gives 2.6 Mb/s, the text \
+                 2.8, 73 frames in the interface 3.1, a backlog of 100 packets 2.7. \
+                 The modelled boxes have enough time; losses of the testbed between \
+                 programs are unknown.",
+                ),
+                Quantity::value(
+                    "throughput over FRANC, of the most over the unreliable link",
+                    "",
+                    Statement::Text("an order of magnitude higher"),
+                    loaded(&coded, 2.5) / most_plain,
+                    (10.0, f64::INFINITY),
+                ),
+                Quantity::value(
+                    "mean delay over all loads over the unreliable link, of that over FRANC",
+                    "",
+                    Statement::Text("an order of magnitude higher"),
+                    mean(&ys(&waits)) / mean(&ys(&coded_waits)),
+                    (10.0, f64::INFINITY),
+                )
+                .because(
+                    "Above its capacity FRANC's buffers fill, and seconds of delay \
+                 dominate the mean. Load by load it is 37 to 102 times up to 2.5 Mb/s, \
+                 and 1 from 5 Mb/s on. A backlog of 100 packets makes it no better \
+                 (2.4 times): packets then wait in the sender.",
+                ),
+                Quantity::value(
+                    "over the unreliable link at 30 % loss",
+                    "Mb/s",
+                    Statement::Text("practically unusable"),
+                    mean_over(runs, &unusable, runs_of(UNUSABLE), throughput),
+                    (0.0, 0.2),
+                ),
+            ];
             quantities.extend(of_all(runs, 20.0));
             Findings { quantities, panels: panels(runs, 20.0) }
         })

@@ -131,7 +131,14 @@ pub const FIG9: Figure = Figure {
                         average(&coded),
                         (78.0, 88.0),
                     )
-                    .because("The encoder's timer starts when its last frame leaves the interface. In the authors' program it starts when that frame enters a socket, whose default buffer holds 73 frames, and expires while they wait; with as many (franc.link.interface_packets=73) it is 85 %, and with helper 92 %. With January's program it is 76 %."),
+                    .because(
+                        "The encoder's timer starts when its last frame leaves the \
+                         interface. In the authors' program it starts when that frame \
+                         enters a socket, whose default buffer holds 73 frames, and \
+                         expires while they wait; with as many \
+                         (franc.link.interface_packets=73) it is 85 %, and with helper \
+                         92 %. With January's program it is 76 %.",
+                    ),
                     Quantity::value(
                         "with helper, against the unreliable link, on average",
                         "%",
@@ -139,7 +146,9 @@ pub const FIG9: Figure = Figure {
                         average(&helped),
                         (100.0, 112.0),
                     )
-                    .because("With January's program it is 82 %, with 73 frames in the interface 92 %."),
+                    .because(
+                        "With January's program it is 82 %, with 73 frames in the interface 92 %.",
+                    ),
                     Quantity::shown(
                         "the helper's gain is greater above 45 % than below",
                         "a clear trend of improvement as e3 increases",
@@ -216,7 +225,7 @@ pub const FIG10: Figure = Figure {
                 if off.iter().any(|off| off.is_nan()) { f64::NAN } else { greatest(&off) },
                 (0.0, 5.0),
             )
-            .because("The closed form lacks packets at timeouts, five each. They are most where e3 is high and the helper's share large. With January's program it is 17 % with helper, with 73 frames in the interface 18 %."));
+            .because("The closed form lacks packets at timeouts, five each. These packets are most frequent where e3 is high and the helper's share large. With January's program it is 17 % with helper, with 73 frames in the interface 18 %."));
                 panel = panel
                     .with(Series::dots(format!("{}, all", link.name()), ours.clone()))
                     .with(Series::line("closed form", form));
@@ -263,27 +272,35 @@ pub const FIG11: Figure = Figure {
             });
             Findings {
                 quantities: vec![
-                Quantity::value(
-                    "without helper, against the unreliable link, on average",
-                    "%",
-                    Statement::Value(82.0),
-                    100.0 * mean(&ys(&coded)) / mean(&ys(&plain)),
-                    (77.0, 87.0),
-                )
-                .because("The cause is that of `fig9`: with 73 frames in the interface it is 86 %."),
-                Quantity::shown(
-                    "the helper's gain is greatest at the highest e3, in every place",
-                    "a clear improvement as e3 increases",
-                    improves,
-                )
-                .because("By January's program the gain also is greatest there."),
-                Quantity::shown(
-                    "the mean over e3 is best with (30 %, 30 %)",
-                    "the best helper performance is seen with symmetric e1 and e2",
-                    means[1] > means[0] && means[1] > means[2],
-                )
-                .because("No reading makes it agree. By the closed form (50 %, 10 %) needs fewer packets up to an e3 of 70 %. It carries most by the program of March, by that of January, by the text, with either rule of the text for the helper or for credits, and with 2 or 73 frames in the interface: by 0.4 to 6 %."),
-            ],
+                    Quantity::value(
+                        "without helper, against the unreliable link, on average",
+                        "%",
+                        Statement::Value(82.0),
+                        100.0 * mean(&ys(&coded)) / mean(&ys(&plain)),
+                        (77.0, 87.0),
+                    )
+                    .because(
+                        "The cause is that of `fig9`: with 73 frames in the interface it is 86 %.",
+                    ),
+                    Quantity::shown(
+                        "the helper's gain is greatest at the highest e3, in every place",
+                        "a clear improvement as e3 increases",
+                        improves,
+                    )
+                    .because("By January's program the gain also is greatest there."),
+                    Quantity::shown(
+                        "the mean over e3 is best with (30 %, 30 %)",
+                        "the best helper performance is seen with symmetric e1 and e2",
+                        means[1] > means[0] && means[1] > means[2],
+                    )
+                    .because(
+                        "No reading makes it agree. By the closed form (50 %, 10 %) needs \
+                     fewer packets up to an e3 of 70 %. That pair carries most by the \
+                     program of March, by that of January, by the text, with either \
+                     rule of the text for the helper or for credits, and with 2 or 73 \
+                     frames in the interface: by 0.4 to 6 %.",
+                    ),
+                ],
                 panels: vec![panel],
             }
         })
@@ -313,7 +330,12 @@ pub const FIG12: Figure = Figure {
                         "an increased number of timeouts in the asymmetric cases",
                         means[0] > means[1] && means[2] > means[1],
                     )
-                    .because("With credits spent after each symbol, as in January (franc.link.spending=netmix-2014-01), both have more: 6.9 and 4.3 against 4.2. With those of March, kept for the end of the block, (50 %, 10 %) has 1.7 and (30 %, 30 %) 2.1."),
+                    .because(
+                        "With credits spent after each symbol, as in January \
+                         (franc.link.spending=netmix-2014-01), both have more: 6.9 and \
+                         4.3 against 4.2. With those of March, kept for the end of the \
+                         block, (50 %, 10 %) has 1.7 and (30 %, 30 %) 2.1.",
+                    ),
                 ],
                 panels: vec![panel],
             }
