@@ -121,7 +121,7 @@ pub enum CodingMode {
 /// Rules of the paper's mode, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
-    /// The text.
+    /// The text of the paper.
     Paper,
     /// The authors' program of January 2014.
     January,

@@ -21,7 +21,7 @@ const PACING_SHIFT_WIFI: u8 = 7;
 const LIMIT_OUTPUT: Bytes = Bytes::new(4 << 20);
 const LIMIT_OUTPUT_3_13: Bytes = Bytes::new(128 << 10);
 
-/// What a buffer of 2304 bytes has beside a packet of 1500.
+/// Bytes of a buffer of 2304 beside a packet of 1500.
 const OVERHEAD_3_13: Bytes = Bytes::new(804);
 
 /// Returns a flow before its ends are known.

@@ -140,9 +140,9 @@ tables! {
         /// with Linux' fq; a fixed rate; or none, as with other queue disciplines. BBR always paces
         /// at its own rate; a fixed rate is its upper bound.
         value pacing: PacingKind = "off";
-        /// Whose rules time acknowledgements: Linux', or those of macOS (xnu-3248): every eighth
-        /// segment while data arrives fast, otherwise every second, with a delay of 100 ms. The
-        /// three keys below are Linux'.
+        /// Rules for the time of acknowledgements: those of Linux, or of macOS (xnu-3248), which
+        /// acknowledges every eighth segment while data arrives fast, otherwise every second, with a
+        /// delay of 100 ms. The three keys below are Linux'.
         value receiver: Word<ReceiverKind> = "linux";
         /// Full segments for each acknowledgement (RFC 5681: 2). More make stretch
         /// acknowledgements, as receive offloads do.

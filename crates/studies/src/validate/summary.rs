@@ -111,14 +111,14 @@ const ENTRIES: &[SummaryEntry] = &[
     radios(
         "radios, ath10k",
         "measured",
-        "The firmware holds 970 packets, not one for each of its 1 424 descriptors: with 970 in all, pings have 2.0 and 2.4 s. What kept the queue above it empty is not known.",
+        "The firmware holds 970 packets, not one for each of its 1 424 descriptors: with 970 in all, pings have 2.0 and 2.4 s. The reason for the empty queue above it is not known.",
     ),
     agrees("radios, scans", "measured", "10 %; pings 1.3 times", RADIOS_DEVIATIONS),
     agrees("radios, airtime fairness", "measured", "10 %; pings 1.3 times", RADIOS_DEVIATIONS),
     radios(
         "radios, small queues",
         "measured",
-        "The pacing rate follows a window that is hardly used: with one of 8 or 16 segments the ratio is 0.33. What kept it small is not known.",
+        "The pacing rate follows a window that is hardly used: with one of 8 or 16 segments the ratio is 0.33. The reason for a small window is not known.",
     ),
     radios("radios, idle paths", "measured", "See the profile `router-mips`."),
     radios(

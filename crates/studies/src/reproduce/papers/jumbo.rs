@@ -33,8 +33,8 @@ pub const PAPER: Paper = Paper {
                 abstract contradicts; the length of the interferer's bursts decides their sign, \
                 and the paper does not state it. An adaptive length gains nothing over 4000 bytes \
                 for the paper's video at 12 Mb/s: of 1887 packets 4.2 are lost, not 3.9, and the \
-                mean delay is 0.76 ms, not 0.77 (ten seeds). It pays at the limit of a fixed rate \
-                (`adaptive`).",
+                mean delay is 0.76 ms, not 0.77 (ten seeds). The adaptive length pays at the \
+                limit of a fixed rate (`adaptive`).",
     seeds: 10,
     calibrated: &[
         Calibrated {
