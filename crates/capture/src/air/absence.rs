@@ -430,9 +430,10 @@ impl Absences {
     /// Handles an Ack or a Block Ack of the station, in frame `number`. If it answers data that the
     /// station did not ask for, the station is back.
     ///
-    /// An access point that knows of the absence sends after the return: since the first of this
-    /// data, and the monitor missed the announcement. One that does not know of it tries all the
-    /// time: the PPDU that is answered tells, and an announcement may follow.
+    /// An access point that knows of the absence sends only after the return: the station is back
+    /// since the first of this data, and the monitor missed the announcement. An access point that
+    /// does not know of it tries all the time: the station is back since the PPDU that is answered,
+    /// and an announcement may follow.
     pub fn handle_answer(&mut self, number: u64) {
         let Some(pending) = self.pending.take() else { return };
         match std::mem::take(&mut self.state) {
