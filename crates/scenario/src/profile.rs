@@ -1,13 +1,14 @@
 //! Product classes: `profile` expands to keys that describe the radios and hosts of one kind of
 //! device, unless the file gives these keys. Keys of the channel come from the scenario's profile,
-//! those of a node from the profile of the node, of `[node_defaults]` or of the scenario.
+//! those of a node from the profile of the node, of `[node_defaults]` or of the scenario. A TCP flow
+//! takes what its source's kernel does with a burst, and what its destination's does.
 //!
 //! Sources stand beside the values: constants of Linux drivers, or a figure that others measured and
 //! published. Values that no source gives say so. A test compares the tables of `docs/model.md` with
 //! the values here.
 
 use lasthop_config::choices;
-use lasthop_config::edit::{Step, at, edit, insert, with_origin};
+use lasthop_config::edit::{Step, at, edit, insert, matches, with_origin};
 use lasthop_config::error::Place;
 use lasthop_config::error::Problems;
 use lasthop_config::tree::{Node, Origin, Value, value};
@@ -50,7 +51,7 @@ type Key = (&'static str, &'static str);
 const ROOM: Key = ("fading.kind", "rician");
 
 impl Profile {
-    fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         use lasthop_config::scalar::Scalar;
         Self::read(&Value::String(text.to_owned())).ok()
     }
@@ -153,6 +154,35 @@ impl Profile {
             _ => &[],
         }
     }
+
+    /// Whether nodes without a radio are of this class.
+    pub(crate) fn is_of_hosts(self) -> bool {
+        matches!(self, Self::Bare | Self::PcLinux6)
+    }
+
+    /// Keys of a TCP flow that starts at such a node, for classes that name a kernel: what it passes
+    /// down at a time.
+    fn sender(self) -> &'static [Key] {
+        match self {
+            // mac80211 requests 8 ms since Linux 4.16. ath9k has no scatter-gather, so before 4.17 a
+            // segment has a buffer of 4352 bytes and none is sent with others.
+            Self::Ath9k44 | Self::Ath9k48 => {
+                &[("tcp.pacing_shift", "10"), ("tcp.small_queues_overhead", "\"2852B\"")]
+            }
+            // Since 4.17 TCP makes buffers of several segments above every device.
+            Self::PcLinux6 => &[("tcp.send_offload", "true")],
+            _ => &[],
+        }
+    }
+
+    /// Keys of a TCP flow that ends at such a node.
+    fn receiver(self) -> &'static [Key] {
+        match self {
+            // GRO merges 64 KiB.
+            Self::PcLinux6 => &[("tcp.receive_offload", "45")],
+            _ => &[],
+        }
+    }
 }
 
 /// Adds the keys of profiles to `tree` and to `document`, its text, where the keys are missing.
@@ -164,6 +194,7 @@ pub(crate) fn expand(tree: &mut Node, document: &mut DocumentMut, problems: &mut
     };
     let defaults = tree.child("node_defaults").cloned();
     let (of_all, of_nodes) = (named(Some(tree)), named(defaults.as_ref()));
+    let profile_of = |node: &Node| named(Some(node)).or(of_nodes).or(of_all);
     let key = |key: &str| Step::Key(key.to_owned());
     let mut added: Vec<(Vec<Step>, &'static str)> = Vec::new();
     for (path, text) in of_all.map_or(&[][..], Profile::channel) {
@@ -180,7 +211,7 @@ pub(crate) fn expand(tree: &mut Node, document: &mut DocumentMut, problems: &mut
     };
     for (index, node) in nodes.iter().enumerate() {
         let role = node.child("role").and_then(Node::as_str);
-        let Some(profile) = named(Some(node)).or(of_nodes).or(of_all) else { continue };
+        let Some(profile) = profile_of(node) else { continue };
         let keys = match role {
             Some("access-point") => [profile.node(), &[]],
             Some("station") => [profile.node(), profile.station()],
@@ -193,6 +224,21 @@ pub(crate) fn expand(tree: &mut Node, document: &mut DocumentMut, problems: &mut
             }
         }
     }
+    let flows = match tree.child("flow").map(|flow| &flow.value) {
+        Some(Value::Array(flows)) => &flows[..],
+        _ => &[],
+    };
+    let end_of = |node: &Node| {
+        let role = node.child("role").and_then(Node::as_str);
+        let is_wifi = matches!(role, Some("access-point" | "station"));
+        profile_of(node).filter(|profile| is_wifi || profile.is_of_hosts())
+    };
+    for (index, flow) in flows.iter().enumerate() {
+        for (path, text) in flow_keys(flow, nodes, end_of) {
+            let steps = [key("flow"), Step::Index(index)].into_iter();
+            added.push((steps.chain(path.split('.').map(key)).collect(), text));
+        }
+    }
     for (steps, text) in added {
         let origin = Origin::Absent;
         let toml = text.parse().unwrap_or_else(|_| toml_edit::Value::from(text));
@@ -202,6 +248,42 @@ pub(crate) fn expand(tree: &mut Node, document: &mut DocumentMut, problems: &mut
             Err(_) if at(tree, &steps[..1]).is_some() => {}
             Err(message) => problems.push(&Place::new("profile", origin), message),
         }
+    }
+}
+
+/// Returns the keys that profiles add to a flow. All nodes that an end's pattern names must have one
+/// profile. A flow with the recovery or the small queues of its own choice has its own kernel.
+fn flow_keys(
+    flow: &Node,
+    nodes: &[Node],
+    profile_of: impl Fn(&Node) -> Option<Profile>,
+) -> Vec<Key> {
+    let text = |key| flow.child(key).and_then(Node::as_str);
+    let has_own_kernel = ["tcp.recovery", "tcp.small_queues"];
+    if text("kind") != Some("tcp") || has_own_kernel.iter().any(|path| is_given(Some(flow), path)) {
+        return Vec::new();
+    }
+    let only = |end| {
+        let pattern = text(end)?;
+        let mut profiles = nodes.iter().filter(|node| is_named(node, pattern)).map(&profile_of);
+        let first = profiles.next()??;
+        profiles.all(|other| other == Some(first)).then_some(first)
+    };
+    let sender = only("from").map_or(&[][..], Profile::sender);
+    let receiver = only("to").map_or(&[][..], Profile::receiver);
+    let keys = sender.iter().chain(receiver).copied();
+    keys.filter(|(path, _)| !is_given(Some(flow), path)).collect()
+}
+
+/// Whether a `[[node]]` makes a node whose name matches `pattern`.
+fn is_named(node: &Node, pattern: &str) -> bool {
+    let Some(name) = node.child("name").and_then(Node::as_str) else { return false };
+    match node.child("count").map(|count| &count.value) {
+        // The most that a count may be.
+        Some(Value::Integer(count)) => {
+            (1..=(*count).min(1000)).any(|number| matches(pattern, &format!("{name}{number}")))
+        }
+        _ => matches(pattern, name),
     }
 }
 
@@ -246,6 +328,42 @@ mod tests {
         assert!(cell.stations[0].aggregation.built_ahead);
     }
 
+    /// A flow between kinds of nodes takes what the kernels of both do; one that names a kernel of
+    /// its own, or is no TCP flow, takes nothing.
+    #[test]
+    fn a_flow_takes_the_keys_of_its_ends() {
+        let nodes = "[[node]]\nname = \"pc\"\nrole = \"host\"\nprofile = \"pc-linux-6\"\n\
+                     [[node]]\nname = \"ap\"\nrole = \"access-point\"\n\
+                     [[node]]\nname = \"sta\"\nrole = \"station\"\ncount = 2\n\
+                     profile = \"ath9k-4.8\"\n[[wire]]\nbetween = [\"pc\", \"ap\"]\n";
+        let shift = |small_queues| match small_queues {
+            lasthop_tcp::SmallQueues::Pacing { shift, overhead, .. } => (shift, overhead.as_u64()),
+            other => panic!("{other:?}"),
+        };
+        let flow = |ends: [&str; 2], keys: &str| {
+            let [from, to] = ends;
+            let text = format!(
+                "{nodes}[[flow]]\nname = \"f\"\nfrom = {from:?}\nto = {to:?}\nkind = \"tcp\"\n{keys}\n"
+            );
+            let scenario = crate::parse("test.toml", &text, &[]).expect("it is sound");
+            let lasthop_hosts::FlowKind::Tcp(tcp) = &scenario.flows[0].kind else {
+                panic!("{:?}", scenario.flows[0].kind)
+            };
+            (tcp.endpoints.expect("it is modelled")[0], tcp.receive_offload.is_some())
+        };
+        let (up, is_merged) = flow(["sta*", "pc"], "");
+        assert_eq!((shift(up.small_queues), up.send_offload, is_merged), ((10, 2852), false, true));
+        let (down, is_merged) = flow(["pc", "sta2"], "");
+        assert_eq!((shift(down.small_queues), down.send_offload), ((10, 896), true));
+        assert!(!is_merged);
+        let (own, _) = flow(["sta1", "pc"], "tcp = { pacing_shift = 8 }");
+        assert_eq!(shift(own.small_queues), (8, 2852));
+        let (old, _) = flow(["sta1", "pc"], "tcp = { recovery = \"linux-3.13\" }");
+        assert!(matches!(old.small_queues, lasthop_tcp::SmallQueues::Fixed { .. }));
+        let (bare, is_merged) = flow(["ap", "sta1"], "");
+        assert_eq!((shift(bare.small_queues), is_merged), ((7, 896), false));
+    }
+
     /// Returns the cells of the row of `docs/model.md` that begins with `first`.
     fn row(first: &str) -> Vec<String> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/model.md");
@@ -263,6 +381,8 @@ mod tests {
                 ("nodes", profile.node()),
                 ("stations", profile.station()),
                 ("hosts", profile.host()),
+                ("TCP from it", profile.sender()),
+                ("TCP to it", profile.receiver()),
             ];
             let group = |(of, keys): (&str, &[Key])| {
                 let keys: Vec<String> =

@@ -18,7 +18,7 @@ const LINK_WITHOUT_LOSS: [&str; 2] = ["snr_changes", "fading"];
 const DIRECTIONS: [&str; 2] = ["up", "down"];
 
 /// Settings that nodes without a radio have, too.
-const HOST_KEYS: [&str; 4] = ["mtu", "buffer_bytes", "host_cost", "receive_offload"];
+const HOST_KEYS: [&str; 5] = ["profile", "mtu", "buffer_bytes", "host_cost", "receive_offload"];
 
 /// Whether nodes without a radio have this setting, too.
 pub(crate) fn is_of_hosts(key: &str) -> bool {

@@ -211,7 +211,7 @@ const SETS: &[&str] = &[
     "node.laptop.power_save={ kind = \"u-apsd\", wake_jitter = \"1ms\" }",
     "profile=laptop",
     "node.laptop.profile=ath9k",
-    "node.server.profile=bare",
+    "node.server.profile=iwlwifi",
     "flow.up.group=true",
     "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"udp\", group = true, packet_bytes = 1600 }",
     "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"udp\", group = true, endpoints = \"kernel\" }",

@@ -2,6 +2,7 @@
 
 use super::{NODES_MAX, is_written};
 use crate::Role;
+use crate::profile::Profile;
 use crate::raw::{RawNode, RawNodeSettings, RawScenario};
 use crate::setting::is_of_hosts;
 use lasthop_config::error::{Place, Problems};
@@ -82,6 +83,13 @@ pub(crate) fn inherit_defaults(tree: &mut Node, problems: &mut Problems) {
             if radio || is_radio(&entry.key) {
                 let key = format!("node.{label}.{}", entry.key);
                 let message = format!("a {role} has no radio, and this key requires one");
+                problems.push_unfit(&Place::new(key, entry.key_origin.clone()), message);
+            }
+            if entry.key == "profile"
+                && entry.node.as_str().and_then(Profile::parse).is_some_and(|of| !of.is_of_hosts())
+            {
+                let key = format!("node.{label}.profile");
+                let message = format!("this is a class of radios, and a {role} has none");
                 problems.push_unfit(&Place::new(key, entry.key_origin.clone()), message);
             }
         }

@@ -92,7 +92,7 @@ tables! {
 
     /// Settings of a node, or of all nodes in `[node_defaults]`.
     RawNodeSettings {
-        /// Product class of the node; sets keys that neither the node nor [node_defaults] has.
+        /// Product class of the node; sets keys that neither the node nor [node_defaults] has, and keys of its TCP flows.
         option profile: Profile = "the scenario's";
         /// Transmit power; 20 dBm is the limit of Europe at 2.4 GHz and usual at 5 GHz.
         value tx_power: Dbm = "20dBm";

@@ -19,9 +19,9 @@ tables! {
     RawScenario {
         /// Name of the scenario in results and file names.
         option name: Name = "the file's name without extension";
-        /// Product class of radios and hosts. A profile sets the keys of channel and nodes that the
-        /// file leaves out ([values](model.md#defaults-and-products)); the results' scenario.toml
-        /// contains them.
+        /// Product class of radios and hosts. A profile sets the keys of channel, nodes and flows
+        /// that the file leaves out ([values](model.md#defaults-and-products)); the results'
+        /// scenario.toml contains them.
         option profile: Profile = "\"bare\"";
         /// Duration of the run. Ten seconds show the steady state of a cell with few stations.
         value duration: Duration = "10s";
