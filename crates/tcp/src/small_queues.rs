@@ -13,6 +13,8 @@ pub const PACKET_OVERHEAD_BYTES: u64 = 896;
 
 /// Most bytes of a buffer of several segments (GSO_MAX_SIZE less headers, MAX_TCP_HEADER).
 const BUFFER_BYTES_MAX: u64 = 65_536 - 1 - 320;
+/// Linux' sk_pacing_shift, where no limit has another.
+const BUFFER_SHIFT: u8 = 10;
 /// Least number of segments in such a buffer (tcp_min_tso_segs).
 const BUFFER_SEGMENTS_MIN: u64 = 2;
 
@@ -83,7 +85,10 @@ impl OwnQueue {
     /// Number of segments in a buffer (tcp_tso_autosize): those of `packet_bytes` that the pacing
     /// rate sends in the time of the limit.
     fn buffer_segments(&self, packet_bytes: u32, rate: Bitrate) -> u64 {
-        let SmallQueues::Pacing { shift, .. } = self.rules else { return BUFFER_SEGMENTS_MIN };
+        let shift = match self.rules {
+            SmallQueues::Pacing { shift, .. } => shift,
+            SmallQueues::Off | SmallQueues::Fixed { .. } => BUFFER_SHIFT,
+        };
         let bytes = (rate.as_bps() >> (shift + 3)).min(BUFFER_BYTES_MAX);
         (bytes / u64::from(packet_bytes)).max(BUFFER_SEGMENTS_MIN)
     }
@@ -99,6 +104,11 @@ impl OwnQueue {
             self.buffer_left = self.buffer_segments(packet_bytes, rate) - 1;
         }
         is_full
+    }
+
+    /// Whether further segments of the buffer that leaves follow.
+    pub(crate) fn is_within_buffer(&self) -> bool {
+        self.buffer_left > 0
     }
 
     /// Ends the buffer that leaves: nothing else is to be sent now.

@@ -162,7 +162,8 @@ impl Sender {
     /// Nagle's rule.
     fn poll_new(&mut self, now: Instant, is_probe: bool) -> Option<Outgoing> {
         let end = self.next_end(is_probe)?;
-        if self.pacer.must_wait(now) {
+        // A buffer leaves whole, and the next one waits for all of its segments.
+        if !self.queue.is_within_buffer() && self.pacer.must_wait(now) {
             return None;
         }
         let in_flight = self.board.in_flight();

@@ -164,6 +164,29 @@ fn segments_are_paced_without_a_queueing_discipline() {
     assert!(gaps.min() > Some(Duration::from_micros(480)), "{times:?}");
 }
 
+/// With segmentation offload, two segments leave at once, and the next ones wait for both: BBR
+/// has at least two in a buffer (bbr_min_tso_segs), and a millisecond of 12 Mb/s is one.
+#[test]
+fn buffers_leave_whole() {
+    let mut path = path(Config { send_offload: true, ..config() }, 10_000);
+    path.start(Endpoint::BULK);
+    path.run(Duration::from_secs(5));
+    path.logs = true;
+    path.run(MS(500));
+    let times: Vec<Instant> = path.data().map(|(at, _)| *at).collect();
+    let (mut pairs, mut lone) = (0, 0);
+    for gap in times.windows(2).map(|pair| pair[1] - pair[0]) {
+        if gap.is_zero() {
+            pairs += 1;
+        } else {
+            lone += 1;
+            // Twice the gap of single segments.
+            assert!(gap > Duration::from_micros(960), "{gap:?} in {times:?}");
+        }
+    }
+    assert!(pairs > 100 && lone <= pairs + 1, "{pairs} {lone}");
+}
+
 /// A timeout: everything is lost for a second, then the rate of before returns, because the
 /// model remains (bbr_set_state).
 #[test]
