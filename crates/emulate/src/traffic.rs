@@ -6,11 +6,13 @@
 //! | `tcp` | a bulk transfer, its sender read at an interval |
 //! | `datagrams` | UDP, paced by a [`Source`](lasthop_hosts::Source) or by free space in the queue |
 //! | `ping` | ICMP echo |
+//! | `notes` | reports to the thread of the network |
 //!
 //! The network counts the packets of a flow at both ends. This thread reports only facts that the
 //! network cannot know: TCP's state and round trips.
 
 mod datagrams;
+mod notes;
 mod ping;
 mod tcp;
 
@@ -23,12 +25,12 @@ use lasthop_packet::{AccessCategory, FlowId};
 use lasthop_units::{Bytes, Duration, Instant, Stream};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::signal::Signal;
+use notes::Notes;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 /// Flow `n` uses the port (the identifier, for ICMP) `FIRST_PORT + n`. Below
@@ -137,7 +139,7 @@ impl FlowPlan {
 #[derive(Debug)]
 pub struct Traffic {
     shared: Arc<SharedTraffic>,
-    notes: Receiver<Note>,
+    notes: Notes,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -167,7 +169,7 @@ impl Traffic {
         let numbers = flows.iter().map(|(plan, ..)| usize::from(plan.id.0) + 1).max();
         let credit = (0..numbers.unwrap_or(0)).map(|_| AtomicU32::new(0)).collect();
         let shared = Arc::new(SharedTraffic { wake, stop: AtomicBool::new(false), credit });
-        let (sender, notes) = channel();
+        let notes = Notes::default();
         let mut events = EventLoop::new(clock)?;
         events.moderate(rest_max);
         events.registry().add_readable(shared.wake.as_fd(), TrafficSource::Wake)?;
@@ -178,7 +180,8 @@ impl Traffic {
             let generator = Generator::new(plan, source, sink, &mut sockets, sample_interval)?;
             generators.push((id, generator));
         }
-        let mut server = Server { shared: Arc::clone(&shared), clock, generators, notes: sender };
+        let mut server =
+            Server { shared: Arc::clone(&shared), clock, generators, notes: notes.clone() };
         let serve = move || {
             let _priority = Priority::raise_traffic();
             // Without its traffic the network goes on.
@@ -193,7 +196,7 @@ impl Traffic {
 
     /// Returns the next report; `None` if none waits.
     pub fn note(&self) -> Option<Note> {
-        self.notes.try_recv().ok()
+        self.notes.take()
     }
 
     /// Lets a saturated flow send `packets` more.
@@ -218,7 +221,7 @@ struct Server {
     shared: Arc<SharedTraffic>,
     clock: Clock,
     generators: Vec<(FlowId, Generator)>,
-    notes: Sender<Note>,
+    notes: Notes,
 }
 
 impl Driver for Server {
@@ -333,13 +336,7 @@ impl Generator {
     }
 
     /// Reads from a socket that is ready, or writes to it.
-    fn handle_ready(
-        &mut self,
-        side: Side,
-        now: Instant,
-        sockets: &mut Sockets<'_>,
-        notes: &Sender<Note>,
-    ) {
+    fn handle_ready(&mut self, side: Side, now: Instant, sockets: &mut Sockets<'_>, notes: &Notes) {
         match self {
             Self::Tcp(tcp) => tcp.handle_ready(side, now, sockets),
             Self::Datagrams(_) => {}
@@ -353,7 +350,7 @@ impl Generator {
         now: Instant,
         credit: &AtomicU32,
         sockets: &mut Sockets<'_>,
-        notes: &Sender<Note>,
+        notes: &Notes,
     ) {
         match self {
             Self::Tcp(tcp) => tcp.handle_timeout(now, sockets, notes),

@@ -2,7 +2,7 @@
 //! in identifier and checksum. A round trip ends at the kernel's receive timestamp,
 //! not when this thread reads the answer. Leaves out ICMPv6.
 
-use super::{FlowPlan, Note, Side, Sockets};
+use super::{FlowPlan, Note, Notes, Side, Sockets};
 use crate::frame::type_of_service;
 use lasthop_linux::event_loop::TURN_PACKETS;
 use lasthop_linux::socket::{receive_stamped, set_type_of_service, stamp_received};
@@ -11,7 +11,6 @@ use lasthop_packet::FlowId;
 use lasthop_units::{Duration, Instant};
 use nix::sys::socket::{MsgFlags, SockaddrIn, bind, connect, send};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::mpsc::Sender;
 
 const ICMP_ECHO_REQUEST: u8 = 8;
 const ICMP_ECHO_REPLY: u8 = 0;
@@ -75,7 +74,7 @@ impl Ping {
         }
     }
 
-    pub fn handle_ready(&mut self, now: Instant, notes: &Sender<Note>) {
+    pub fn handle_ready(&mut self, now: Instant, notes: &Notes) {
         let mut answer = [0; ICMP_HEADER_BYTES];
         for _ in 0..TURN_PACKETS {
             let Ok((length, age)) = receive_stamped(&self.socket, &mut answer) else { return };
@@ -85,7 +84,7 @@ impl Ping {
             let sequence = usize::from(u16::from_be_bytes([answer[6], answer[7]]));
             if let Some(sent) = self.sent[sequence].take() {
                 let at = now.saturating_sub(age);
-                let _ = notes.send(Note::RoundTrip(at, self.id, at.saturating_since(sent)));
+                notes.push(Note::RoundTrip(at, self.id, at.saturating_since(sent)));
             }
         }
     }

@@ -3,7 +3,7 @@
 //! little and its window stays open; if the kernel allows it, the receiver acknowledges without
 //! waiting to be read.
 
-use super::{FlowPlan, Note, Side, Sockets};
+use super::{FlowPlan, Note, Notes, Side, Sockets};
 use crate::frame::type_of_service;
 use lasthop_hosts::TcpSample;
 use lasthop_linux::socket::{
@@ -17,7 +17,6 @@ use nix::sys::socket::{
     sockopt,
 };
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::mpsc::Sender;
 
 /// Bytes of one call of send(2) at most.
 static CHUNK: [u8; 128 << 10] = [0; 128 << 10];
@@ -90,12 +89,7 @@ impl Bulk {
         }
     }
 
-    pub fn handle_timeout(
-        &mut self,
-        now: Instant,
-        sockets: &mut Sockets<'_>,
-        notes: &Sender<Note>,
-    ) {
+    pub fn handle_timeout(&mut self, now: Instant, sockets: &mut Sockets<'_>, notes: &Notes) {
         if now >= self.plan.stop && self.state != TransferState::Finished {
             self.finish(sockets);
         }
@@ -106,7 +100,7 @@ impl Bulk {
                     self.next_sample += self.interval;
                 }
                 if let Ok(info) = tcp_info(&self.source) {
-                    let _ = notes.send(Note::Tcp(now, self.plan.id, sample(info)));
+                    notes.push(Note::Tcp(now, self.plan.id, sample(info)));
                 }
             }
             _ => {}
