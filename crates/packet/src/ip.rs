@@ -49,9 +49,9 @@ pub mod protocol {
 pub enum Ecn {
     /// Code 00: not ECN-capable (Not-ECT).
     NotCapable,
-    /// Code 01: ECN-capable transport, ECT(1).
+    /// Code 01: ECN-capable transport, ECT(1), which senders of L4S use (RFC 9331).
     Capable1,
-    /// Code 10: ECN-capable, ECT(0), which senders use.
+    /// Code 10: ECN-capable, ECT(0), which all other senders use.
     Capable0,
     /// Code 11: marked by a queue on the path, CE.
     Congestion,

@@ -252,6 +252,7 @@ impl Fragment {
 ///     ..Packet::new(1, 1500, Instant::ZERO)
 /// };
 /// assert_eq!(packet.ecn(), Ecn::Capable0);
+/// assert_eq!(Packet { ecn_l4s: true, ..packet }.ecn(), Ecn::Capable1);
 /// assert_eq!(Packet { ecn_marked: true, ..packet }.ecn(), Ecn::Congestion);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -275,6 +276,9 @@ pub struct Packet {
     pub access_category: AccessCategory,
     /// Whether queues may mark it instead of dropping it (ECN-capable transport).
     pub ecn_capable: bool,
+    /// Whether its sender uses ECT(1), the identifier of L4S (RFC 9331, 4.1), instead of ECT(0). It
+    /// says nothing of a packet that is not `ecn_capable`, and a mark does not change it.
+    pub ecn_l4s: bool,
     /// Whether a queue on the path marked it as "congestion experienced".
     pub ecn_marked: bool,
     /// Transport protocol of the payload.
@@ -300,10 +304,11 @@ impl Packet {
     /// Destination of broadcast and multicast packets.
     pub const EVERYWHERE: NodeId = NodeId(u16::MAX);
 
-    /// The ECN field of its header; ECN-capable senders use ECT(0).
+    /// The ECN field of its header.
     pub const fn ecn(&self) -> Ecn {
         match self {
             Self { ecn_marked: true, .. } => Ecn::Congestion,
+            Self { ecn_capable: true, ecn_l4s: true, .. } => Ecn::Capable1,
             Self { ecn_capable: true, .. } => Ecn::Capable0,
             _ => Ecn::NotCapable,
         }
@@ -321,6 +326,7 @@ impl Packet {
             destination: NodeId(0),
             access_category: AccessCategory::BestEffort,
             ecn_capable: false,
+            ecn_l4s: false,
             ecn_marked: false,
             transport: Transport::Other,
             passive: false,

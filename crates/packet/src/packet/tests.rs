@@ -86,6 +86,19 @@ fn marks_are_set_on_what_is_capable_of_them() {
     }
 }
 
+/// RFC 9331, 4.1 and 5.1: ECT(1) is marked as ECT(0) is, with the same CE.
+#[test]
+fn both_capable_codepoints_become_the_same_mark() {
+    for (ecn_l4s, before) in [(false, Ecn::Capable0), (true, Ecn::Capable1)] {
+        let packet = Packet::new(1, 1500, Instant::ZERO);
+        assert_eq!(Packet { ecn_l4s, ..packet }.ecn(), Ecn::NotCapable);
+        let mut packet = Packet { ecn_capable: true, ecn_l4s, ..packet };
+        assert_eq!(packet.ecn(), before);
+        assert!(aqm::Queueable::mark(&mut packet));
+        assert_eq!(packet.ecn(), Ecn::Congestion);
+    }
+}
+
 /// Each part is a different digit, so the total shows that each is in the sum once.
 #[test]
 fn every_part_is_in_the_total() {

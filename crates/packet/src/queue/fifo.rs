@@ -325,7 +325,7 @@ mod tests {
         let times = proptest::array::uniform8(prop_oneof![4 => Just(0u64), 1 => 1..1_000u64]);
         let numbers = (any::<u64>(), any::<u16>(), any::<u16>(), any::<u32>(), 0..4usize);
         let ends = (any::<u16>(), any::<u16>(), any::<u16>());
-        let is = proptest::array::uniform7(any::<bool>());
+        let is = proptest::array::uniform8(any::<bool>());
         (times, numbers, ends, is).prop_map(|(times, numbers, ends, is)| {
             let [queue, away, asleep, contention, retries, air, reorder, wire] =
                 times.map(Duration::from_nanos);
@@ -341,6 +341,7 @@ mod tests {
                 destination: NodeId(ends.1),
                 access_category: AccessCategory::ALL[category],
                 ecn_capable: is[1],
+                ecn_l4s: is[7],
                 ecn_marked: is[2],
                 transport: if is[3] { Transport::Tcp } else { Transport::Other },
                 passive: is[4],
