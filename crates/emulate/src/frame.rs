@@ -6,7 +6,7 @@
 //! later fragments.
 
 use lasthop_packet::ip::protocol::{ICMP, TCP, UDP};
-use lasthop_packet::ip::{self, Version, View};
+use lasthop_packet::ip::{self, Ecn, Version, View};
 use lasthop_packet::{AccessCategory, Transport};
 use lasthop_units::{MacAddr, fnv_1a};
 use std::net::IpAddr;
@@ -42,6 +42,8 @@ pub struct Header {
     pub transport: Transport,
     /// Whether the packet has ECT(0), ECT(1) or CE.
     pub ecn_capable: bool,
+    /// Whether it has ECT(1).
+    pub ecn_l4s: bool,
 }
 
 impl Header {
@@ -60,6 +62,7 @@ impl Header {
             ports: None,
             transport: Transport::Other,
             ecn_capable: false,
+            ecn_l4s: false,
         };
         let version = match u16::from_be_bytes([t0, t1]) {
             ETHERTYPE_IPV4 => Some(Version::V4),
@@ -78,6 +81,7 @@ impl Header {
     fn read(&mut self, packet: View<'_>) {
         self.access_category = AccessCategory::from_dscp(packet.dscp());
         self.ecn_capable = packet.ecn().is_capable();
+        self.ecn_l4s = packet.ecn() == Ecn::Capable1;
         let (protocol, transport) = packet.upper();
         let transport = if packet.is_later_fragment() { &[] } else { transport };
         let word = |at: usize| {

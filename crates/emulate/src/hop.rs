@@ -253,6 +253,7 @@ impl<'a, S: Sink> Hop<'a, S> {
         packet.flow_hash = header.flow_hash;
         packet.access_category = header.access_category;
         packet.ecn_capable = header.ecn_capable;
+        packet.ecn_l4s = header.ecn_l4s;
         packet.transport = header.transport;
         self.counts.entered += 1;
         let frames = &self.frames;

@@ -81,6 +81,7 @@ mod tests {
             ports: Some([port, 80]),
             transport: Transport::Tcp,
             ecn_capable: false,
+            ecn_l4s: false,
         }
     }
 
