@@ -50,6 +50,19 @@ pub enum Limit {
     Bytes(Bytes),
 }
 
+/// Marks by sojourn time alone, without the control law: every ECN-capable packet that waited
+/// longer than the threshold leaves marked (Linux' `ce_threshold`). Senders with a scalable
+/// congestion control (DCTCP, Prague) expect such marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CeThreshold {
+    /// Longest sojourn time without a mark.
+    pub sojourn: Duration,
+    /// Whether packets with ECT(0) are exempt, so that only L4S traffic gets these marks
+    /// ([RFC 9331](https://www.rfc-editor.org/rfc/rfc9331), section 4.1; `ce_threshold_selector
+    /// 0x1/0x3` of Linux).
+    pub ect1_only: bool,
+}
+
 /// The kind of a queue, and its parameters.
 ///
 /// ```
@@ -106,6 +119,8 @@ pub enum QueueConfig {
         /// Whether airtime is shared evenly among stations, then bytes among the flows
         /// of a station; otherwise bytes are shared among all flows.
         airtime: bool,
+        /// Marks by sojourn time alone, in addition to CoDel's.
+        ce_threshold: Option<CeThreshold>,
     },
     /// First in, first out; the capacity follows the rate of service (eBDP).
     EmulatedBdp {
@@ -137,6 +152,7 @@ impl QueueConfig {
         interval: Duration::from_millis(100),
         ecn: true,
         airtime: true,
+        ce_threshold: None,
     };
 
     /// `fq_codel` as a queueing discipline above an interface, tuned for wired
@@ -150,6 +166,7 @@ impl QueueConfig {
         interval: Duration::from_millis(100),
         ecn: true,
         airtime: false,
+        ce_threshold: None,
     };
 
     /// eBDP, regardless of the number of flows. The target is the median round-trip
@@ -225,6 +242,13 @@ impl QueueConfig {
             }
         }
         (!to.is_zero()).then_some(self)
+    }
+
+    /// Returns FQ-CoDel with another threshold for marks; `None` for another discipline.
+    pub fn with_ce_threshold(mut self, to: CeThreshold) -> Option<Self> {
+        let Self::FqCodel { ce_threshold, .. } = &mut self else { return None };
+        *ce_threshold = Some(to);
+        Some(self)
     }
 
     /// Whether the queue drops packets because of their delay, so that its limit is never near.
@@ -349,6 +373,7 @@ impl Queue {
                 interval,
                 ecn,
                 airtime,
+                ce_threshold,
             } => Self::FqCodel(FqCodel::new(
                 fq_codel::Config {
                     limit_packets,
@@ -362,6 +387,7 @@ impl Queue {
                         variant: if airtime { Variant::Mac80211 } else { Variant::Rfc8289 },
                     },
                     airtime,
+                    ce_threshold,
                 },
                 perturbation,
             )),
@@ -417,13 +443,21 @@ impl Queue {
         dropped: &mut Vec<Packet>,
     ) {
         let mut before = core::mem::replace(self, Self::new(config, perturbation));
-        // Nothing has waited for so long that it would be dropped for it.
-        before.set_target(Duration::MAX);
+        // Nothing has waited for so long that it would be dropped or marked for it.
+        before.silence();
         let mut waiting: Vec<(PeerId, Packet)> =
             core::iter::from_fn(|| before.dequeue(now, dropped)).collect();
         waiting.sort_by_key(|(_, packet)| packet.arrived);
         for (peer, packet) in waiting {
             self.enqueue_copy(packet.arrived, peer, &packet, held_below, dropped);
+        }
+    }
+
+    /// Lets the packets leave without drops and marks.
+    fn silence(&mut self) {
+        self.set_target(Duration::MAX);
+        if let Self::FqCodel(queue) = self {
+            queue.silence();
         }
     }
 

@@ -894,6 +894,35 @@ loss = "20%"
     assert!(cell.independent);
 }
 
+/// Thresholds of marks have the documented defaults: the longest A-MPDU on the air, 1 ms on wires.
+#[test]
+fn a_threshold_of_marks() {
+    let of = |keys: &str| {
+        let set = format!("node.laptop.queue={{ {keys} }}");
+        let queue = cell(&with(CELL, &[&set])).stations[1].queue;
+        let QueueConfig::FqCodel { ce_threshold, airtime: true, .. } = queue else {
+            panic!("{queue:?}")
+        };
+        ce_threshold.map(|it| (it.sojourn, it.ect1_only))
+    };
+    assert_eq!(of(""), None);
+    assert_eq!(of("ce_threshold = \"2ms\""), Some((Duration::from_millis(2), false)));
+    let l4s = "ce_threshold_selector = \"ect1\"";
+    assert_eq!(of(l4s), Some((Duration::from_micros(5_484), true)));
+    let both = format!("{l4s}, ce_threshold = \"700us\"");
+    assert_eq!(of(&both), Some((Duration::from_micros(700), true)));
+    for (keys, wrong) in [
+        ("ce_threshold = \"0s\"", "more than zero"),
+        ("ce_threshold_selector = \"any\"", "write ce_threshold"),
+        ("ce_threshold_selector = \"ect2\"", "\"ect1\""),
+        ("kind = \"codel\", ce_threshold = \"1ms\"", "is for kind"),
+    ] {
+        let set = format!("node.laptop.queue={{ {keys} }}");
+        let why = parse("test.toml", CELL, &[set]).expect_err(keys);
+        assert!(why.to_string().contains(wrong), "{why}");
+    }
+}
+
 /// A queue with adaptive capacity has the documented defaults.
 #[test]
 fn an_adapting_queue() {

@@ -48,11 +48,16 @@ pub struct Parameters {
 
 impl Parameters {
     /// Returns an instant or duration in units of the variant.
-    fn units(&self, nanoseconds: u64) -> u64 {
+    pub(crate) fn units(&self, nanoseconds: u64) -> u64 {
         match self.variant {
             Variant::Rfc8289 => nanoseconds,
             Variant::Mac80211 => nanoseconds >> LINUX_CLOCK_SHIFT,
         }
+    }
+
+    /// Time in these units from `arrived` to `now`.
+    pub(crate) fn sojourn_units(&self, now: Instant, arrived: Instant) -> u64 {
+        self.units(now.as_nanos()).saturating_sub(self.units(arrived.as_nanos()))
     }
 
     /// [`Parameters::interval`] in these units.

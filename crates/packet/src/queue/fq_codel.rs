@@ -3,14 +3,16 @@
 //! flows belong to a station, and stations are served by deficit round robin over airtime
 //! (Hoiland-Jorgensen et al., USENIX ATC 2017, algorithm 3), as in mac80211. Deficits of flows are
 //! in bytes of network-layer packets. Flows of different peers never share a queue, which the hash
-//! of addresses in the RFC makes almost certain. Left out: the slack target (50 ms) for stations
+//! of addresses in the RFC makes almost certain. With [`CeThreshold`] a packet that waited longer
+//! than the threshold leaves marked, as in Linux. Left out: the slack target (50 ms) for stations
 //! below 12 Mb/s that mac80211 had once (6.12 has not), and its memory of a packet (`truesize`),
 //! which lengths replace.
 
 use super::bare::{Bare, Parts};
-use super::{Held, PeerId};
+use super::{CeThreshold, Held, PeerId};
 use crate::Packet;
-use crate::aqm::{FlowQueues, Members, Parameters, RoundRobin, Variant, bucket_of};
+use crate::aqm::{FlowQueues, Members, Parameters, Queueable, RoundRobin, Variant, bucket_of};
+use crate::ip::Ecn;
 use alloc::vec::Vec;
 use lasthop_units::{Bytes, Duration, Instant};
 
@@ -54,6 +56,7 @@ pub(super) struct Config {
     pub(super) quantum_bytes: u16,
     pub(super) codel: Parameters,
     pub(super) airtime: bool,
+    pub(super) ce_threshold: Option<CeThreshold>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -92,6 +95,11 @@ impl FqCodel {
 
     pub(super) fn set_target(&mut self, target: Duration) {
         self.config.codel.target = target;
+    }
+
+    /// Lets the packets leave without marks by their sojourn time alone.
+    pub(super) fn silence(&mut self) {
+        self.config.ce_threshold = None;
     }
 
     #[inline]
@@ -287,7 +295,11 @@ impl FqCodel {
         let packet = self.flows.take(flow, now, &self.config.codel, &mut self.dropped)?;
         self.book(flow, packets, bytes);
         self.hand_over(dropped);
-        Some(packet.into_packet(&mut self.parts))
+        let mut packet = packet.into_packet(&mut self.parts);
+        if let Some(threshold) = &self.config.ce_threshold {
+            threshold.apply(now, &self.config.codel, &mut packet);
+        }
+        Some(packet)
     }
 
     /// Drops half of the packets, but at most a batch, of the flow with the most bytes. Of an odd
@@ -320,6 +332,18 @@ impl FqCodel {
         self.packets -= taken;
         self.bytes -= bytes - self.flows.bytes(flow);
         self.peers[self.slots[flow as usize]].packets -= taken;
+    }
+}
+
+impl CeThreshold {
+    /// Marks a packet that leaves at `now`, if its sojourn time exceeds the threshold and its ECN
+    /// field is selected (the end of `codel_dequeue` in Linux). Times are in units of `codel`.
+    fn apply(&self, now: Instant, codel: &Parameters, packet: &mut Packet) {
+        let is_late =
+            codel.sojourn_units(now, packet.arrived) > codel.units(self.sojourn.as_nanos());
+        if is_late && (!self.ect1_only || packet.ecn() == Ecn::Capable1) {
+            packet.mark();
+        }
     }
 }
 

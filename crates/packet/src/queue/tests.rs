@@ -8,6 +8,7 @@ mod ebdp;
 mod fq_codel;
 
 use super::*;
+use crate::ip::Ecn;
 use alloc::vec;
 use proptest::prelude::*;
 
@@ -17,6 +18,12 @@ pub(super) fn peer(index: u8) -> PeerId {
 
 pub(super) fn packet(tag: u64, bytes: u16) -> Packet {
     Packet::new(tag, bytes, Instant::ZERO)
+}
+
+/// A packet whose header has the ECN field `ecn`.
+pub(super) fn coded(tag: u64, bytes: u16, ecn: Ecn) -> Packet {
+    let packet = packet(tag, bytes);
+    Packet { ecn_capable: ecn != Ecn::NotCapable, ecn_marked: ecn == Ecn::Congestion, ..packet }
 }
 
 /// Fair queueing without CoDel drops no packet for its delay: two flows leave in turn, after an
@@ -70,6 +77,7 @@ fn any_config() -> impl Strategy<Value = QueueConfig> {
                 interval,
                 ecn,
                 airtime,
+                ce_threshold: None,
             },
         },
     )

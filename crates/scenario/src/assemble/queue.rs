@@ -1,17 +1,22 @@
 //! Queues, of stations and of wires.
 
-use crate::raw::{Positive, QueueKind, RawQueue};
+use crate::raw::{Positive, QueueKind, RawQueue, SelectorKind};
 use lasthop_config::error::{Place, Problems};
 use lasthop_config::scalar::At;
-use lasthop_packet::queue::{Limit, QueueConfig};
+use lasthop_packet::queue::{CeThreshold, Limit, QueueConfig};
 use lasthop_units::{Bytes, Duration};
 
 /// Limit of Linux' txqueuelen, in packets.
 const PACKETS: u32 = 1_000;
 
 /// Returns the queue of `raw`. Missing keys come from `usual`, or from the RFC if `usual` is of
-/// another kind.
-pub(crate) fn config(raw: &RawQueue, usual: QueueConfig, problems: &mut Problems) -> QueueConfig {
+/// another kind. On the air `ampdu` is the longest A-MPDU of the node.
+pub(crate) fn config(
+    raw: &RawQueue,
+    usual: QueueConfig,
+    ampdu: Option<Duration>,
+    problems: &mut Problems,
+) -> QueueConfig {
     let kind = raw.kind.as_ref().map_or(
         match usual {
             QueueConfig::DropTail { .. } | QueueConfig::DropTailByPeer { .. } => {
@@ -53,6 +58,7 @@ pub(crate) fn config(raw: &RawQueue, usual: QueueConfig, problems: &mut Problems
                 interval,
                 ecn,
                 airtime,
+                ce_threshold: _,
             } = usual
             else {
                 unreachable!("both are FQ-CoDel")
@@ -69,10 +75,20 @@ pub(crate) fn config(raw: &RawQueue, usual: QueueConfig, problems: &mut Problems
                 interval: or(&raw.interval, interval),
                 ecn: or(&raw.ecn, ecn),
                 airtime: or(&raw.airtime_fairness, airtime),
+                ce_threshold: ce_threshold(raw, ampdu),
             }
         }
         QueueKind::EmulatedBdp => ebdp(raw, problems),
     }
+}
+
+/// The threshold of `raw`. A packet that waits for the end of one A-MPDU only is not marked, so the
+/// default on the air is the longest A-MPDU.
+fn ce_threshold(raw: &RawQueue, ampdu: Option<Duration>) -> Option<CeThreshold> {
+    let ect1_only = or(&raw.ce_threshold_selector, SelectorKind::Any) == SelectorKind::Ect1;
+    let usual = ect1_only.then(|| ampdu.unwrap_or(L4S_STEP));
+    let sojourn = raw.ce_threshold.as_ref().map(|at| at.value).or(usual)?;
+    Some(CeThreshold { sojourn, ect1_only })
 }
 
 fn ebdp(raw: &RawQueue, problems: &mut Problems) -> QueueConfig {
@@ -112,6 +128,9 @@ const MAC80211_TARGET: Duration = Duration::from_millis(20);
 const RFC_TARGET: Duration = Duration::from_millis(5);
 /// Default interval (RFC 8289, 4.4).
 const INTERVAL: Duration = Duration::from_millis(100);
+
+/// Default threshold of L4S marks on wires (RFC 9332, A.1).
+const L4S_STEP: Duration = Duration::from_millis(1);
 
 fn or<T: Copy>(at: &Option<At<T>>, usual: T) -> T {
     at.as_ref().map_or(usual, |at| at.value)
@@ -162,7 +181,13 @@ fn check_keys(raw: &RawQueue, kind: QueueKind, on_air: bool, problems: &mut Prob
     {
         problems.push_unfit(bytes, "this queue is bounded by packets");
     }
-    let fair = [place(&raw.flows), place(&raw.quantum_bytes), place(&raw.airtime_fairness)];
+    let fair = [
+        place(&raw.flows),
+        place(&raw.quantum_bytes),
+        place(&raw.airtime_fairness),
+        place(&raw.ce_threshold),
+        place(&raw.ce_threshold_selector),
+    ];
     for place in fair.into_iter().flatten().filter(|_| kind != FqCodel) {
         problems.push_unfit(place, "this key is for kind = \"fq-codel\" only");
     }
@@ -188,6 +213,15 @@ fn check_keys(raw: &RawQueue, kind: QueueKind, on_air: bool, problems: &mut Prob
             }
             _ => {}
         }
+    }
+    if let Some(threshold) = &raw.ce_threshold {
+        super::positive(threshold, problems);
+    }
+    if let Some(selector) = &raw.ce_threshold_selector
+        && selector.value == SelectorKind::Any
+        && raw.ce_threshold.is_none()
+    {
+        problems.push(&selector.place, "no threshold selects packets: write ce_threshold, too");
     }
     if let Some(interval) = &raw.interval {
         super::positive(interval, problems);

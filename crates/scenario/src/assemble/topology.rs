@@ -119,7 +119,7 @@ fn direction(raw: &RawWireDirection, duration: Duration, problems: &mut Problems
         delay: raw.delay.value,
         jitter,
         reorder: raw.reorder.value,
-        queue: queue::config(&raw.queue, usual.queue, problems),
+        queue: queue::config(&raw.queue, usual.queue, None, problems),
         loss: loss(&raw.loss, problems),
         adjustable: false,
         is_interface: raw.interface.value,

@@ -26,6 +26,20 @@ choices! {
     }
 }
 
+/// Packets that a threshold of sojourn time marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SelectorKind {
+    Any,
+    Ect1,
+}
+
+choices! {
+    SelectorKind {
+        "any" => Self::Any,
+        "ect1" => Self::Ect1,
+    }
+}
+
 tables! {
     /// A queue of packets. The defaults are those of mac80211 on the air, and of RFC 8289, RFC 8290
     /// and Linux' interfaces on wires.
@@ -59,6 +73,13 @@ tables! {
         option quantum_bytes: Whole<1, 65_535> = "300 on the air, 1514 on wires";
         /// Mark ECN-capable packets instead of dropping them (codel, fq-codel).
         option ecn: bool = "true for fq-codel, false for codel, as in Linux";
+        /// fq-codel: sojourn time beyond which every ECN-capable packet leaves marked, in addition to
+        /// CoDel's marks; for DCTCP and Prague.
+        option ce_threshold: Duration = "no such marks; with ce_threshold_selector = \"ect1\": the node's longest A-MPDU on the air, about the time between two A-MPDUs (5.484 ms without limits of a driver), 1 ms on wires (RFC 9332)";
+        /// fq-codel: packets that ce_threshold marks, "any" with ECT(0) or ECT(1), or "ect1" for L4S
+        /// traffic only (RFC 9331). With "ect1" the queue of a flow at an access point is an L4S
+        /// queue, beside those of classic flows; its marks follow the rate of the station.
+        option ce_threshold_selector: SelectorKind = "\"any\"";
         /// Equal airtime for all stations (fq-codel on the air), as in mac80211 since Linux 4.11.
         option airtime_fairness: bool = "true";
     }

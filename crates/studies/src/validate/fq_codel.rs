@@ -132,6 +132,7 @@ fn config(line: &str) -> Option<QueueConfig> {
         interval: UNIT * number()?,
         ecn: true,
         airtime: true,
+        ce_threshold: None,
     })
 }
 

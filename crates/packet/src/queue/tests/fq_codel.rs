@@ -102,6 +102,7 @@ proptest! {
             interval: INTERVAL,
             ecn: false,
             airtime: false,
+            ce_threshold: None,
         };
         let mut queue = Queue::new(&config, 1);
         let mut model = Model::default();
@@ -262,6 +263,7 @@ fn overflow_does_not_depend_on_the_search() {
         interval: INTERVAL,
         ecn: false,
         airtime: false,
+        ce_threshold: None,
     };
     let mut queue = Queue::new(&config, 3);
     let mut dropped = vec![];
@@ -283,4 +285,33 @@ fn the_hash_spreads_flows() {
     let chi: f64 = counts.iter().map(|&n| (f64::from(n) - 100.0).powi(2) / 100.0).sum();
     assert!(chi < 110.0, "{counts:?}");
     assert!((0..100).any(|hash| bucket_of(hash, 5, 1024) != bucket_of(hash, 6, 1024)));
+}
+
+/// A packet leaves marked if it waited longer than the threshold, in the units of the control law
+/// (nanoseconds, or 1 024 ns in mac80211): 1 ms is 976 such units, so the first mark comes after
+/// 977 of them. CoDel itself, whose target is 5 ms or more, marks none of these.
+#[test]
+fn a_threshold_marks_by_sojourn_time() {
+    for (usual, unmarked_ns, marked_ns) in [
+        (QueueConfig::RFC_8290, 1_000_000, 1_000_001),
+        (QueueConfig::MAC80211, 977 * 1024 - 1, 977 * 1024),
+    ] {
+        let sojourn = Duration::from_millis(1);
+        for (ect1_only, codes) in [
+            (false, [(Ecn::Capable0, true), (Ecn::NotCapable, false)]),
+            (true, [(Ecn::Capable0, false), (Ecn::NotCapable, false)]),
+        ] {
+            let config = usual.with_ce_threshold(CeThreshold { sojourn, ect1_only });
+            for (code, is_selected) in codes {
+                for (waited_ns, is_late) in [(unmarked_ns, false), (marked_ns, true)] {
+                    let mut queue = Queue::new(&config.expect("it is FQ-CoDel"), 3);
+                    let packet = coded(1, 1500, code);
+                    queue.enqueue(Instant::ZERO, peer(1), packet, Held::NONE, &mut vec![]);
+                    let now = Instant::from_nanos(waited_ns);
+                    let (_, packet) = queue.dequeue(now, &mut vec![]).expect("one waits");
+                    assert_eq!(packet.ecn_marked, is_late && is_selected, "{code:?} {waited_ns}");
+                }
+            }
+        }
+    }
 }

@@ -64,6 +64,8 @@ pub(super) fn config(
         operating_mode::config(table, node.role(), &capabilities, common, problems)
     });
     let saves = power_save::config(raw, node.role(), &node.name, qos, common, problems);
+    let aggregation = aggregation(raw, &capabilities, block_ack.window, common, problems);
+    let ampdu = Some(aggregation.ampdu_duration_max);
     StationConfig {
         identity: Identity::from_name(&node.name),
         address: node.raw.address.as_ref().map_or_else(
@@ -78,13 +80,13 @@ pub(super) fn config(
         // For sets with a name it is set once all are known.
         beacon_offset: Duration::ZERO,
         access: edca(raw, qos, common, problems),
-        queue: queue::config(&raw.queue, QueueConfig::MAC80211, problems),
+        queue: queue::config(&raw.queue, QueueConfig::MAC80211, ampdu, problems),
         driver_queue: driver_queue(raw, problems),
         rate_control: rate_control(raw, common, problems),
         // `peer_rates` knows the peers.
         peer_rates: Vec::new(),
         rts_threshold: raw.rts_threshold.value.0.map(Whole::get),
-        aggregation: aggregation(raw, &capabilities, block_ack.window, common, problems),
+        aggregation,
         capabilities,
         operating_mode,
         transmit_gap: raw.transmit_gap.value,

@@ -20,6 +20,7 @@ fn queues() -> [QueueConfig; 5] {
             interval,
             ecn: false,
             airtime: true,
+            ce_threshold: None,
         },
         QueueConfig::EMULATED_BDP,
     ]
