@@ -23,7 +23,12 @@ pub(super) fn packet(tag: u64, bytes: u16) -> Packet {
 /// A packet whose header has the ECN field `ecn`.
 pub(super) fn coded(tag: u64, bytes: u16, ecn: Ecn) -> Packet {
     let packet = packet(tag, bytes);
-    Packet { ecn_capable: ecn != Ecn::NotCapable, ecn_marked: ecn == Ecn::Congestion, ..packet }
+    Packet {
+        ecn_capable: ecn != Ecn::NotCapable,
+        ecn_l4s: ecn == Ecn::Capable1,
+        ecn_marked: ecn == Ecn::Congestion,
+        ..packet
+    }
 }
 
 /// Fair queueing without CoDel drops no packet for its delay: two flows leave in turn, after an

@@ -298,8 +298,8 @@ fn a_threshold_marks_by_sojourn_time() {
     ] {
         let sojourn = Duration::from_millis(1);
         for (ect1_only, codes) in [
-            (false, [(Ecn::Capable0, true), (Ecn::NotCapable, false)]),
-            (true, [(Ecn::Capable0, false), (Ecn::NotCapable, false)]),
+            (false, [(Ecn::Capable0, true), (Ecn::Capable1, true), (Ecn::NotCapable, false)]),
+            (true, [(Ecn::Capable0, false), (Ecn::Capable1, true), (Ecn::NotCapable, false)]),
         ] {
             let config = usual.with_ce_threshold(CeThreshold { sojourn, ect1_only });
             for (code, is_selected) in codes {
