@@ -93,18 +93,20 @@ impl Adaptive {
             ),
             Self::EbdpFast => (
                 Some(
-                    "The cause is unknown. An average over 10 packets is no better beside 16 \
-                      connections.",
+                    "The queue holds half a second of 6 Mb/s at the fall. While it drains, one packet \
+                     of the call arrives in each 100 ms and counts as much as five later: 298 to \
+                     585 ms in one run. By packets the 95th percentile is 127 ms beside 16 \
+                     connections.",
                 ),
                 None,
                 None,
             ),
-            Self::FqCodel => (None, None, Some("Unknown.")),
+            Self::FqCodel => (None, None, None),
         };
         let rise = match self {
             Self::FqCodel => {
-                "The cause is unknown. Fixed capacities of 30 to 120 packets fail as \
-                              well."
+                "A window for 6 Mb/s grows by round trips of 200 ms: with wires of 10 ms instead \
+                 of 100 it has 0.97 of the best, with targets of 60 ms still 0.42."
             }
             _ => WINDOW,
         };
