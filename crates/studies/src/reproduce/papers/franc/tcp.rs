@@ -321,7 +321,8 @@ pub const FIG15: Figure = Figure {
 /// Cause if FRANC is best at a lower load.
 const KNEE: &str = "Means of delays have stalls of single runs, so the best load is 1 to 2.5 Mb/s by \
                     run. By median delays it is 2 Mb/s in all ten, 0.67 of the load that FRANC \
-                    carries, and 0.8 of 2.5 Mb/s, above which the median exceeds 250 ms.";
+                    carries, and 0.8 of 2.5 Mb/s, above which the mean of ten medians exceeds \
+                    250 ms.";
 
 pub const FIG16: Figure = Figure {
     id: "fig16",
