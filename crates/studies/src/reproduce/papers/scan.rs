@@ -41,7 +41,7 @@ pub const PAPER: Paper = Paper {
               Gigabit Ethernet for 300 s; NetworkManager scans every two minutes. Ubuntu 14.04 \
               has TCP small queues, 12.04 has none.",
     confirmed: "",
-    seeds: 1,
+    seeds: 5,
     calibrated: CALIBRATED,
     claims: claims::CLAIMS,
     figures: &[FIG3, absence::FIG4, absence::FIG5, FIG6, FIG7, FIG8, FIG9, FIG10],
