@@ -104,19 +104,27 @@ pub struct Emulated {
 }
 
 impl KernelCell {
-    /// Returns the whole grid, slow rates first.
+    /// Returns the whole grid: slow rates first, and BBR behind the others.
     pub fn all() -> Vec<Self> {
         let mut all = Vec::new();
-        for mcs in [0, 7, 15] {
-            for congestion_control in ["cubic", "reno"] {
-                for is_upload in [true, false] {
-                    for queue_packets in [50, 300, 1_000] {
-                        for wire_ms in [1, 20] {
-                            let cell =
-                                Self { congestion_control, is_upload, mcs, queue_packets, wire_ms };
-                            all.push(cell);
-                        }
-                    }
+        for controls in [&["cubic", "reno"][..], &["bbr"]] {
+            for mcs in [0, 7, 15] {
+                for &congestion_control in controls {
+                    all.extend(Self::all_alike(congestion_control, mcs));
+                }
+            }
+        }
+        all
+    }
+
+    /// The cells of a congestion control and an MCS.
+    fn all_alike(congestion_control: &'static str, mcs: u32) -> Vec<Self> {
+        let mut all = Vec::new();
+        for is_upload in [true, false] {
+            for queue_packets in [50, 300, 1_000] {
+                for wire_ms in [1, 20] {
+                    let cell = Self { congestion_control, is_upload, mcs, queue_packets, wire_ms };
+                    all.push(cell);
                 }
             }
         }
@@ -191,7 +199,12 @@ lateness_max = "{lateness_max}ms"
             mcs = self.mcs,
             queue = self.queue_packets,
             hop = hop("laptop", "position = [\"2m\", \"0m\"]", &format!("{}ms", self.wire_ms)),
-            flow = flow("data", ends, "tcp", &format!("congestion_control = {control:?}")),
+            flow = flow(
+                "data",
+                ends,
+                "tcp",
+                &format!("congestion_control = {control:?}\ntcp = {{ send_offload = true }}")
+            ),
         )
     }
 
@@ -427,9 +440,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_grid_has_72_cells_and_each_makes_a_scenario() {
+    fn the_grid_has_108_cells_and_each_makes_a_scenario() {
         let all = KernelCell::all();
-        assert_eq!(all.len(), 72);
+        assert_eq!(all.len(), 108);
         for cell in all {
             assert_eq!(cell.scenario().flows.len(), 1);
         }

@@ -1,5 +1,5 @@
 //! The TCP model against the kernel's TCP over a wire that loses packets in both
-//! directions: one bulk flow of CUBIC between two hosts, 12 Mb/s of IP packets of
+//! directions: one bulk flow of CUBIC or BBR between two hosts, 12 Mb/s of IP packets of
 //! 1 500 bytes, a drop-tail queue of 150 kB, independent losses; one scenario under
 //! `emulate` and `simulate`. Emulated results are stored in `data/tcp_losses.csv`,
 //! simulated ones are computed on request. ARP crosses the emulated wire too: a lost
@@ -22,13 +22,15 @@ pub const RUNS: u64 = 40;
 /// The columns of `data/tcp_losses.csv`.
 const KEPT: Kept = Kept {
     file: "tcp_losses.csv",
-    header: "delay_ms,loss_percent,run,duration_s,goodput_mbps,retransmissions,\
+    header: "congestion_control,delay_ms,loss_percent,run,duration_s,goodput_mbps,retransmissions,\
              lateness_p99_9_us,kernel",
 };
 
 /// A wire with losses, of which several runs are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LossCell {
+    /// The congestion control, by the kernel's name.
+    pub congestion_control: &'static str,
     /// Delay in each direction, in milliseconds.
     pub delay_ms: u32,
     /// Loss in each direction, in percent.
@@ -68,12 +70,17 @@ impl Mean {
 }
 
 impl LossCell {
-    /// Returns the wires: one-way delays of 10 and 2 ms, each with every loss.
+    /// Returns the wires: one-way delays of 10 and 2 ms, each with every loss; BBR's last.
     pub fn all() -> Vec<Self> {
-        let of = |delay_ms| {
-            [1, 5, 10, 20].map(|loss_percent| Self { delay_ms, loss_percent }).into_iter()
-        };
-        [10, 2].into_iter().flat_map(of).collect()
+        let mut all = Vec::new();
+        for congestion_control in ["cubic", "bbr"] {
+            for delay_ms in [10, 2] {
+                for loss_percent in [1, 5, 10, 20] {
+                    all.push(Self { congestion_control, delay_ms, loss_percent });
+                }
+            }
+        }
+        all
     }
 
     /// Share of this machine that an emulation needs, 0 to 1.
@@ -102,7 +109,7 @@ impl LossCell {
     /// # Panics
     /// If the text is not a valid scenario.
     pub fn scenario(&self) -> Scenario {
-        let Self { delay_ms, loss_percent } = self;
+        let Self { congestion_control, delay_ms, loss_percent } = self;
         let text = format!(
             r#"name = "tcp-losses"
 duration = "{DURATION_S}s"
@@ -132,7 +139,8 @@ name = "data"
 from = "a"
 to = "b"
 kind = "tcp"
-congestion_control = "cubic"
+congestion_control = "{congestion_control}"
+tcp = {{ send_offload = true }}
 "#
         );
         lasthop_scenario::parse("tcp-losses.toml", &text, &[])
@@ -178,7 +186,8 @@ congestion_control = "cubic"
     /// The line of a run in the file.
     fn line(&self, run: u64, emulated: &EmulatedLosses, kernel: &str) -> String {
         format!(
-            "{},{},{run},{DURATION_S},{:.4},{},{:.1},{kernel}",
+            "{},{},{},{run},{DURATION_S},{:.4},{},{:.1},{kernel}",
+            self.congestion_control,
             self.delay_ms,
             self.loss_percent,
             emulated.goodput_mbps,
@@ -188,7 +197,8 @@ congestion_control = "cubic"
     }
 
     fn is_of(&self, record: &Record) -> bool {
-        record.whole("delay_ms") == self.delay_ms
+        record.text("congestion_control") == self.congestion_control
+            && record.whole("delay_ms") == self.delay_ms
             && record.whole("loss_percent") == self.loss_percent
     }
 }

@@ -296,17 +296,20 @@ const ENTRIES: &[SummaryEntry] = &[
             (11, "queue"),
             (14, "RTT"),
         ],
-        cause: "All are downlinks. A cell needs goodput within 5 %, queue and round-trip time within 15 %. A run of \
+        cause: "All are downlinks of CUBIC and Reno. A cell needs goodput within 5 %, queue and round-trip time within 15 %. A run of \
                 the kernel is one draw: an hour earlier three cells were out, those of 50 \
                 packets and 20 ms. There slow start ends in the round whose burst overflows the \
                 queue, which decides the goodput of the run.",
     },
-    agrees(
-        "tcp, lossy wire",
-        "Linux 6.18",
-        "10 %; 25 % above 5 % loss",
-        &[is("", Kind::Ratio, |row| number(&row[5]))],
-    ),
+    SummaryEntry {
+        chapter: "tcp, lossy wire",
+        judge: "Linux 6.18",
+        band: "10 %; 25 % above 5 % loss",
+        deviations: &[is("", Kind::Ratio, |row| number(&row[6]))],
+        shown: &[(0, "cc"), (1, "ms"), (2, "%"), (4, "kernel"), (5, "ours"), (6, "ratio")],
+        cause: "BBR takes a loss of 19.5 % and more for a policer's, so at 20 % chance decides \
+                when it does. Why ours carries more there is unknown.",
+    },
     agrees(
         "apq, capacities",
         "known queues",

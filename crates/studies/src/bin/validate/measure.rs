@@ -75,7 +75,10 @@ pub fn losses(share: f64) -> bool {
         let missing = (0..cell.emulated_runs()).filter(|run| !there.contains(run));
         tasks.extend(missing.map(|run| Task {
             arguments: vec!["wire".into(), index.to_string(), run.to_string()],
-            name: format!("{} ms, {} %, run {run}", cell.delay_ms, cell.loss_percent),
+            name: format!(
+                "{} {} ms, {} %, run {run}",
+                cell.congestion_control, cell.delay_ms, cell.loss_percent
+            ),
             load: cell.load(),
             attempt: 1,
         }));

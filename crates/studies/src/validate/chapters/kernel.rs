@@ -1,9 +1,9 @@
 //! The TCP model against the kernel's TCP over a Wi-Fi hop; see [`crate::validate::kernel`].
-//! Target: goodput within 5 % and delay within 15 % in 90 % of the cells. A single cell
+//! Target: goodput within 5 % and delay within 15 % in 90 % of a control's cells. A single cell
 //! outside its band is not a failure.
 
 use crate::Verdict;
-use crate::table::{Row, Table, is_within};
+use crate::table::{Table, is_within};
 use crate::validate::kernel::{KernelCell, KernelMeasured, KernelStore, RUNS};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -22,20 +22,23 @@ pub(super) fn table() -> Table {
     let ours = simulate_all(&cells);
     let judged: Vec<_> =
         cells.iter().zip(&ours).map(|((cell, theirs), ours)| judge(cell, theirs, ours)).collect();
-    let inside = judged.iter().filter(|cell| cell.1).count();
-    let is_enough = inside as f64 >= SHARE_TARGET * judged.len() as f64;
-    // The grid is judged as a whole; a cell outside its band is marked as such.
-    let mut rows: Vec<Row> = judged
-        .into_iter()
-        .map(|(mut cells, is_inside)| {
-            cells.push(if is_inside { "in" } else { "**out**" }.into());
+    // Each control is judged as a whole; a cell outside its band is marked as such.
+    let mut rows = Vec::new();
+    for control in ["cubic", "reno", "bbr"] {
+        let is_of = |cell: &&(Vec<String>, bool)| cell.0[0] == control;
+        let all = judged.iter().filter(is_of).count();
+        let inside = judged.iter().filter(is_of).filter(|cell| cell.1).count();
+        let is_enough = inside as f64 >= SHARE_TARGET * all as f64;
+        rows.extend(judged.iter().filter(is_of).map(|(cells, is_inside)| {
+            let mut cells = cells.clone();
+            cells.push(if *is_inside { "in" } else { "**out**" }.into());
             (cells, Verdict::Listed)
-        })
-        .collect();
-    let mut last = vec![String::new(); COLUMNS.len()];
-    last[0] = "all".into();
-    last[COLUMNS.len() - 1] = format!("{inside} of {}", rows.len());
-    rows.push((last, Verdict::pass_if(is_enough)));
+        }));
+        let mut last = vec![String::new(); COLUMNS.len()];
+        last[0] = format!("{control}, all");
+        last[COLUMNS.len() - 1] = format!("{inside} of {all}");
+        rows.push((last, Verdict::pass_if(is_enough)));
+    }
     Table {
         title: "TCP, the kernel's",
         text: format!(
@@ -45,7 +48,7 @@ pub(super) fn table() -> Table {
              four where the queue is shorter than the pipe). A run begins with the handshake and \
              lasts 40 s at MCS 0, otherwise 20 s; slow start is included. Target: goodput within 5 \
              %, mean queue of the sender's side of the hop and median smoothed round-trip time \
-             within 15 %, in at least nine cells of ten.",
+             within 15 %, in at least nine cells of ten of each congestion control.",
             store.kernels().join("; ")
         ),
         columns: COLUMNS.to_vec(),
@@ -78,6 +81,10 @@ pub(super) fn table() -> Table {
              one segment in each round trip for the rest of the 20 s, so the end of slow start \
              decides the goodput of the whole run. Runs on a busy machine, those that began late \
              or had no acknowledgement for 6 s, were repeated."
+                .into(),
+            "Senders have segmentation offload (`send_offload`), like the kernel's. Without it BBR's \
+             window at MCS 0 is three packets shorter, because the least round-trip time is that of \
+             one packet, not of a buffer of two; 31 of its cells are then in their bands."
                 .into(),
             "*spread*: least and greatest queue of the simulated runs. A wide spread means much \
              chance; an emulated run is one draw from such a distribution."
