@@ -276,7 +276,9 @@ fn flow_plans(
             }
             FlowKind::Udp(source) | FlowKind::Video(source) => Kind::Datagrams(source.clone()),
             FlowKind::Ping { interval, bytes } => Kind::Ping { interval: *interval, bytes: *bytes },
-            FlowKind::Apq(_) => unreachable!("the kernel has no such endpoints"),
+            FlowKind::Call(_) | FlowKind::Apq(_) => {
+                unreachable!("the kernel has no such endpoints")
+            }
         };
         FlowPlan {
             id: FlowId(index as u16),

@@ -2,6 +2,7 @@
 //! them. Lengths are in bytes of network-layer packets. `scenario` makes these values from a file
 //! after checking them.
 
+use crate::playout::CallConfig;
 use crate::receive_offload::ReceiveOffload;
 use crate::traffic::SourceConfig;
 use alloc::boxed::Box;
@@ -66,6 +67,8 @@ pub enum FlowKind {
         /// Length of a request and of an answer.
         bytes: u16,
     },
+    /// One direction of a call: packets at a regular interval, played by a jitter buffer.
+    Call(CallConfig),
     /// A measurement of a queue on the path.
     Apq(Box<ApqFlow>),
 }

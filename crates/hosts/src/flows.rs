@@ -10,7 +10,7 @@ use crate::datagrams::Datagrams;
 use crate::port::{Shared, Wake};
 use crate::saturation::{Backlog, KernelFlow, Saturation};
 use crate::tcp::Tcp;
-use crate::{Endpoints, FlowKind, Sink, Source, SourceConfig};
+use crate::{CallConfig, Endpoints, FlowKind, Sink, Source, SourceConfig};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -115,7 +115,7 @@ impl Flows {
                 flows.push(FlowMachine::Kernel(Box::new(kernel)));
                 continue;
             }
-            let ping;
+            let regular;
             let source = match &flow.kind {
                 FlowKind::Tcp(tcp) => {
                     flows.push(FlowMachine::Tcp(Box::new(Tcp::new(
@@ -129,8 +129,12 @@ impl Flows {
                 }
                 FlowKind::Udp(source) | FlowKind::Video(source) => source,
                 &FlowKind::Ping { interval, bytes } => {
-                    ping = SourceConfig::Ping { interval, bytes };
-                    &ping
+                    regular = SourceConfig::Ping { interval, bytes };
+                    &regular
+                }
+                &FlowKind::Call(CallConfig { interval, bytes, .. }) => {
+                    regular = SourceConfig::Ping { interval, bytes };
+                    &regular
                 }
             };
             let stream = seed.stream_of("flow/source", flow.identity());

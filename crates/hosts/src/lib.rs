@@ -9,6 +9,7 @@
 //! | `receive_offload` | segments that reach TCP as one |
 //! | `saturation` | number of packets that a saturated flow keeps in its queue |
 //! | `franc` | coded links between nodes |
+//! | [`playout`], [`e_model`] | jitter buffer of a call, and the rating of its quality |
 //! | [`traffic`] | sources that pace simulated flows and real sockets alike |
 //! | [`sink`] | the trait to which a driver reports events |
 //!
@@ -27,11 +28,13 @@ extern crate alloc;
 mod apq;
 pub mod config;
 mod datagrams;
+pub mod e_model;
 mod events;
 mod flows;
 mod franc;
 pub mod hosts;
 mod in_flight;
+pub mod playout;
 mod port;
 mod receive_offload;
 mod saturation;
@@ -46,6 +49,7 @@ pub use config::{
     TcpApplication, TcpFlow,
 };
 pub use hosts::{DRIVER_TAGS, Hosts, HostsConfig, HostsError};
+pub use playout::CallConfig;
 pub use receive_offload::ReceiveOffload;
 pub use saturation::Backlog;
 pub use sink::{

@@ -352,7 +352,8 @@ fn flows(run: &RunDocument) -> String {
     } else {
         String::new()
     };
-    let sentences = together::groups(run).into_iter().chain(together::senders(run));
+    let sentences = together::calls(run).into_iter();
+    let sentences = sentences.chain(together::groups(run)).chain(together::senders(run));
     let items: String = sentences.map(|it| format!("<li>{}</li>", escaped(&it))).collect();
     let list = if items.is_empty() { items } else { format!("<ul>{items}</ul>") };
     let table = table("Flows", &heads, 1, &rows);

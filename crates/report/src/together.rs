@@ -1,8 +1,8 @@
-//! Flows that a scenario describes together, and senders that count more than their receivers, as
+//! Flows that a scenario describes together, calls, and senders that count more than their receivers, as
 //! sentences for the terminal and pages. Throughput is in Mb/s, times are in ms.
 
-use crate::table::{counted, value};
-use lasthop_trace::{FlowGroupSummary, FlowSummary, RunDocument, TimeSummary};
+use crate::table::{counted, percent, value};
+use lasthop_trace::{CallSummary, FlowGroupSummary, FlowSummary, RunDocument, TimeSummary};
 
 /// Difference between the sender's and the receiver's throughput from which both are shown.
 const DIFFERENCE_MIN: f64 = 0.05;
@@ -32,6 +32,24 @@ fn sentence(name: &str, group: &FlowGroupSummary) -> String {
 fn percentiles(times: &TimeSummary) -> String {
     let [p50, p95, p99] = [times.p50, times.p95, times.p99].map(value);
     format!("{p50} / {p95} / {p99} ms (p50, p95, p99)")
+}
+
+/// Returns a sentence for each direction of a call: its quality, and the packets behind it.
+pub fn calls(run: &RunDocument) -> Vec<String> {
+    let calls = run.flows.iter().filter_map(|(name, flow)| Some((name, flow.call.as_ref()?)));
+    calls.map(|(name, call)| quality(name, call)).collect()
+}
+
+fn quality(name: &str, call: &CallSummary) -> String {
+    let mut parts = vec![format!("MOS {:.2}", call.mos)];
+    parts.extend(call.r_factor.map(|r| format!("R {r:.1}")));
+    parts.extend(call.mouth_to_ear_ms.map(|ms| format!("{} ms from mouth to ear", value(ms))));
+    parts.push(format!("{} % of packets late", percent(call.late_fraction)));
+    parts.push(format!("{} % lost", percent(call.lost_fraction)));
+    if call.concealed_run_max_packets > 0 {
+        parts.push(format!("up to {} concealed in a row", call.concealed_run_max_packets));
+    }
+    format!("{name}: {}", parts.join(", "))
 }
 
 /// Returns a sentence for each flow, outside of groups, whose sender's socket accepted at least 5 %

@@ -251,7 +251,9 @@ fn helps(kind: Kind, delay: Option<&Number>, goodput: Option<&Number>) -> bool {
 fn felt(flow: &FlowSummary) -> Option<(&'static str, TimeSummary)> {
     match flow.kind {
         FlowKind::Ping | FlowKind::Apq => Some(("round trips", flow.rtt_ms?)),
-        FlowKind::Udp | FlowKind::Video => Some(("one-way delays", flow.one_way_delay_ms?)),
+        FlowKind::Udp | FlowKind::Video | FlowKind::Call => {
+            Some(("one-way delays", flow.one_way_delay_ms?))
+        }
         FlowKind::Tcp => match flow.application_delay_ms {
             Some(delay) => Some(("requests and answers", delay)),
             None => Some(("round trips", flow.rtt_ms?)),

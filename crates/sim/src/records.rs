@@ -38,7 +38,12 @@ pub fn names(scenario: &Scenario) -> Names {
             FlowKind::Udp(_) => Kind::Udp,
             FlowKind::Video(_) => Kind::Video,
             FlowKind::Ping { .. } => Kind::Ping,
+            FlowKind::Call(_) => Kind::Call,
             FlowKind::Apq(_) => Kind::Apq,
+        },
+        call: match flow.kind {
+            FlowKind::Call(call) => Some(call),
+            _ => None,
         },
         saturated: matches!(flow.kind, FlowKind::Udp(SourceConfig::Saturated { .. })),
         from: flow.from,

@@ -6,6 +6,7 @@
 //! in the published JSON Schema.
 
 use crate::apq::ApqFlowSummary;
+use crate::call::CallSummary;
 use crate::coded::CodedLinkSummary;
 use crate::names::FlowKind;
 use crate::value::{
@@ -200,6 +201,9 @@ pub struct FlowSummary {
     /// nodes if neither end was absent.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub absent_nodes: Vec<String>,
+    /// Quality of one direction of a call.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub call: Option<CallSummary>,
     /// Result of an APQ flow.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub apq: Option<ApqFlowSummary>,

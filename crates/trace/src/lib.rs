@@ -33,6 +33,7 @@
 #![forbid(unsafe_code)]
 
 mod apq;
+mod call;
 mod coded;
 mod comparison;
 mod document;
@@ -93,6 +94,7 @@ pub use apq::{
     ApqFlowEnding, ApqFlowSummary, ApqLoad, ApqMethod, ApqSession, ApqSize, ApqUnit,
     ApqUnitJudgement, ApqWay, apq_schema,
 };
+pub use call::CallSummary;
 pub use coded::{CodedDirectionSummary, CodedLinkSummary, CodedNodeSummary, CodedRole};
 pub use comparison::{Comparison, FlowComparison, NodeComparison, Pair, comparison_schema};
 pub use document::{

@@ -1,6 +1,7 @@
 //! Names of the nodes, stations and flows of a run. Machines refer to them by index; documents and
 //! files show these names to readers. An index without a name is shown as `?`.
 
+use lasthop_hosts::CallConfig;
 use lasthop_packet::NodeId;
 use lasthop_units::{Instant, MacAddr};
 use lasthop_wifi::StationId;
@@ -60,6 +61,8 @@ pub struct FlowName {
     pub kind: FlowKind,
     /// Whether the flow is UDP that always has a packet to send.
     pub saturated: bool,
+    /// Properties of a call; `None` for other flows.
+    pub call: Option<CallConfig>,
     /// Node at which the flow's data enters the network. Only packets from there are counted.
     pub from: NodeId,
     /// Destination of the flow's data.
@@ -83,18 +86,21 @@ pub enum FlowKind {
     Ping,
     /// Bursts of UDP packets, one for each video frame.
     Video,
+    /// UDP packets of speech in one direction of a call.
+    Call,
     /// UDP packets that measure a queue.
     Apq,
 }
 
 impl FlowKind {
-    /// Returns the name in files: `tcp`, `udp`, `ping`, `video` or `apq`.
+    /// Returns the name in files: `tcp`, `udp`, `ping`, `video`, `call` or `apq`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Tcp => "tcp",
             Self::Udp => "udp",
             Self::Ping => "ping",
             Self::Video => "video",
+            Self::Call => "call",
             Self::Apq => "apq",
         }
     }
@@ -104,7 +110,7 @@ impl FlowKind {
     pub const fn header_bytes(self) -> u16 {
         match self {
             Self::Tcp => 52,
-            Self::Udp | Self::Ping | Self::Video | Self::Apq => 28,
+            Self::Udp | Self::Ping | Self::Video | Self::Call | Self::Apq => 28,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! decimal places (one nanosecond, one bit a second), shares of 0 to 1 to nine, microseconds to
 //! three.
 
+use crate::call::CallSummary;
 use crate::document::{
     AbsenceSummary, AggregationSummary, DriverQueueSummary, EmulationSummary, FlowGroupSummary,
     FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary, NeighbourSummary, NodeSummary,
@@ -276,7 +277,7 @@ fn flow(name: &FlowName, tally: &FlowTally, duration: Duration) -> FlowSummary {
         mbps(tcp.last.1.saturating_sub(tcp.base.1), tcp.last.0.saturating_since(tcp.base.0))
     });
     let arrived = || mbps(tally.payload_bytes_measured, end.saturating_since(tally.from));
-    let is_udp = matches!(name.kind, FlowKind::Udp | FlowKind::Video);
+    let is_udp = matches!(name.kind, FlowKind::Udp | FlowKind::Video | FlowKind::Call);
     let offered = || mbps(tally.offered_bytes, end.saturating_since(tally.from));
     FlowSummary {
         kind: name.kind,
@@ -302,6 +303,10 @@ fn flow(name: &FlowName, tally: &FlowTally, duration: Duration) -> FlowSummary {
         delay_parts_ms: tally.parts.all(),
         delay_parts_slowest_ms: tally.parts.slowest(),
         absent_nodes: Vec::new(),
+        call: name
+            .call
+            .zip(tally.playout.as_deref())
+            .and_then(|(call, playout)| CallSummary::new(&call, playout, Instant::ZERO + duration)),
         apq: tally.apq.as_deref().cloned(),
     }
 }

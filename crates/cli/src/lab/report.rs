@@ -56,6 +56,7 @@ pub fn run(run: &RunDocument, found: &str, stream: Stream) -> String {
     let lines = |sentences: Vec<String>| -> String {
         sentences.iter().map(|sentence| table::wrapped("  ", sentence, wrong::width())).collect()
     };
+    section("Calls", lines(together::calls(run)));
     section("Flows together", lines(together::groups(run)));
     section("Written by senders", lines(together::senders(run)));
     section("Packets not reassembled", reassembly(run, stream));

@@ -129,7 +129,7 @@ impl Load {
                     dropped: dropped as f64 / sent,
                 })
             }
-            FlowKind::Ping | FlowKind::Apq => Self::Sparse,
+            FlowKind::Ping | FlowKind::Call | FlowKind::Apq => Self::Sparse,
         }
     }
 

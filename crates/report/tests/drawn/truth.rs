@@ -93,7 +93,7 @@ fn measure(draw: &Draw, run: &RunDocument) -> f64 {
 fn delay(flow: &FlowSummary) -> Option<f64> {
     match flow.kind {
         FlowKind::Ping => flow.rtt_ms.map(|it| it.p99),
-        FlowKind::Udp | FlowKind::Video => flow.one_way_delay_ms.map(|it| it.p99),
+        FlowKind::Udp | FlowKind::Video | FlowKind::Call => flow.one_way_delay_ms.map(|it| it.p99),
         FlowKind::Tcp => flow.application_delay_ms.map(|it| it.p99),
         FlowKind::Apq => None,
     }

@@ -10,7 +10,7 @@ use crate::{Program, Ready, Role};
 use lasthop_config::error::{Place, Problems};
 use lasthop_config::scalar::At;
 use lasthop_hosts::traffic::{KeyFrames, Period, Sizes, UDP_OVERHEAD_BYTES};
-use lasthop_hosts::{Endpoints, Flow, FlowKind, SourceConfig, TcpApplication};
+use lasthop_hosts::{CallConfig, Endpoints, Flow, FlowKind, SourceConfig, TcpApplication};
 use lasthop_units::{Bitrate, Duration, Instant};
 use std::collections::BTreeSet;
 
@@ -79,19 +79,24 @@ pub(crate) fn flows(
                         [_, true] => format!("{own}-{}", nodes[to].name),
                         _ => own,
                     };
+                    let is_call = matches!(kind, FlowKind::Call(_));
                     if !seen.insert(name.clone()) {
                         let message = format!("there are two flows called {name:?}");
                         problems.push(&flow.name.place, message);
                     }
-                    if flows.len() == FLOWS_MAX {
+                    if flows.len() + usize::from(is_call) >= FLOWS_MAX {
                         let message = format!("expected at most {FLOWS_MAX} flows, got more");
                         problems.push(&flow.here, message);
                         return flows;
                     }
+                    if is_call && !seen.insert(format!("{name}-back")) {
+                        let message = format!("there are two flows called \"{name}-back\"");
+                        problems.push(&flow.name.place, message);
+                    }
                     let group = flow.group.value.then(|| *sender.get_or_insert(flows.len()));
                     flows.push(Flow {
                         name,
-                        table: is_several.then(|| flow.name.value.0.clone()),
+                        table: (is_several || is_call).then(|| flow.name.value.0.clone()),
                         from: node_id(from),
                         to: node_id(to),
                         kind: match kind.clone() {
@@ -115,6 +120,10 @@ pub(crate) fn flows(
                         endpoints,
                         group,
                     });
+                    if let FlowKind::Call(call) = kind {
+                        let other = flows.last().map(|there| back(there, &call));
+                        flows.extend(other);
+                    }
                 }
             }
         }
@@ -191,7 +200,7 @@ fn check_times(flow: &RawFlow, duration: Duration, problems: &mut Problems) {
 
 /// Returns the kind of the flow, from the keys that belong to it.
 fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
-    use FlowKindName::{Apq, Ping, Tcp, Udp, Video};
+    use FlowKindName::{Apq, Call, Ping, Tcp, Udp, Video};
     let kind = flow.kind.value;
     let mut only = |place: Option<&Place>, kinds: &[FlowKindName], text: &str| {
         if let Some(place) = place
@@ -205,7 +214,7 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
     only(Some(&flow.tcp.here).filter(|place| is_written(place)), &[Tcp], "tcp");
     only(flow.requests.as_ref().map(|requests| &requests.here), &[Tcp], "tcp");
     only(place(&flow.rate), &[Tcp, Udp, Video], "tcp, udp and video");
-    only(place(&flow.packet_bytes), &[Udp, Video, Ping], "udp, video and ping");
+    only(place(&flow.packet_bytes), &[Udp, Video, Ping, Call], "udp, video, ping and call");
     only(Some(&flow.group.place).filter(|_| flow.group.value), &[Udp, Video], "udp and video");
     only(place(&flow.pattern), &[Udp], "udp");
     only(place(&flow.on), &[Udp], "udp");
@@ -215,7 +224,8 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
     only(place(&flow.key_frame_interval), &[Video], "video");
     only(place(&flow.key_frame_factor), &[Video], "video");
     only(place(&flow.trace), &[Video], "video");
-    only(place(&flow.interval), &[Ping], "ping");
+    only(place(&flow.interval), &[Ping, Call], "ping and call");
+    only(place(&flow.playout), &[Call], "call");
     only(Some(&flow.apq.here).filter(|place| is_written(place)), &[Apq], "apq");
 
     if let Some(rate) = &flow.rate
@@ -228,17 +238,35 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
         Tcp => FlowKind::Tcp(tcp::flow(flow, problems)),
         Udp => FlowKind::Udp(udp(flow, packet_bytes(1500), problems)),
         Video => FlowKind::Video(video(flow, packet_bytes(1500), problems)),
-        Ping => {
-            if let Some(interval) = &flow.interval {
-                positive(interval, problems);
-            }
-            let interval = flow.interval.as_ref().map(|interval| interval.value);
-            FlowKind::Ping {
-                interval: interval.unwrap_or(Duration::from_millis(100)),
-                bytes: packet_bytes(84),
-            }
-        }
+        Ping => FlowKind::Ping {
+            interval: interval(flow, Duration::from_millis(100), problems),
+            bytes: packet_bytes(84),
+        },
+        Call => FlowKind::Call(CallConfig {
+            interval: interval(flow, Duration::from_millis(20), problems),
+            bytes: packet_bytes(200),
+            buffer: flow.playout.as_ref().map_or(Duration::from_millis(60), |it| it.value),
+        }),
         Apq => FlowKind::Apq(apq::flow(flow, problems)),
+    }
+}
+
+/// Returns the time between the packets of a flow.
+fn interval(flow: &RawFlow, default: Duration, problems: &mut Problems) -> Duration {
+    let Some(interval) = &flow.interval else { return default };
+    positive(interval, problems);
+    interval.value
+}
+
+/// Returns the other direction of a call. Its packets leave half an interval after those of this
+/// one: the clocks of two telephones do not agree.
+fn back(there: &Flow, call: &CallConfig) -> Flow {
+    Flow {
+        name: format!("{}-back", there.name),
+        from: there.to,
+        to: there.from,
+        start: there.start + call.interval / 2,
+        ..there.clone()
     }
 }
 
@@ -261,7 +289,7 @@ fn endpoints(flow: &RawFlow, kind: &FlowKind, problems: &mut Problems) -> Endpoi
         FlowKind::Tcp(tcp) => tcp.application == TcpApplication::Bulk,
         FlowKind::Udp(_) | FlowKind::Video(_) => !flow.group.value,
         FlowKind::Ping { .. } => true,
-        FlowKind::Apq(_) => false,
+        FlowKind::Call(_) | FlowKind::Apq(_) => false,
     };
     match &flow.endpoints {
         None if is_kernels => Endpoints::Kernel,

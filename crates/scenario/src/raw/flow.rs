@@ -18,6 +18,7 @@ pub(crate) enum FlowKindName {
     Udp,
     Video,
     Ping,
+    Call,
     Apq,
 }
 
@@ -61,6 +62,7 @@ choices! {
         "udp" => Self::Udp,
         "video" => Self::Video,
         "ping" => Self::Ping,
+        "call" => Self::Call,
         "apq" => Self::Apq,
     }
     Pattern {
@@ -83,7 +85,7 @@ tables! {
         /// Number of such flows between each two nodes, called "tcp1", "tcp2" and so on for the name
         /// "tcp"; not with group.
         option count: Whole<1, 10_000> = "one flow with exactly that name";
-        /// Kind of traffic.
+        /// Kind of traffic. "call" makes two flows: NAME, and NAME-back in the other direction.
         required kind: FlowKindName;
         /// UDP and video: group-addressed packets (broadcast, multicast), each sent once for all
         /// nodes in `to`. An access point sends to all its stations, at channel.group_rate or
@@ -98,7 +100,7 @@ tables! {
         value access_category: Word<AccessCategory> = "best-effort";
         /// Endpoints under `emulate`: sockets of the kernel (bulk transfers, datagrams, video,
         /// pings), or the machines of `simulate`.
-        option endpoints: Word<Endpoints> = "\"kernel\"; \"model\" for requests, a tcp rate, apq and group";
+        option endpoints: Word<Endpoints> = "\"kernel\"; \"model\" for requests, a tcp rate, call, apq and group";
         /// TCP: congestion control. The model has "cubic", "reno" and "bbr" (BBR v1); kernel
         /// endpoints use any that the kernel has.
         option congestion_control: Name = "\"cubic\", the default of Linux, Windows and macOS";
@@ -116,9 +118,9 @@ tables! {
         /// drop-tail queue then lose all their packets; with others, use a rate above the link's.
         /// CoDel and FQ-CoDel drop more and more of it; measure a link's capacity with drop-tail.
         option rate: Offered = "\"saturated\" for udp, unlimited for tcp, 5 Mb/s for video (1080p streaming)";
-        /// UDP, video and ping: packet length in bytes, including the IP header. Packets above an
+        /// UDP, video, ping and call: packet length in bytes, including the IP header. Packets above an
         /// MTU on the way are fragmented.
-        option packet_bytes: Whole<29, 65_535> = "1500 for udp and video (the adapted length for saturated flows from a node with mtu \"adaptive\"), 84 for ping (56 bytes of data)";
+        option packet_bytes: Whole<29, 65_535> = "1500 for udp and video (the adapted length for saturated flows from a node with mtu \"adaptive\"), 84 for ping (56 bytes of data), 200 for call (20 ms of G.711)";
         /// UDP: spacing of packets. "on-off" sends at the rate while on; periods are fixed or
         /// exponentially distributed.
         option pattern: Pattern = "\"constant\"";
@@ -138,8 +140,11 @@ tables! {
         /// Video: file of frame sizes in bytes, one in each line, repeated at the end; replaces
         /// rate, deviation and key frames.
         option trace: FilePath = "none: sizes are drawn";
-        /// Ping: time between requests.
-        option interval: Duration = "100ms";
+        /// Ping: time between requests. Call: time between packets, and the speech in each.
+        option interval: Duration = "100ms for ping, 20ms for call";
+        /// Call: length of the jitter buffer. The first packet waits for this time at its receiver,
+        /// and later packets are played in step with it; a packet that comes too late is concealed.
+        option playout: Duration = "60ms";
     }
 
     /// Requests and answers over one TCP connection, one at a time. The defaults are the small

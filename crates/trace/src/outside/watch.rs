@@ -85,7 +85,7 @@ impl FlowWatch {
 impl Sink for FlowWatch {
     fn sent(&mut self, now: Instant, packet: &Packet) {
         let Some(flow) = self.flow(packet.flow) else { return };
-        if !matches!(flow.kind, FlowKind::Udp | FlowKind::Video) {
+        if !matches!(flow.kind, FlowKind::Udp | FlowKind::Video | FlowKind::Call) {
             return;
         }
         let interval = (now.as_secs_f64() / INTERVAL_S) as usize;
