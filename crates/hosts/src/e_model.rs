@@ -128,13 +128,32 @@ mod tests {
         assert!((r - 93.206_208).abs() < 1e-6, "{r}");
     }
 
-    /// G.107, table B.1: the lower limits of the categories of R and their mean opinion scores. The
-    /// table has 4.03 where the formula gives 4.024.
+    /// The same program's ratings with `T`, `Ta` and half of `Tr` of this delay, and `Bpl` 25.1: delay in
+    /// ms, loss in percent, burst ratio.
+    #[test]
+    fn delay_and_loss_cost_as_in_another_program() {
+        for ([delay_ms, percent, bursts], expected) in [
+            ([50.0, 0.0, 1.0], 91.756_161),
+            ([100.0, 0.0, 1.0], 90.663_730),
+            ([150.0, 0.0, 1.0], 89.539_132),
+            ([200.0, 0.0, 1.0], 85.804_718),
+            ([300.0, 0.0, 1.0], 72.666_360),
+            ([400.0, 0.0, 1.0], 62.246_827),
+            ([80.0, 5.0, 1.0], 75.301_213),
+            ([250.0, 2.0, 1.5], 71.989_207),
+        ] {
+            let r = rating(delay_ms, percent / 100.0, bursts);
+            assert!((r - expected).abs() < 1e-6, "{delay_ms} ms: {r}");
+        }
+    }
+
+    /// G.107, table B.1: the lower limits of the categories of R and their mean opinion scores, to the
+    /// table's precision. Its 4.03 at 80 is not rounded to the nearest: annex B's formula is 4.024.
     #[test]
     fn scores_are_those_of_the_table() {
-        for (r, score) in [(90.0, 4.34), (80.0, 4.024), (70.0, 3.60), (60.0, 3.10), (50.0, 2.58)] {
+        for (r, score) in [(90.0, 4.34), (80.0, 4.03), (70.0, 3.60), (60.0, 3.10), (50.0, 2.58)] {
             let own = mean_opinion(r);
-            assert!((own - score).abs() < 0.005, "{r}: {own}");
+            assert!((own - score).abs() < 0.01, "{r}: {own}");
         }
         assert_eq!([-5.0, 0.0, 100.0, 120.0].map(mean_opinion), [1.0, 1.0, 4.5, 4.5]);
     }

@@ -4,11 +4,15 @@
 //! arrives after its instant, or never, is concealed.
 //!
 //! The receiver knows no clock but its own, so the buffer counts from the delay of the first packet,
-//! as RFC 3550 lets a receiver begin. Memory is that of the packets on their path. Left out:
-//! buffers that adapt, and clocks that drift.
+//! as RFC 3550 lets a receiver begin. Memory is that of the packets on their path; while nothing
+//! arrives, of [`WAITING_MAX`] packets, and older ones are concealed. Left out: buffers
+//! that adapt, and clocks that drift.
 
 use alloc::collections::VecDeque;
 use lasthop_units::{Duration, Instant};
+
+/// Largest number of packets that wait for the first arrival: 22 minutes at one each 20 ms.
+pub const WAITING_MAX: usize = 65_536;
 
 /// Properties of a call in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +79,9 @@ impl Playout {
     /// Notes that the next packet left, the first of them with number 0.
     pub fn handle_sent(&mut self, now: Instant) {
         self.advance(now, false);
+        if self.offset.is_none() && self.waiting.len() == WAITING_MAX {
+            self.take_first();
+        }
         self.waiting.push_back((now, false));
     }
 
@@ -119,16 +126,21 @@ impl Playout {
             return;
         }
         let offset = self.offset.unwrap_or(Duration::ZERO);
-        while let Some(&(sent, is_there)) = self.waiting.front() {
+        while let Some(&(sent, _)) = self.waiting.front() {
             let due = sent + offset;
             if due > now || (due == now && !is_end) {
                 break;
             }
-            self.waiting.pop_front();
-            self.first += 1;
-            if sent >= self.from {
-                self.count(is_there);
-            }
+            self.take_first();
+        }
+    }
+
+    /// Plays or conceals the first waiting packet.
+    fn take_first(&mut self) {
+        let Some((sent, is_there)) = self.waiting.pop_front() else { return };
+        self.first += 1;
+        if sent >= self.from {
+            self.count(is_there);
         }
     }
 

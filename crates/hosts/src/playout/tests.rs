@@ -128,3 +128,16 @@ fn jitter_is_the_mean_change() {
     let (_, playout) = play(&config(60), Instant::ZERO, &delays);
     assert_eq!(playout.jitter(), Duration::from_millis(4));
 }
+
+/// Each packet counts, whether it was given up early or at the end.
+#[test]
+fn memory_is_bounded_when_nothing_arrives() {
+    let mut playout = Playout::new(&config(60), Instant::ZERO);
+    let packets = WAITING_MAX as u64 + 1000;
+    for number in 0..packets {
+        playout.handle_sent(at(20 * number));
+    }
+    assert_eq!(playout.waiting.len(), WAITING_MAX);
+    let lost = Played { packets, late: 0, concealed: packets, runs: 1, longest_run: packets };
+    assert_eq!(playout.finished(Instant::MAX), lost);
+}
