@@ -212,6 +212,34 @@ ApqWay = Literal["down", "up"]
 """Directions of a measurement."""
 
 
+class _CallSummary(TypedDict):
+    packets: int
+    """Packets due."""
+    late_fraction: float
+    """Share of the packets that arrived after the instant at which they were due, 0 to 1."""
+    lost_fraction: float
+    """Share of the packets that had not arrived by the end of the run, 0 to 1."""
+    concealed_run_max_packets: int
+    """Largest number of successive packets that the receiver concealed, because they were late or
+    lost."""
+    jitter_ms: float
+    """Interarrival jitter (RFC 3550) of the last packets, in ms."""
+    mos: float
+    """Mean opinion score of that rating, 1 to 4.5; 1 if nothing arrived."""
+
+
+class CallSummary(_CallSummary, total=False):
+    """Quality of a call in one direction, of the packets that left after the warm-up and were due
+    by the end of the run."""
+
+    mouth_to_ear_ms: float
+    """Delay from mouth to ear, in ms: speech of one packet, delay of the first packet that arrived,
+    and jitter buffer. Absent if nothing arrived."""
+    r_factor: float
+    """Rating factor R of the E-model (ITU-T G.107), at most 93.2; below 50 nearly all users are
+    dissatisfied. The codec is G.711 with concealment. Absent if nothing arrived."""
+
+
 class CodedDirectionSummary(TypedDict):
     """One direction of a coded link."""
 
@@ -399,7 +427,7 @@ class FlowGroupSummary(_FlowGroupSummary, total=False):
     """Sum of the flows' `written_mbps`."""
 
 
-FlowKind = Literal["tcp", "udp", "ping", "video", "apq"]
+FlowKind = Literal["tcp", "udp", "ping", "video", "call", "apq"]
 """Kinds of flows."""
 
 
@@ -427,6 +455,8 @@ class FlowSummary(_FlowSummary, total=False):
     more to write."""
     apq: ApqFlowSummary
     """Result of an APQ flow."""
+    call: CallSummary
+    """Quality of one direction of a call."""
     cwnd_packets: WindowSummary
     """Congestion window after the warm-up, in segments, over regular readings."""
     delay_parts_ms: DelayPartsSummary
