@@ -1,5 +1,5 @@
-//! Flows that a scenario describes together, calls, and senders that count more than their receivers, as
-//! sentences for the terminal and pages. Throughput is in Mb/s, times are in ms.
+//! Calls, flows that a scenario describes together, and senders that count more than their receivers,
+//! as sentences for the terminal and pages. Throughput is in Mb/s, times are in ms.
 
 use crate::table::{counted, percent, value};
 use lasthop_trace::{CallSummary, FlowGroupSummary, FlowSummary, RunDocument, TimeSummary};

@@ -49,7 +49,7 @@ impl CallSummary {
         Some(Self {
             packets: played.packets,
             late_fraction: share(played.late),
-            lost_fraction: share(played.concealed - played.late),
+            lost_fraction: share(played.concealed.saturating_sub(played.late)),
             concealed_run_max_packets: played.longest_run,
             jitter_ms: ms(playout.jitter()),
             mouth_to_ear_ms: mouth_to_ear.map(ms),
