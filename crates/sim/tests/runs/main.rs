@@ -5,6 +5,7 @@
 mod adjust;
 mod apq;
 mod by_hand;
+mod call;
 #[cfg(feature = "files")]
 mod captures;
 mod changes;
