@@ -214,7 +214,7 @@ ApqWay = Literal["down", "up"]
 
 class _CallSummary(TypedDict):
     packets: int
-    """Packets due."""
+    """Number of packets that were due."""
     late_fraction: float
     """Share of the packets that arrived after the instant at which they were due, 0 to 1."""
     lost_fraction: float

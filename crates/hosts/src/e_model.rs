@@ -18,7 +18,7 @@ const DS_DB: f64 = 3.0;
 const TELR_DB: f64 = 65.0;
 /// Weighted echo path loss.
 const WEPL_DB: f64 = 110.0;
-/// Noise of the circuit, at the receiver's floor, and in either room.
+/// Circuit noise, noise floor at the receiver, and room noise at both ends.
 const CIRCUIT_DBM0P: f64 = -70.0;
 const FLOOR_DBMP: f64 = -64.0;
 const ROOM_DBA: f64 = 35.0;
@@ -106,7 +106,7 @@ fn equipment(lost: f64, burst_ratio: f64) -> f64 {
             / (percent / burst_ratio.max(1.0) + LOSS_ROBUSTNESS)
 }
 
-/// Returns `(1 + x^n)^(1/n)`.
+/// Returns the n-th root of `1 + x^n`.
 fn root(x: f64, n: f64) -> f64 {
     libm::pow(1.0 + libm::pow(x, n), 1.0 / n)
 }
@@ -148,7 +148,7 @@ mod tests {
     }
 
     /// G.107, table B.1: the lower limits of the categories of R and their mean opinion scores, to the
-    /// table's precision. Its 4.03 at 80 is not rounded to the nearest: annex B's formula is 4.024.
+    /// table's precision. The table has 4.03 at 80, where annex B's formula has 4.024.
     #[test]
     fn scores_are_those_of_the_table() {
         for (r, score) in [(90.0, 4.34), (80.0, 4.03), (70.0, 3.60), (60.0, 3.10), (50.0, 2.58)] {

@@ -5,8 +5,8 @@
 //!
 //! The receiver knows no clock but its own, so the buffer counts from the delay of the first packet,
 //! as RFC 3550 lets a receiver begin. Memory is that of the packets on their path; while nothing
-//! arrives, of [`WAITING_MAX`] packets, and older ones are concealed. Left out: buffers
-//! that adapt, and clocks that drift.
+//! arrives, of [`WAITING_MAX`] packets, and older ones are concealed. Left out: buffers that adapt,
+//! and clocks that drift.
 
 use alloc::collections::VecDeque;
 use lasthop_units::{Duration, Instant};
@@ -28,11 +28,11 @@ pub struct CallConfig {
 /// Packets of a call whose instant has come, since the time that counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Played {
-    /// Packets due.
+    /// Number of packets whose instant has come.
     pub packets: u64,
-    /// Those that arrived after their instant.
+    /// Number of packets that arrived after their instant.
     pub late: u64,
-    /// Those that were concealed: late, lost, or still on their path.
+    /// Number of concealed packets: late, lost, or still on their path.
     pub concealed: u64,
     /// Runs of concealed packets, of one or more.
     pub runs: u64,

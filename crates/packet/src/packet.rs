@@ -276,8 +276,8 @@ pub struct Packet {
     pub access_category: AccessCategory,
     /// Whether queues may mark it instead of dropping it (ECN-capable transport).
     pub ecn_capable: bool,
-    /// Whether its sender uses ECT(1), the identifier of L4S (RFC 9331, 4.1), instead of ECT(0). It
-    /// says nothing of a packet that is not `ecn_capable`, and a mark does not change it.
+    /// Whether its sender uses ECT(1), the identifier of L4S (RFC 9331, 4.1), instead of ECT(0). The
+    /// field has no meaning unless `ecn_capable` is set, and a mark does not change it.
     pub ecn_l4s: bool,
     /// Whether a queue on the path marked it as "congestion experienced".
     pub ecn_marked: bool,

@@ -160,8 +160,8 @@ impl Profile {
         matches!(self, Self::Bare | Self::PcLinux6)
     }
 
-    /// Keys of a TCP flow that starts at such a node, for classes that name a kernel: what it passes
-    /// down at a time.
+    /// Keys of a TCP flow that starts at such a node, for classes that name a kernel: the length of
+    /// the bursts that the kernel passes to the device.
     fn sender(self) -> &'static [Key] {
         match self {
             // mac80211 requests 8 ms since Linux 4.16. ath9k has no scatter-gather, so before 4.17 a
@@ -252,7 +252,7 @@ pub(crate) fn expand(tree: &mut Node, document: &mut DocumentMut, problems: &mut
 }
 
 /// Returns the keys that profiles add to a flow. All nodes that an end's pattern names must have one
-/// profile. A flow with the recovery or the small queues of its own choice has its own kernel.
+/// profile. A flow that sets its recovery or its small queues takes no key.
 fn flow_keys(
     flow: &Node,
     nodes: &[Node],
@@ -328,8 +328,8 @@ mod tests {
         assert!(cell.stations[0].aggregation.built_ahead);
     }
 
-    /// A flow between kinds of nodes takes what the kernels of both do; one that names a kernel of
-    /// its own, or is no TCP flow, takes nothing.
+    /// A flow takes the keys of its source's and its destination's profile, except those that it
+    /// sets; a flow with an older kernel's recovery takes none.
     #[test]
     fn a_flow_takes_the_keys_of_its_ends() {
         let nodes = "[[node]]\nname = \"pc\"\nrole = \"host\"\nprofile = \"pc-linux-6\"\n\

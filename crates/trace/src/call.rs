@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallSummary {
-    /// Packets due.
+    /// Number of packets that were due.
     pub packets: u64,
     /// Share of the packets that arrived after the instant at which they were due, 0 to 1.
     pub late_fraction: f64,

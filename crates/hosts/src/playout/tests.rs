@@ -107,7 +107,7 @@ fn counting_begins_at_its_instant() {
     assert_eq!((played.packets, played.late, played.concealed), (2, 1, 1));
 }
 
-/// Nothing arrives: everything is concealed. The packets that are not due at the end do not count.
+/// If nothing arrives, every packet is concealed. The packets that are not due at the end do not count.
 #[test]
 fn what_is_not_due_does_not_count() {
     let (played, playout) = play(&config(60), Instant::ZERO, &[None; 10]);

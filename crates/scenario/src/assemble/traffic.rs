@@ -258,8 +258,8 @@ fn interval(flow: &RawFlow, default: Duration, problems: &mut Problems) -> Durat
     interval.value
 }
 
-/// Returns the other direction of a call. Its packets leave half an interval after those of this
-/// one: the clocks of two telephones do not agree.
+/// Returns the other direction of a call. The packets of both directions leave in turn, half an
+/// interval apart, because the clocks of two telephones do not agree.
 fn back(there: &Flow, call: &CallConfig) -> Flow {
     Flow {
         name: format!("{}-back", there.name),
