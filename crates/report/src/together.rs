@@ -121,4 +121,34 @@ mod tests {
             ["large: the sender wrote 12.00 Mb/s, 20 % more than arrived"]
         );
     }
+
+    /// A direction without any packet has no rating; runs are shown where something was concealed.
+    #[test]
+    fn calls_have_sentences() {
+        let call = CallSummary {
+            packets: 100,
+            late_fraction: 0.03,
+            lost_fraction: 0.01,
+            concealed_run_max_packets: 2,
+            jitter_ms: 1.5,
+            mouth_to_ear_ms: Some(130.0),
+            r_factor: Some(77.04),
+            mos: 3.909,
+        };
+        assert_eq!(
+            quality("talk", &call),
+            "talk: MOS 3.91, R 77.0, 130.0 ms from mouth to ear, 3.00 % of packets late, 1.00 % lost, \
+             up to 2 concealed in a row"
+        );
+        let silent = CallSummary {
+            late_fraction: 0.0,
+            lost_fraction: 1.0,
+            concealed_run_max_packets: 0,
+            mouth_to_ear_ms: None,
+            r_factor: None,
+            mos: 1.0,
+            ..call
+        };
+        assert_eq!(quality("talk", &silent), "talk: MOS 1.00, 0 % of packets late, 100.0 % lost");
+    }
 }

@@ -46,11 +46,17 @@ fn an_empty_wire_is_never_late() {
     }
 }
 
-/// Delays are uniform in 10 to 90 ms. The first one and the buffer of 60 ms give the instant of
-/// playout, and the share beyond it is late, within four standard errors.
+/// Delays are uniform in 10 to 90 ms. The first one and the buffer give the instant of playout, and
+/// the share beyond it is late, within four standard errors. After a short first delay a buffer
+/// of 5 ms makes most packets late.
 #[test]
 fn uniform_jitter_is_late_beyond_the_buffer() {
-    for call in calls("jitter = \"40ms\"\nreorder = true") {
+    let jitter = "jitter = \"40ms\"\nreorder = true";
+    let text = WIRE.replace("rate = \"off\"", &format!("rate = \"off\"\n{jitter}"));
+    let short = run(&scenario(&format!("{text}playout = \"5ms\""), &[]));
+    let short = ["talk", "talk-back"].map(|name| short.flows[name].call.expect("a call"));
+    assert!(short.iter().any(|call| call.late_fraction > 0.1), "{short:?}");
+    for call in calls(jitter).into_iter().chain(short) {
         let limit_ms = call.mouth_to_ear_ms.expect("packets arrived") - 20.0;
         let late = ((90.0 - limit_ms) / 80.0).clamp(0.0, 1.0);
         let error = (late * (1.0 - late) / call.packets as f64).sqrt();
