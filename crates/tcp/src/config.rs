@@ -110,6 +110,15 @@ pub enum CongestionControlKind {
     /// [`Pacing::Fixed`]; window validation and [`Config::threshold_initial`] have no effect, and
     /// recovery is that of [`Recovery::Today`].
     Bbr,
+    /// BBR v3, as in draft-ietf-ccwg-bbr; the same settings have no effect.
+    Bbr3,
+}
+
+impl CongestionControlKind {
+    /// Whether the control sets window and pacing rate by a model of the path.
+    pub fn is_bbr(self) -> bool {
+        matches!(self, Self::Bbr | Self::Bbr3)
+    }
 }
 
 /// Rule by which slow start ends before a loss.

@@ -5,6 +5,7 @@
 //! all algorithms share.
 
 mod bbr;
+mod bbr3;
 mod cubic;
 mod cubic_linux3;
 mod hystart;
@@ -16,15 +17,17 @@ mod tests;
 mod windowed_max;
 
 use alloc::boxed::Box;
-use lasthop_units::{Duration, Instant};
+use lasthop_units::{Bitrate, Duration, Instant};
 
 pub use bbr::Bbr;
 pub(crate) use bbr::Now;
+pub use bbr3::Bbr3;
 pub use cubic::Cubic;
 pub use cubic_linux3::CubicLinux3;
 pub use new_reno::NewReno;
 pub use reno_linux3::RenoLinux3;
 
+use crate::delivery_rate::{DeliveryRate, Loss, RateSample};
 use crate::{Config, CongestionControlKind, Pacing, Recovery};
 
 /// The congestion window, in segments.
@@ -152,6 +155,41 @@ pub trait Control {
     fn handle_restart(&mut self, _now: Instant, _idle: Duration) {}
 }
 
+/// A control by a model of the path, which sets window and pacing rate itself.
+pub(crate) trait Model {
+    /// The samples of the delivery rate.
+    fn rates(&mut self) -> &mut DeliveryRate;
+
+    /// Starts the control when the connection opens. `minimum` is the round-trip time of the
+    /// handshake.
+    fn open(&mut self, now: Instant, minimum: Option<Duration>, window: &mut Window);
+
+    fn set_segment_bytes(&mut self, bytes: u32);
+
+    /// The pacing rate, in payload bits per second.
+    fn pacing_rate(&self) -> Bitrate;
+
+    /// Handles the transmission of data with nothing in flight.
+    fn handle_start(&mut self, at: &Now, window: &mut Window);
+
+    /// Handles an acknowledgement.
+    fn control(&mut self, at: &Now, sample: &RateSample, window: &mut Window);
+
+    /// Handles a reduction that was not necessary.
+    fn handle_undo(&mut self, window: &mut Window);
+
+    /// Handles a transmission that uses up the window.
+    fn handle_full_window(&mut self) {}
+
+    /// Whether the control must know which segments are lost.
+    fn needs_losses(&self) -> bool {
+        false
+    }
+
+    /// Handles a segment that was just found to be lost.
+    fn handle_loss(&mut self, _now: Instant, _loss: &Loss, _window: &Window) {}
+}
+
 /// The congestion control of one connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CongestionControl {
@@ -165,9 +203,16 @@ pub enum CongestionControl {
     CubicLinux3(CubicLinux3),
     /// BBR v1 of Linux 6.
     Bbr(Box<Bbr>),
+    /// BBR v3 of the draft.
+    Bbr3(Box<Bbr3>),
 }
 
 impl CongestionControl {
+    /// Whether the control is BBR of any version.
+    pub(crate) fn is_bbr(&self) -> bool {
+        matches!(self, Self::Bbr(_) | Self::Bbr3(_))
+    }
+
     /// Returns the congestion control of a new connection. If the sender spaces its segments, a
     /// burst of acknowledgements is better evidence of the path.
     pub fn new(config: &Config) -> Self {
@@ -183,14 +228,16 @@ impl CongestionControl {
                 Self::CubicLinux3(CubicLinux3::new(rules, hystart))
             }
             (CongestionControlKind::Bbr, _) => Self::Bbr(Box::new(Bbr::new(config))),
+            (CongestionControlKind::Bbr3, _) => Self::Bbr3(Box::new(Bbr3::new(config))),
         }
     }
 
     /// BBR's control, which sets window and pacing rate itself.
     #[inline]
-    pub(crate) fn bbr(&mut self) -> Option<&mut Bbr> {
+    pub(crate) fn bbr(&mut self) -> Option<&mut dyn Model> {
         match self {
-            Self::Bbr(control) => Some(control),
+            Self::Bbr(control) => Some(&mut **control),
+            Self::Bbr3(control) => Some(&mut **control),
             _ => None,
         }
     }
@@ -204,6 +251,7 @@ impl Control for CongestionControl {
             Self::RenoLinux3(control) => control.handle_acknowledgement(now, ack, window),
             Self::CubicLinux3(control) => control.handle_acknowledgement(now, ack, window),
             Self::Bbr(control) => control.handle_acknowledgement(now, ack, window),
+            Self::Bbr3(control) => control.handle_acknowledgement(now, ack, window),
         }
     }
 
@@ -214,6 +262,7 @@ impl Control for CongestionControl {
             Self::RenoLinux3(control) => control.threshold_after_loss(now, window),
             Self::CubicLinux3(control) => control.threshold_after_loss(now, window),
             Self::Bbr(control) => control.threshold_after_loss(now, window),
+            Self::Bbr3(control) => control.threshold_after_loss(now, window),
         }
     }
 
@@ -224,6 +273,7 @@ impl Control for CongestionControl {
             Self::RenoLinux3(control) => control.handle_timeout(now),
             Self::CubicLinux3(control) => control.handle_timeout(now),
             Self::Bbr(control) => control.handle_timeout(now),
+            Self::Bbr3(control) => control.handle_timeout(now),
         }
     }
 
@@ -234,6 +284,7 @@ impl Control for CongestionControl {
             Self::RenoLinux3(control) => control.handle_restart(now, idle),
             Self::CubicLinux3(control) => control.handle_restart(now, idle),
             Self::Bbr(control) => control.handle_restart(now, idle),
+            Self::Bbr3(control) => control.handle_restart(now, idle),
         }
     }
 }

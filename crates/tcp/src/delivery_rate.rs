@@ -29,6 +29,22 @@ struct Snapshot {
     is_application_limited: bool,
     /// Whether a sample has used the segment, which was acknowledged selectively.
     is_used: bool,
+    /// Segments in flight, this one included, and losses before it.
+    in_flight: u32,
+    lost: u64,
+    /// Whether the loss of the segment was reported.
+    is_lost: bool,
+}
+
+/// A segment that was found to be lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Loss {
+    /// Segments in flight when it was sent, itself included.
+    pub sent_in_flight: u32,
+    /// Losses since it was sent, itself included.
+    pub lost_since: u32,
+    /// Whether the application had no data when it was sent.
+    pub is_application_limited: bool,
 }
 
 /// A sample of the delivery rate (Linux' rate_sample).
@@ -48,6 +64,10 @@ pub(crate) struct RateSample {
     pub lost: u32,
     /// Segments in flight before the acknowledgement.
     pub prior_in_flight: u32,
+    /// Segments in flight when the newest segment delivered was sent, itself included.
+    pub sent_in_flight: u32,
+    /// Losses since then.
+    pub lost_since: u32,
     /// Round-trip time of the newest segment delivered.
     pub round_trip: Option<Duration>,
     /// Whether the acknowledgement is of a single short segment, which a receiver delays.
@@ -70,6 +90,8 @@ struct Newest {
     delivered_at: u64,
     send_micros: u64,
     is_application_limited: bool,
+    in_flight: u32,
+    lost: u64,
 }
 
 /// The counts of one connection, and those of its segments that are not acknowledged in order.
@@ -87,6 +109,8 @@ pub(crate) struct DeliveryRate {
     limited_until: Option<u64>,
     /// Losses since the start.
     lost: u64,
+    /// Segments in flight before the next is sent.
+    in_flight: u32,
     newest: Option<Newest>,
 }
 
@@ -99,6 +123,7 @@ impl DeliveryRate {
             first_sent: 0,
             limited_until: None,
             lost: 0,
+            in_flight: 0,
             newest: None,
         }
     }
@@ -120,6 +145,24 @@ impl DeliveryRate {
 
     pub(crate) fn set_lost(&mut self, lost: u64) {
         self.lost = lost;
+    }
+
+    /// Sets the segments in flight before the next is sent.
+    pub(crate) fn set_in_flight(&mut self, in_flight: u32) {
+        self.in_flight = in_flight;
+    }
+
+    /// Counts the loss of the segment that ends at `end`, unless that is known.
+    pub(crate) fn find_loss(&mut self, end: u64) -> Option<Loss> {
+        let index = self.sent.partition_point(|sent| sent.end < end);
+        let sent = self.sent.get_mut(index).filter(|sent| sent.end == end && !sent.is_lost)?;
+        sent.is_lost = true;
+        self.lost += 1;
+        Some(Loss {
+            sent_in_flight: sent.in_flight,
+            lost_since: self.lost.saturating_sub(sent.lost) as u32,
+            is_application_limited: sent.is_application_limited,
+        })
     }
 
     /// Whether the application limits the present samples.
@@ -147,6 +190,9 @@ impl DeliveryRate {
             first_sent: self.first_sent,
             is_application_limited: self.is_application_limited(),
             is_used: false,
+            in_flight: self.in_flight + 1,
+            lost: self.lost,
+            is_lost: false,
         };
         match self.sent.back() {
             Some(last) if last.end >= end => {
@@ -179,6 +225,8 @@ impl DeliveryRate {
                 delivered_at: sent.delivered_at,
                 send_micros: micros(at).saturating_sub(sent.first_sent),
                 is_application_limited: sent.is_application_limited,
+                in_flight: sent.in_flight,
+                lost: sent.lost,
             });
             self.first_sent = micros(at);
         }
@@ -219,6 +267,8 @@ impl DeliveryRate {
             interval_micros: is_possible.then_some(interval),
             prior_delivered: newest.delivered,
             is_application_limited: newest.is_application_limited,
+            sent_in_flight: newest.in_flight,
+            lost_since: self.lost.saturating_sub(newest.lost) as u32,
             ..sample
         }
     }

@@ -58,7 +58,7 @@ impl Sent {
     }
 
     /// Whether the segment is lost and not retransmitted.
-    fn is_missing(&self) -> bool {
+    pub(crate) fn is_missing(&self) -> bool {
         self.flags & (LOST | RETRANSMITTED | SACKED) == LOST
     }
 

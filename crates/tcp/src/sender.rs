@@ -26,7 +26,7 @@ mod undo;
 use alloc::vec::Vec;
 use lasthop_units::{Bitrate, Duration, Instant};
 
-use crate::congestion::{CongestionControl, Window};
+use crate::congestion::{CongestionControl, Model, Window};
 use crate::metrics::Ending;
 use crate::pacing::{self, Pacer};
 use crate::prr::ProportionalRateReduction;
@@ -36,9 +36,7 @@ use crate::scoreboard::Scoreboard;
 use crate::segment::HEADER_BYTES;
 use crate::small_queues::{OwnQueue, PACKET_OVERHEAD_BYTES};
 use crate::validation::Validation;
-use crate::{
-    Config, CongestionControlKind, Pacing, Recovery, SackBlock, SmallQueues, WindowValidation,
-};
+use crate::{Config, Pacing, Recovery, SackBlock, SmallQueues, WindowValidation};
 
 pub use state::State;
 pub(crate) use timers::Timer;
@@ -137,7 +135,7 @@ impl Sender {
     pub(crate) fn new(config: &Config) -> Self {
         let threshold = config.threshold_initial.map_or(u32::MAX, |segments| segments.max(2));
         let window = Window { size: config.initial_window.max(1), fraction: 0, threshold };
-        let is_bbr = config.congestion_control == CongestionControlKind::Bbr;
+        let is_bbr = config.congestion_control.is_bbr();
         let (rules, pacing, validation) = if is_bbr {
             // BBR paces in any case, and sets the window itself (tcp_cong_control).
             let pacing = if config.pacing == Pacing::Off { Pacing::Linux } else { config.pacing };
@@ -315,10 +313,11 @@ impl Sender {
     }
 
     pub(crate) fn pacing_rate(&self) -> Bitrate {
-        if let CongestionControl::Bbr(bbr) = &self.control {
-            return bbr.pacing_rate();
+        match &self.control {
+            CongestionControl::Bbr(bbr) => bbr.pacing_rate(),
+            CongestionControl::Bbr3(bbr) => Model::pacing_rate(&**bbr),
+            _ => self.rate_of_window(),
         }
-        self.rate_of_window()
     }
 
     fn rate_of_window(&self) -> Bitrate {
@@ -360,7 +359,7 @@ impl Sender {
         let segment = u64::from(self.segment_bytes);
         let each = (segment + BUFFER_BYTES).next_power_of_two() + BUFFER_HEADER_BYTES;
         let segments = u64::from(self.window.size.max(10));
-        let windows = if matches!(self.control, CongestionControl::Bbr(_)) { 3 } else { 2 };
+        let windows = if self.control.is_bbr() { 3 } else { 2 };
         let memory = (windows * segments * each).min(WMEM_MAX);
         memory * segment / (segment + u64::from(HEADER_BYTES) + PACKET_OVERHEAD_BYTES)
     }

@@ -6,6 +6,7 @@
 extern crate std;
 
 mod bbr;
+mod bbr3;
 mod ecn;
 mod kernels;
 mod path;

@@ -25,7 +25,7 @@
 //!
 //! [draft-cardwell-iccrg-bbr-congestion-control-00]: https://datatracker.ietf.org/doc/html/draft-cardwell-iccrg-bbr-congestion-control-00
 
-mod aggregation;
+pub(super) mod aggregation;
 mod policer;
 #[cfg(test)]
 mod tests;
@@ -33,16 +33,16 @@ mod tests;
 use lasthop_units::{Bitrate, Duration, Instant, Seed, Stream};
 
 use super::windowed_max::WindowedMax;
-use super::{Acknowledgement, Control, Window};
+use super::{Acknowledgement, Control, Model, Window};
 use crate::delivery_rate::{DeliveryRate, RateSample, micros};
 use crate::{Config, Pacing, SmallQueues, State};
 use aggregation::Aggregation;
 use policer::{Change, Policer};
 
 /// Scale of bandwidths (BW_SCALE).
-const BANDWIDTH_SHIFT: u32 = 24;
+pub(super) const BANDWIDTH_SHIFT: u32 = 24;
 /// Gain of 1 (BBR_UNIT).
-const UNIT: u32 = 256;
+pub(super) const UNIT: u32 = 256;
 /// Gain that doubles the rate each round: 2 / ln 2 (bbr_high_gain).
 const HIGH_GAIN: u32 = UNIT * 2885 / 1000 + 1;
 /// Gain that drains the queue of the start in a round (bbr_drain_gain).
@@ -204,10 +204,6 @@ impl Bbr {
         self.start_rate(minimum, window);
         self.policer.reset(&self.rates);
         self.aggregation.restart(micros(now));
-    }
-
-    pub(crate) fn set_segment_bytes(&mut self, bytes: u32) {
-        self.segment_bytes = bytes;
     }
 
     /// The pacing rate, in payload bits per second.
@@ -534,6 +530,36 @@ impl Bbr {
     }
 }
 
+impl Model for Bbr {
+    fn rates(&mut self) -> &mut DeliveryRate {
+        &mut self.rates
+    }
+
+    fn open(&mut self, now: Instant, minimum: Option<Duration>, window: &mut Window) {
+        Self::open(self, now, minimum, window);
+    }
+
+    fn set_segment_bytes(&mut self, bytes: u32) {
+        self.segment_bytes = bytes;
+    }
+
+    fn pacing_rate(&self) -> Bitrate {
+        Self::pacing_rate(self)
+    }
+
+    fn handle_start(&mut self, at: &Now, window: &mut Window) {
+        Self::handle_start(self, at, window);
+    }
+
+    fn control(&mut self, at: &Now, sample: &RateSample, window: &mut Window) {
+        Self::control(self, at, sample, window);
+    }
+
+    fn handle_undo(&mut self, _window: &mut Window) {
+        Self::handle_undo(self);
+    }
+}
+
 impl Control for Bbr {
     /// Has no effect: [`Bbr`] sets the window with every acknowledgement, in every state.
     fn handle_acknowledgement(&mut self, _: Instant, _: &Acknowledgement, _: &mut Window) {}
@@ -554,12 +580,12 @@ impl Control for Bbr {
 }
 
 /// A bandwidth with a gain, less the margin, in payload bytes per second (bbr_rate_bytes_per_sec).
-fn bytes_per_second(bandwidth: u64, segment_bytes: u32, gain: u32) -> u64 {
+pub(super) fn bytes_per_second(bandwidth: u64, segment_bytes: u32, gain: u32) -> u64 {
     let rate = bandwidth * u64::from(segment_bytes) * u64::from(gain) / u64::from(UNIT);
     rate.saturating_mul(1_000_000 / 100 * (100 - MARGIN_PERCENT)) >> BANDWIDTH_SHIFT
 }
 
 /// Whether lost segments are being repaired.
-fn is_recovering(state: State) -> bool {
+pub(super) fn is_recovering(state: State) -> bool {
     matches!(state, State::Recovery | State::Loss)
 }

@@ -320,7 +320,7 @@ impl Sender {
         let delivered = board.sack(start, end, |delivered| {
             let segment = &delivered.segment;
             if let Some(bbr) = control.bbr() {
-                bbr.rates.handle_delivered(segment.end(), segment.at);
+                bbr.rates().handle_delivered(segment.end(), segment.at);
             }
             rack.advance(now, segment.at, segment.number, segment.is_repeated(), minimum);
             if segment.is_repeated() {
@@ -387,7 +387,7 @@ impl Sender {
             }
             said.delivered += 1;
             if let Some(bbr) = self.control.bbr() {
-                bbr.rates.handle_delivered(segment.end(), segment.at);
+                bbr.rates().handle_delivered(segment.end(), segment.at);
             }
             if segment.is_repeated() {
                 said.has_retransmission = true;

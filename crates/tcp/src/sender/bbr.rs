@@ -35,7 +35,11 @@ impl Sender {
             bbr.handle_start(&at, &mut self.window);
             self.pacing_rate = bbr.pacing_rate();
         }
-        bbr.rates.handle_sent(now, end, self.board.is_empty());
+        if at.in_flight + 1 >= self.window.size {
+            bbr.handle_full_window();
+        }
+        bbr.rates().set_in_flight(at.in_flight);
+        bbr.rates().handle_sent(now, end, self.board.is_empty());
     }
 
     /// Marks samples as limited by the application, if it writes when nothing else stops the sender
@@ -50,7 +54,21 @@ impl Sender {
             && in_flight < self.window.size
             && self.board.lost() <= self.board.retransmitted();
         if let Some(bbr) = self.control.bbr().filter(|_| is_limited) {
-            bbr.rates.limit(in_flight);
+            bbr.rates().limit(in_flight);
+        }
+    }
+
+    /// Reports segments that were found to be lost since the last report, if the control needs them.
+    pub(super) fn report_losses(&mut self, now: Instant) {
+        let Some(bbr) = self.control.bbr().filter(|bbr| bbr.needs_losses()) else { return };
+        if self.board.lost_ever() == bbr.rates().lost() {
+            return;
+        }
+        for index in 0..self.board.len() as usize {
+            let lost = self.board.get(index).filter(|segment| segment.is_missing());
+            if let Some(loss) = lost.and_then(|segment| bbr.rates().find_loss(segment.end())) {
+                bbr.handle_loss(now, &loss, &self.window);
+            }
         }
     }
 
@@ -62,14 +80,15 @@ impl Sender {
         in_flight: u32,
         newly_lost: u32,
     ) -> bool {
+        self.report_losses(now);
         let at = self.now(now);
         let minimum = self.round_trip.minimum();
         let Some(bbr) = self.control.bbr() else {
             return false;
         };
-        bbr.rates.set_lost(self.board.lost_ever());
-        bbr.rates.handle_acknowledged(self.una);
-        let mut sample = bbr.rates.sample(now, said.delivered, newly_lost, minimum);
+        bbr.rates().set_lost(self.board.lost_ever());
+        bbr.rates().handle_acknowledged(self.una);
+        let mut sample = bbr.rates().sample(now, said.delivered, newly_lost, minimum);
         sample.prior_in_flight = in_flight;
         sample.round_trip = said.latest;
         // FLAG_ACK_MAYBE_DELAYED of tcp_clean_rtx_queue.
@@ -77,7 +96,7 @@ impl Sender {
             && !said.has_sacked
             && !said.has_duplicate
             && !said.has_echo
-            && sample.prior_delivered + 1 == bbr.rates.delivered();
+            && sample.prior_delivered + 1 == bbr.rates().delivered();
         bbr.control(&at, &sample, &mut self.window);
         self.pacing_rate = bbr.pacing_rate();
         true

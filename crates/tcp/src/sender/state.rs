@@ -373,8 +373,9 @@ impl Sender {
         if self.rules.counts() && was_repeated {
             self.undo.forbid();
         }
+        self.report_losses(now);
         if let Some(bbr) = self.control.bbr() {
-            bbr.rates.set_lost(self.board.lost_ever());
+            bbr.rates().set_lost(self.board.lost_ever());
         }
         self.control.handle_timeout(now);
         self.window.size = self.board.in_flight() + 1;

@@ -99,6 +99,7 @@ impl Sender {
             self.enter_recovery(now, false);
             self.reduce(1, newly_lost, false);
         }
+        self.report_losses(now);
         self.resume_retransmission_timer(now);
     }
 

@@ -322,7 +322,7 @@ impl Sender {
         } else if last.is_some_and(|last| last.start == start && !last.is_repeated()) {
             self.board.pop();
             if let Some(bbr) = self.control.bbr() {
-                bbr.rates.take_back();
+                bbr.rates().take_back();
             }
             self.next = start;
             self.small_end = self.small_end.min(start);

@@ -100,7 +100,7 @@ impl Sender {
         }
         if let Some(threshold) = self.undo.threshold {
             if let Some(bbr) = self.control.bbr() {
-                bbr.handle_undo();
+                bbr.handle_undo(&mut self.window);
             } else {
                 self.window.size = self.window.size.max(self.undo.window);
             }
