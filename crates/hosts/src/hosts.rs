@@ -51,7 +51,7 @@ pub enum HostsError {
     /// A congestion control that only a kernel has.
     #[error(
         "flow {flow:?}: the model, which simulate, sweep and compare run, has the congestion controls \
-         \"cubic\", \"reno\" and \"bbr\", not {name:?}; emulate takes those of the kernel where endpoints = \"kernel\""
+         \"cubic\", \"reno\", \"bbr\" and \"bbr3\", not {name:?}; emulate takes those of the kernel where endpoints = \"kernel\""
     )]
     CongestionControl {
         /// Name of the flow.

@@ -16,7 +16,7 @@ const STEP_S: f64 = 0.2;
 /// Largest number of flows of a kind.
 const FLOWS_MAX: usize = 256;
 /// Congestion controls of simulated TCP.
-const CONTROLS: [&str; 3] = ["cubic", "reno", "bbr"];
+const CONTROLS: [&str; 4] = ["cubic", "reno", "bbr", "bbr3"];
 
 /// Returns the text of the scenario. `file` is the name of the results.
 pub fn scenario(file: &str, metadata: &FlentMetadata) -> String {

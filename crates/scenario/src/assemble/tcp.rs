@@ -113,11 +113,12 @@ fn endpoint(raw: &RawTcp, control: &str, problems: &mut Problems) -> Option<Conf
         "reno" => CongestionControlKind::NewReno,
         "cubic" => CongestionControlKind::Cubic { hystart: raw.hystart.value },
         "bbr" => CongestionControlKind::Bbr,
+        "bbr3" => CongestionControlKind::Bbr3,
         _ => return None,
     };
     let recovery = raw.recovery.value;
-    if congestion_control == CongestionControlKind::Bbr {
-        check_bbr(raw, problems);
+    if congestion_control.is_bbr() {
+        check_bbr(raw, control, problems);
     }
     if recovery != Recovery::Today && raw.hystart.value == HyStart::PlusPlus {
         problems.push(
@@ -182,11 +183,12 @@ fn endpoint(raw: &RawTcp, control: &str, problems: &mut Problems) -> Option<Conf
 }
 
 /// Reports settings that have no effect with BBR.
-fn check_bbr(raw: &RawTcp, problems: &mut Problems) {
+fn check_bbr(raw: &RawTcp, control: &str, problems: &mut Problems) {
     if raw.recovery.value != Recovery::Today {
+        let origin = if control == "bbr" { "came with Linux 4.9" } else { "Linux 3 does not have" };
         problems.push(
             &raw.recovery.place,
-            "expected \"today\" with congestion_control = \"bbr\", which came with Linux 4.9",
+            format!("expected \"today\" with congestion_control = {control:?}, which {origin}"),
         );
     }
     if raw.hystart.value != HyStart::Linux {
@@ -195,7 +197,8 @@ fn check_bbr(raw: &RawTcp, problems: &mut Problems) {
     let validation = raw.window_validation.as_ref().map(|at| &at.place);
     let threshold = raw.ssthresh_initial.as_ref().map(|at| &at.place);
     for place in [validation, threshold].into_iter().flatten() {
-        problems.push(place, "this key has no effect with congestion_control = \"bbr\"");
+        let message = format!("this key has no effect with congestion_control = {control:?}");
+        problems.push(place, message);
     }
 }
 

@@ -101,7 +101,7 @@ tables! {
         /// Endpoints under `emulate`: sockets of the kernel (bulk transfers, datagrams, video,
         /// pings), or the machines of `simulate`.
         option endpoints: Word<Endpoints> = "\"kernel\"; \"model\" for requests, a tcp rate, call, apq and group";
-        /// TCP: congestion control. The model has "cubic", "reno" and "bbr" (BBR v1); kernel
+        /// TCP: congestion control. The model has "cubic", "reno", "bbr" (BBR v1) and "bbr3"; kernel
         /// endpoints use any that the kernel has.
         option congestion_control: Name = "\"cubic\", the default of Linux, Windows and macOS";
         /// TCP: number of bytes to send.
