@@ -17,6 +17,7 @@ fn config() -> impl Strategy<Value = Config> {
         Just(CongestionControlKind::Cubic { hystart: HyStart::Linux }),
         Just(CongestionControlKind::Cubic { hystart: HyStart::PlusPlus }),
         Just(CongestionControlKind::Bbr),
+        Just(CongestionControlKind::Bbr3),
     ];
     let small_queues = prop_oneof![
         Just(SmallQueues::Off),
