@@ -1,0 +1,111 @@
+//! What BBR v3 learns from losses: the bounds for a short and for a long time (draft-ietf-ccwg-bbr,
+//! 5.5.10). Amounts are in segments.
+
+use super::{Bbr3, Before, NONE, Phase};
+use crate::congestion::Window;
+use crate::delivery_rate::{Loss, RateSample};
+
+/// Percent of losses above which too much is in flight (LossThresh; bbr_loss_thresh).
+const LOSS_PERCENT: u64 = 2;
+/// Percent that a bound keeps (Beta; 1 - bbr_beta).
+const KEEP_PERCENT: u64 = 70;
+
+impl Bbr3 {
+    pub(super) fn update_signals(&mut self, sample: &RateSample, window: &Window) {
+        self.is_loss_round_start = false;
+        self.has_loss |= sample.lost > 0;
+        let Some((delivered, _)) = sample.observation().filter(|_| sample.acknowledged > 0) else {
+            return;
+        };
+        self.latest_bandwidth = self.latest_bandwidth.max(self.sample);
+        self.latest_delivered = self.latest_delivered.max(delivered as u32);
+        if sample.prior_delivered >= self.loss_round_end {
+            self.loss_round_end = self.rates.delivered();
+            self.is_loss_round_start = true;
+        }
+        if !sample.is_application_limited || self.sample >= self.maximum() {
+            self.maxima[1] = self.maxima[1].max(self.sample);
+        }
+        if !self.is_loss_round_start {
+            return;
+        }
+        if self.has_loss && !self.phase.is_accelerating() {
+            if self.bandwidth_short == NONE {
+                self.bandwidth_short = self.maximum();
+            }
+            if self.short == NONE {
+                self.short = window.size;
+            }
+            self.bandwidth_short = self.latest_bandwidth.max(keep(self.bandwidth_short)).max(1);
+            self.short = self.latest_delivered.max(keep(self.short));
+        }
+        self.has_loss = false;
+    }
+
+    pub(super) fn advance_signals(&mut self, sample: &RateSample) {
+        if self.is_loss_round_start {
+            self.latest_bandwidth = self.sample;
+            self.latest_delivered = sample.delivered.unwrap_or(0) as u32;
+        }
+    }
+
+    pub(super) fn reset_signals(&mut self) {
+        self.has_loss = false;
+        self.latest_bandwidth = 0;
+        self.latest_delivered = 0;
+    }
+
+    pub(super) fn lift_short_bounds(&mut self) {
+        self.bandwidth_short = NONE;
+        self.short = NONE;
+    }
+    /// HandleInflightTooHigh, at `in_flight` segments.
+    pub(super) fn handle_too_high(
+        &mut self,
+        now: u64,
+        in_flight: u32,
+        is_limited: bool,
+        window: &Window,
+    ) {
+        self.was_too_high = true;
+        self.is_probe_sample = false;
+        if !is_limited {
+            self.long = in_flight.max(keep(self.wanted(window)));
+        }
+        if self.phase == Phase::Up {
+            self.start_down(now);
+        }
+    }
+
+    pub(super) fn save_bounds(&mut self) {
+        self.before = Before {
+            phase: self.phase,
+            bandwidth: self.bandwidth_short,
+            short: self.short,
+            long: self.long,
+        };
+    }
+}
+
+pub(super) fn percent(segments: u32, percent: u64) -> u32 {
+    (u64::from(segments) * percent / 100) as u32
+}
+
+/// What a bound keeps after a loss.
+pub(super) fn keep(bound: u32) -> u32 {
+    percent(bound, KEEP_PERCENT)
+}
+
+/// Whether more than 2 % of the segments in flight are lost (IsInflightTooHigh).
+pub(super) fn is_too_high(lost: u32, in_flight: u32) -> bool {
+    u64::from(lost) * 100 > u64::from(in_flight) * LOSS_PERCENT
+}
+
+/// Segments in flight at which losses exceed 2 % (InflightAtLoss; bbr_inflight_hi_from_lost_skb).
+pub(super) fn in_flight_at_loss(loss: &Loss) -> u32 {
+    let before = loss.sent_in_flight.saturating_sub(1);
+    let lost_before = u64::from(loss.lost_since.saturating_sub(1));
+    let budget = (u64::from(before) * LOSS_PERCENT).div_ceil(100);
+    let prefix = budget.saturating_sub(lost_before) * 100 / (100 - LOSS_PERCENT);
+    before + prefix as u32
+}

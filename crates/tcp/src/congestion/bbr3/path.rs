@@ -1,0 +1,102 @@
+//! BBR v3's model of the path: rounds, bandwidth, aggregation, and the amounts in flight that follow
+//! (draft-ietf-ccwg-bbr, 5.5 and 5.6.4.2). Amounts are in segments.
+
+use super::super::bbr::{BANDWIDTH_SHIFT, UNIT};
+use super::losses::percent;
+use super::{Bbr3, NONE, Phase, WINDOW_MIN};
+use crate::congestion::Window;
+use crate::delivery_rate::RateSample;
+
+/// Percent of the long-term bound left to others (Headroom; bbr_inflight_headroom).
+const HEADROOM_PERCENT: u64 = 15;
+/// Bytes of a buffer on paths of no delay, halved with every 512 us (bbr_tso_rtt_shift).
+const BUFFER_BYTES: u64 = 65_536;
+const BUFFER_MICROS_SHIFT: u32 = 9;
+const BUFFER_BYTES_MAX: u64 = 65_536 - 1 - 320;
+
+impl Bbr3 {
+    pub(super) fn maximum(&self) -> u32 {
+        self.maxima[0].max(self.maxima[1])
+    }
+
+    pub(super) fn bandwidth(&self) -> u32 {
+        self.maximum().min(self.bandwidth_short)
+    }
+
+    pub(super) fn start_round(&mut self) {
+        self.round_end = self.rates.delivered();
+    }
+
+    pub(super) fn update_round(&mut self, sample: &RateSample) {
+        self.is_round_start = false;
+        self.sample = 0;
+        let Some((delivered, interval)) = sample.observation() else {
+            return;
+        };
+        let bandwidth = (delivered << BANDWIDTH_SHIFT).div_ceil(interval);
+        self.sample = u32::try_from(bandwidth).unwrap_or(NONE);
+        if sample.prior_delivered >= self.round_end {
+            self.start_round();
+            self.is_round_start = true;
+            self.rounds_since_probe += 1;
+            self.is_limited = [false, self.is_limited[0]];
+        }
+    }
+
+    pub(super) fn update_aggregation(&mut self, sample: &RateSample, window: &Window) {
+        if sample.acknowledged == 0 || sample.observation().is_none() {
+            return;
+        }
+        if self.is_round_start && !self.is_pipe_full {
+            self.aggregation.end_half();
+        }
+        let bandwidth = self.bandwidth();
+        self.aggregation.handle_acknowledgement(
+            self.rates.delivered_at(),
+            sample.acknowledged,
+            self.is_round_start,
+            bandwidth,
+            window.size,
+        );
+    }
+
+    /// The product of bandwidth, minimum round-trip time and gain in segments, rounded up
+    /// (BDPMultiple; bbr_bdp).
+    pub(super) fn product(&self, bandwidth: u32, gain: u32) -> u32 {
+        let Some(minimum) = self.minimum else {
+            return self.window_initial;
+        };
+        let product =
+            u128::from(bandwidth) * u128::from(minimum) * u128::from(gain) / u128::from(UNIT);
+        u32::try_from(product.div_ceil(1 << BANDWIDTH_SHIFT)).unwrap_or(NONE / 2)
+    }
+
+    /// At least three buffers (QuantizationBudget; bbr_quantization_budget).
+    pub(super) fn quantize(&self, segments: u32) -> u32 {
+        let minimum = self.minimum.unwrap_or(u64::MAX) >> BUFFER_MICROS_SHIFT;
+        let mut bytes = self.rate >> self.pacing_shift;
+        if minimum < 32 {
+            bytes += BUFFER_BYTES >> minimum;
+        }
+        let buffer = (bytes.min(BUFFER_BYTES_MAX) / u64::from(self.segment_bytes)).max(2) as u32;
+        let segments = segments.max(3 * buffer).max(WINDOW_MIN);
+        if self.phase == Phase::Up { segments + 2 } else { segments }
+    }
+
+    pub(super) fn target(&self, bandwidth: u32) -> u32 {
+        self.quantize(self.product(bandwidth, UNIT))
+    }
+
+    /// Segments in flight that the flow wants (TargetInflight).
+    pub(super) fn wanted(&self, window: &Window) -> u32 {
+        self.target(self.bandwidth()).min(window.size)
+    }
+
+    pub(super) fn with_headroom(&self) -> u32 {
+        if self.long == NONE {
+            return NONE;
+        }
+        let headroom = percent(self.long, HEADROOM_PERCENT).max(1);
+        self.long.saturating_sub(headroom).max(WINDOW_MIN)
+    }
+}
