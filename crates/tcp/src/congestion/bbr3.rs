@@ -6,7 +6,7 @@
 //! | state | pacing gain | window gain | ends |
 //! |---|---|---|---|
 //! | `Startup` | 710 (2.77) | 512 | three rounds without 25 % more bandwidth, or six losses in a round and more than 2 % lost: `Drain` |
-//! | `Drain` | 128 (0.5) | 512 | at most one product of bandwidth and delay is in flight: `Down` |
+//! | `Drain` | 128 (0.5) | 512 | at most one product of bandwidth and delay is in flight, or three full rounds: `Down` |
 //! | `Down` | 230 (0.9) | 512 | the product, less headroom, is in flight: `Cruise`; or as `Cruise` |
 //! | `Cruise` | 256 | 512 | 2 to 3 s, or as many rounds as the product has segments, at most 62 or 63, since `Down` began: `Refill` |
 //! | `Refill` | 256 | 512 | a round: `Up` |
@@ -111,6 +111,8 @@ pub struct Bbr3 {
     probe_minimum_at: Instant,
     round_end: u64,
     is_round_start: bool,
+    /// Rounds since the start (round_count).
+    rounds: u32,
     aggregation: Aggregation,
 
     // Bounds.
@@ -133,6 +135,8 @@ pub struct Bbr3 {
     is_full_now: bool,
     full_bandwidth: u32,
     full_rounds: u8,
+    /// Round in which `Drain` began.
+    drain_start: u32,
     /// Start of the cycle in microseconds, and its length.
     cycle_start: u64,
     wait: u64,
@@ -186,6 +190,7 @@ impl Bbr3 {
             probe_minimum_at: Instant::ZERO,
             round_end: 0,
             is_round_start: false,
+            rounds: 0,
             aggregation: Aggregation::default(),
             bandwidth_short: NONE,
             short: NONE,
@@ -203,6 +208,7 @@ impl Bbr3 {
             is_full_now: false,
             full_bandwidth: 0,
             full_rounds: 0,
+            drain_start: 0,
             cycle_start: 0,
             wait: 0,
             rounds_since_probe: 0,

@@ -38,6 +38,7 @@ impl Bbr3 {
         if sample.prior_delivered >= self.round_end {
             self.start_round();
             self.is_round_start = true;
+            self.rounds += 1;
             self.rounds_since_probe += 1;
             self.is_limited = [false, self.is_limited[0]];
         }

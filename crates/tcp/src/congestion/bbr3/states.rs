@@ -17,6 +17,8 @@ const FULL_LOSSES: u8 = 6;
 const FULL_ROUNDS: u8 = 3;
 /// Growth of the bandwidth after which the pipe may hold more (bbr_full_bw_thresh).
 const FULL_GROWTH: u32 = UNIT * 5 / 4;
+/// Full rounds after which `Drain` ends in any case (CheckDrainDone).
+const DRAIN_ROUNDS: u32 = 3;
 /// Most rounds between probes (IsRenoCoexistenceProbeTime; bbr_bw_probe_max_rounds).
 const PROBE_ROUNDS_MAX: u32 = 63;
 /// Time between probes, and its random part (PickProbeWait; bbr_bw_probe_base_us and rand_us).
@@ -71,14 +73,18 @@ impl Bbr3 {
         }
     }
 
+    /// EnterDrain and CheckDrainDone.
     pub(super) fn check_drain(&mut self, at: &Now, window: &mut Window) {
         if self.phase == Phase::Startup && self.is_pipe_full {
             self.phase = Phase::Drain;
+            self.drain_start = self.rounds;
             window.threshold = self.target(self.maximum());
-            self.reset_signals();
         }
-        if self.phase == Phase::Drain && at.in_flight <= self.target(self.maximum()) {
-            self.start_down(micros(at.now));
+        if self.phase == Phase::Drain {
+            let is_late = self.rounds > self.drain_start + DRAIN_ROUNDS;
+            if is_late || at.in_flight <= self.target(self.bandwidth()) {
+                self.start_down(micros(at.now));
+            }
         }
     }
 
@@ -177,6 +183,13 @@ impl Bbr3 {
         self.is_full_now
     }
 
+    fn check_up(&mut self, at: &Now, window: &Window) {
+        if self.is_time_to_go_down(at, window) {
+            self.was_too_high = false;
+            self.start_down(micros(at.now));
+        }
+    }
+
     pub(super) fn update_cycle(&mut self, at: &Now, sample: &RateSample, window: &Window) {
         if !self.is_pipe_full || self.adapt_long(sample, window) {
             return;
@@ -196,12 +209,7 @@ impl Bbr3 {
                 self.is_probe_sample = true;
                 self.start_up(window);
             }
-            Phase::Up => {
-                if self.is_time_to_go_down(at, window) {
-                    self.was_too_high = false;
-                    self.start_down(now);
-                }
-            }
+            Phase::Up => self.check_up(at, window),
             _ => {}
         }
     }
