@@ -239,15 +239,8 @@ impl DeliveryRate {
         }
     }
 
-    /// Returns the sample of an acknowledgement that delivered `acknowledged` segments and showed
-    /// that `lost` were lost. `minimum` is the least round-trip time.
-    pub(crate) fn sample(
-        &mut self,
-        now: Instant,
-        acknowledged: u32,
-        lost: u32,
-        minimum: Option<Duration>,
-    ) -> RateSample {
+    /// Counts `acknowledged` segments, delivered by the present acknowledgement.
+    pub(crate) fn count_delivered(&mut self, now: Instant, acknowledged: u32) {
         self.delivered += u64::from(acknowledged);
         if self.limited_until.is_some_and(|until| self.delivered > until) {
             self.limited_until = None;
@@ -255,6 +248,17 @@ impl DeliveryRate {
         if acknowledged > 0 {
             self.delivered_at = micros(now);
         }
+    }
+
+    /// Returns the sample of an acknowledgement that delivered `acknowledged` segments, counted
+    /// before, and showed that `lost` were lost. `minimum` is the least round-trip time.
+    pub(crate) fn sample(
+        &mut self,
+        now: Instant,
+        acknowledged: u32,
+        lost: u32,
+        minimum: Option<Duration>,
+    ) -> RateSample {
         let sample = RateSample { acknowledged, lost, ..RateSample::default() };
         let Some(newest) = self.newest.take() else {
             return sample;
@@ -282,6 +286,19 @@ mod tests {
         Instant::ZERO + Duration::from_micros(micros)
     }
 
+    impl DeliveryRate {
+        fn count_and_sample(
+            &mut self,
+            now: Instant,
+            acknowledged: u32,
+            lost: u32,
+            minimum: Option<Duration>,
+        ) -> RateSample {
+            self.count_delivered(now, acknowledged);
+            self.sample(now, acknowledged, lost, minimum)
+        }
+    }
+
     /// Ten segments, one a millisecond, each acknowledged after 20 ms: the first sample covers one
     /// segment in 20 ms, the last ten in 29 ms, because nothing was acknowledged before.
     #[test]
@@ -294,7 +311,7 @@ mod tests {
             rate.handle_delivered(100 * (index + 1), at(1_000 * index));
             rate.handle_acknowledged(100 * (index + 1));
             let minimum = Some(Duration::from_millis(20));
-            let sample = rate.sample(at(20_000 + 1_000 * index), 1, 0, minimum);
+            let sample = rate.count_and_sample(at(20_000 + 1_000 * index), 1, 0, minimum);
             assert_eq!(sample.observation(), Some((index + 1, 20_000 + 1_000 * index)));
             assert_eq!(sample.prior_delivered, 1);
         }
@@ -311,7 +328,7 @@ mod tests {
         }
         rate.handle_delivered(1, at(0));
         rate.handle_acknowledged(1);
-        rate.sample(at(10_000), 1, 0, None);
+        rate.count_and_sample(at(10_000), 1, 0, None);
         // Segments 11 to 20 leave over 9 ms, after the first acknowledgement.
         for index in 10..20 {
             rate.handle_sent(at(1_000 * index), index + 1, false);
@@ -320,7 +337,7 @@ mod tests {
             rate.handle_delivered(index + 1, at(1_000 * index));
         }
         rate.handle_acknowledged(20);
-        let sample = rate.sample(at(19_500), 19, 0, None);
+        let sample = rate.count_and_sample(at(19_500), 19, 0, None);
         // From the first segment, sent at 0 (first_sent), to the last sent at 19 000: 19 ms, longer
         // than the 9.5 ms since the first acknowledgement.
         assert_eq!(sample.observation(), Some((19, 19_000)));
@@ -336,15 +353,15 @@ mod tests {
         rate.handle_sent(at(0), 200, false);
         rate.handle_delivered(200, at(0));
         let minimum = Some(Duration::from_micros(501));
-        let sample = rate.sample(at(500), 1, 0, minimum);
+        let sample = rate.count_and_sample(at(500), 1, 0, minimum);
         assert_eq!((sample.delivered, sample.observation()), (Some(1), None));
         assert!(sample.is_application_limited && !rate.is_application_limited());
         rate.handle_delivered(200, at(0));
-        assert_eq!(rate.sample(at(600), 0, 0, minimum).delivered, None);
+        assert_eq!(rate.count_and_sample(at(600), 0, 0, minimum).delivered, None);
         // Sent again at 700: its sample starts then.
         rate.handle_sent(at(700), 100, false);
         rate.handle_delivered(100, at(700));
-        let sample = rate.sample(at(1_500), 1, 1, None);
+        let sample = rate.count_and_sample(at(1_500), 1, 1, None);
         assert_eq!(sample.observation(), Some((1, 1_000)), "since the delivery at 500");
         assert!(!sample.is_application_limited);
     }

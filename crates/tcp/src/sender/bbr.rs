@@ -80,6 +80,10 @@ impl Sender {
         in_flight: u32,
         newly_lost: u32,
     ) -> bool {
+        let Some(bbr) = self.control.bbr() else {
+            return false;
+        };
+        bbr.rates().count_delivered(now, said.delivered);
         self.report_losses(now);
         let at = self.now(now);
         let minimum = self.round_trip.minimum();

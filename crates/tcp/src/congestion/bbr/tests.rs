@@ -59,6 +59,7 @@ impl Trace {
         self.end += u64::from(sent);
         self.bbr.rates.handle_acknowledged(self.end);
         self.bbr.rates.set_lost(self.bbr.rates.lost() + u64::from(lost));
+        self.bbr.rates.count_delivered(at(self.micros), sent - lost);
         let sample = self.bbr.rates.sample(at(self.micros), sent - lost, lost, Some(MINIMUM));
         let round_trip = Some(Duration::from_micros(micros));
         let sample = RateSample { round_trip, prior_in_flight: sent.max(self.in_flight), ..sample };
