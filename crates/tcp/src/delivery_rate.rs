@@ -39,6 +39,9 @@ struct Snapshot {
 /// A segment that was found to be lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Loss {
+    /// Positions of its first byte, unless what precedes it is acknowledged, and after its last.
+    pub start: Option<u64>,
+    pub end: u64,
     /// Segments in flight when it was sent, itself included.
     pub sent_in_flight: u32,
     /// Losses since it was sent, itself included.
@@ -155,10 +158,13 @@ impl DeliveryRate {
     /// Counts the loss of the segment that ends at `end`, unless that is known.
     pub(crate) fn find_loss(&mut self, end: u64) -> Option<Loss> {
         let index = self.sent.partition_point(|sent| sent.end < end);
+        let start = index.checked_sub(1).map(|before| self.sent[before].end);
         let sent = self.sent.get_mut(index).filter(|sent| sent.end == end && !sent.is_lost)?;
         sent.is_lost = true;
         self.lost += 1;
         Some(Loss {
+            start,
+            end,
             sent_in_flight: sent.in_flight,
             lost_since: self.lost.saturating_sub(sent.lost) as u32,
             is_application_limited: sent.is_application_limited,

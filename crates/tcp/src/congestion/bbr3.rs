@@ -5,7 +5,7 @@
 //!
 //! | state | pacing gain | window gain | ends |
 //! |---|---|---|---|
-//! | `Startup` | 710 (2.77) | 512 | three rounds without 25 % more bandwidth, or six losses in a round and more than 2 % lost: `Drain` |
+//! | `Startup` | 710 (2.77) | 512 | three rounds without 25 % more bandwidth, or six ranges lost in a round and more than 2 %: `Drain` |
 //! | `Drain` | 128 (0.5) | 512 | at most one product of bandwidth and delay is in flight, or three full rounds: `Down` |
 //! | `Down` | 230 (0.9) | 512 | the product, less headroom, is in flight: `Cruise`; or as `Cruise` |
 //! | `Cruise` | 256 | 512 | 2 to 3 s, or as many rounds as the product has segments, at most 62 or 63, since `Down` began: `Refill` |
@@ -98,6 +98,8 @@ pub struct Bbr3 {
     rate_max: u64,
     pacing_shift: u8,
     window_initial: u32,
+    /// Whether several losses in a round trip are known (has_selective_acks).
+    has_sack: bool,
     random: Stream,
 
     // The model of the path.
@@ -125,7 +127,10 @@ pub struct Bbr3 {
     loss_round_end: u64,
     is_loss_round_start: bool,
     has_loss: bool,
-    losses: u8,
+    /// Ranges of lost segments in this round of losses, with others between them.
+    lost_ranges: u8,
+    /// End of the last segment lost.
+    lost_end: u64,
     before: Before,
 
     // The state.
@@ -181,6 +186,7 @@ impl Bbr3 {
             rate_max,
             pacing_shift,
             window_initial: config.initial_window.max(1),
+            has_sack: config.sack,
             random: Seed::new(config.seed, 0).stream("tcp/bbr3"),
             maxima: [0; 2],
             sample: 0,
@@ -200,7 +206,8 @@ impl Bbr3 {
             loss_round_end: 0,
             is_loss_round_start: false,
             has_loss: false,
-            losses: 0,
+            lost_ranges: 0,
+            lost_end: 0,
             before: Before { phase: Phase::Startup, bandwidth: 0, short: 0, long: 0 },
             phase: Phase::Startup,
             feedback: Feedback::None,
@@ -274,8 +281,8 @@ impl Model for Bbr3 {
         self.update_round(sample);
         self.update_signals(sample, window);
         self.update_aggregation(sample, window);
-        self.check_losses(at, sample);
         self.check_pipe(sample);
+        self.check_losses(at, sample);
         self.check_drain(at, window);
         self.update_cycle(at, sample, window);
         self.update_minimum(at, sample, window);
@@ -319,6 +326,10 @@ impl Model for Bbr3 {
             self.save_bounds();
         }
         self.has_loss = true;
+        if loss.start != Some(self.lost_end) {
+            self.lost_ranges = self.lost_ranges.saturating_add(1);
+        }
+        self.lost_end = loss.end;
         if self.is_probe_sample && is_too_high(loss.lost_since, loss.sent_in_flight) {
             let in_flight = in_flight_at_loss(loss);
             self.handle_too_high(micros(now), in_flight, loss.is_application_limited, window);

@@ -11,7 +11,7 @@ use crate::State;
 use crate::congestion::{Now, Window};
 use crate::delivery_rate::{RateSample, micros};
 
-/// Losses in a round that end `Startup` (StartupFullLossCnt; bbr_full_loss_cnt).
+/// Ranges of lost segments in a round that end `Startup` (BBRStartupFullLossCnt).
 const FULL_LOSSES: u8 = 6;
 /// Rounds without growth after which the pipe is full (bbr_full_bw_cnt).
 const FULL_ROUNDS: u8 = 3;
@@ -53,23 +53,27 @@ impl Bbr3 {
         self.is_pipe_full |= self.is_full_now;
     }
 
-    /// CheckStartupHighLoss (bbr_check_loss_too_high_in_startup).
+    /// CheckStartupHighLoss. Losses start a round of them, so that its end is at least a round of
+    /// recovery after the first.
     pub(super) fn check_losses(&mut self, at: &Now, sample: &RateSample) {
-        if self.is_pipe_full {
-            return;
-        }
-        self.losses = self.losses.saturating_add(u8::from(sample.lost > 0));
-        let is_recovery = at.state == State::Recovery;
-        if self.is_loss_round_start
-            && is_recovery
-            && self.losses >= FULL_LOSSES
-            && is_too_high(sample.lost_since, sample.sent_in_flight)
+        let is_lossy = if self.has_sack {
+            let is_lossy = self.is_loss_round_start
+                && self.lost_ranges >= FULL_LOSSES
+                && is_too_high(sample.lost_since, sample.sent_in_flight);
+            if self.is_loss_round_start {
+                (self.lost_ranges, self.lost_end) = (0, 0);
+            }
+            is_lossy
+        } else {
+            sample.lost > 0
+        };
+        if is_lossy
+            && at.state == State::Recovery
+            && self.phase == Phase::Startup
+            && !self.is_pipe_full
         {
             self.is_pipe_full = true;
-            self.long = self.target(self.maximum()).max(self.latest_delivered);
-        }
-        if self.is_loss_round_start {
-            self.losses = 0;
+            self.long = self.product(self.bandwidth(), UNIT).max(self.latest_delivered);
         }
     }
 
