@@ -37,7 +37,7 @@ use super::bbr::aggregation::Aggregation;
 use super::{Acknowledgement, Control, Model, Now, Window};
 use crate::delivery_rate::{DeliveryRate, Loss, RateSample, micros};
 use crate::{Config, Pacing, SmallQueues, State};
-use losses::{in_flight_at_loss, is_too_high};
+use losses::in_flight_at_loss;
 use output::{STARTUP_GAIN, WINDOW_GAIN};
 
 /// Least window in segments (MinPipeCwnd; bbr_cwnd_min_target).
@@ -330,7 +330,7 @@ impl Model for Bbr3 {
             self.lost_ranges = self.lost_ranges.saturating_add(1);
         }
         self.lost_end = loss.end;
-        if self.is_probe_sample && is_too_high(loss.lost_since, loss.sent_in_flight) {
+        if self.is_probe_sample && self.is_too_high(loss.lost_since, loss.sent_in_flight) {
             let in_flight = in_flight_at_loss(loss);
             self.handle_too_high(micros(now), in_flight, loss.is_application_limited, window);
         }

@@ -59,6 +59,14 @@ impl Bbr3 {
         self.bandwidth_short = NONE;
         self.short = NONE;
     }
+
+    /// Whether more than 2 % of the segments in flight are lost, or any without SACK
+    /// (IsInflightTooHigh).
+    pub(super) fn is_too_high(&self, lost: u32, in_flight: u32) -> bool {
+        let is_above = u64::from(lost) * 100 > u64::from(in_flight) * LOSS_PERCENT;
+        is_above || (lost > 0 && !self.has_sack)
+    }
+
     /// HandleInflightTooHigh, at `in_flight` segments.
     pub(super) fn handle_too_high(
         &mut self,
@@ -94,11 +102,6 @@ pub(super) fn percent(segments: u32, percent: u64) -> u32 {
 /// What a bound keeps after a loss.
 pub(super) fn keep(bound: u32) -> u32 {
     percent(bound, KEEP_PERCENT)
-}
-
-/// Whether more than 2 % of the segments in flight are lost (IsInflightTooHigh).
-pub(super) fn is_too_high(lost: u32, in_flight: u32) -> bool {
-    u64::from(lost) * 100 > u64::from(in_flight) * LOSS_PERCENT
 }
 
 /// Segments in flight at which losses exceed 2 % (InflightAtLoss; bbr_inflight_hi_from_lost_skb).

@@ -4,7 +4,6 @@
 use lasthop_units::{Duration, Instant};
 
 use super::super::bbr::UNIT;
-use super::losses::is_too_high;
 use super::output::WINDOW_GAIN_PROBE;
 use super::{Bbr3, Feedback, NONE, Phase, WINDOW_MIN};
 use crate::State;
@@ -59,7 +58,7 @@ impl Bbr3 {
         let is_lossy = if self.has_sack {
             let is_lossy = self.is_loss_round_start
                 && self.lost_ranges >= FULL_LOSSES
-                && is_too_high(sample.lost_since, sample.sent_in_flight);
+                && self.is_too_high(sample.lost_since, sample.sent_in_flight);
             if self.is_loss_round_start {
                 (self.lost_ranges, self.lost_end) = (0, 0);
             }
@@ -154,7 +153,7 @@ impl Bbr3 {
                 }
             }
         }
-        if is_too_high(sample.lost_since, sample.sent_in_flight) || self.long == NONE {
+        if self.is_too_high(sample.lost_since, sample.sent_in_flight) || self.long == NONE {
             return false;
         }
         self.long = self.long.max(sample.sent_in_flight);
