@@ -88,9 +88,10 @@ impl Bbr3 {
         self.quantize(self.product(bandwidth, UNIT))
     }
 
-    /// Segments in flight that the flow wants (TargetInflight).
+    /// Segments in flight that the flow wants: the product, without the allowance for buffers
+    /// (TargetInflight).
     pub(super) fn wanted(&self, window: &Window) -> u32 {
-        self.target(self.bandwidth()).min(window.size)
+        self.product(self.bandwidth(), UNIT).min(window.size)
     }
 
     pub(super) fn with_headroom(&self) -> u32 {
