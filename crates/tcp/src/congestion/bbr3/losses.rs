@@ -104,11 +104,12 @@ pub(super) fn keep(bound: u32) -> u32 {
     percent(bound, KEEP_PERCENT)
 }
 
-/// Segments in flight at which losses exceed 2 % (InflightAtLoss; bbr_inflight_hi_from_lost_skb).
+/// Whole segments in flight at which losses exceed 2 % (InflightAtLoss): those before the lost one, and
+/// the part of it until then, which is not negative.
 pub(super) fn in_flight_at_loss(loss: &Loss) -> u32 {
     let before = loss.sent_in_flight.saturating_sub(1);
     let lost_before = u64::from(loss.lost_since.saturating_sub(1));
-    let budget = (u64::from(before) * LOSS_PERCENT).div_ceil(100);
-    let prefix = budget.saturating_sub(lost_before) * 100 / (100 - LOSS_PERCENT);
+    let budget_percent = u64::from(before) * LOSS_PERCENT;
+    let prefix = budget_percent.saturating_sub(lost_before * 100) / (100 - LOSS_PERCENT);
     before + prefix as u32
 }
