@@ -80,10 +80,11 @@ enum Feedback {
     Stopping,
 }
 
-/// The bounds and the state before a loss (SaveStateUponLoss).
+/// The bounds before an episode of losses (SaveStateUponLoss).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Before {
-    phase: Phase,
+    /// State that ended because of the losses: `Startup` or `Up` (undo_state).
+    left: Option<Phase>,
     bandwidth: u32,
     short: u32,
     long: u32,
@@ -208,7 +209,7 @@ impl Bbr3 {
             has_loss: false,
             lost_ranges: 0,
             lost_end: 0,
-            before: Before { phase: Phase::Startup, bandwidth: 0, short: 0, long: 0 },
+            before: Before { left: None, bandwidth: 0, short: 0, long: 0 },
             phase: Phase::Startup,
             feedback: Feedback::None,
             is_pipe_full: false,
@@ -293,22 +294,8 @@ impl Model for Bbr3 {
         self.state_before = at.state;
     }
 
-    /// HandleSpuriousLossDetection.
     fn handle_undo(&mut self, window: &mut Window) {
-        window.size = window.size.max(self.window_before);
-        self.has_loss = false;
-        self.reset_full();
-        self.bandwidth_short = self.bandwidth_short.max(self.before.bandwidth);
-        self.short = self.short.max(self.before.short);
-        self.long = self.long.max(self.before.long);
-        if self.phase == Phase::ProbeRoundTrip || self.phase == self.before.phase {
-            return;
-        }
-        match self.before.phase {
-            Phase::Startup => self.phase = Phase::Startup,
-            Phase::Up => self.start_up(window),
-            _ => {}
-        }
+        self.restore_state(window);
     }
 
     fn handle_full_window(&mut self) {
@@ -323,7 +310,6 @@ impl Model for Bbr3 {
     fn handle_loss(&mut self, now: Instant, loss: &Loss, window: &Window) {
         if !self.has_loss {
             self.loss_round_end = self.rates.delivered();
-            self.save_bounds();
         }
         self.has_loss = true;
         if loss.start != Some(self.lost_end) {
@@ -341,9 +327,10 @@ impl Control for Bbr3 {
     /// Has no effect: [`Bbr3`] sets the window with every acknowledgement, in every state.
     fn handle_acknowledgement(&mut self, _: Instant, _: &Acknowledgement, _: &mut Window) {}
 
-    /// Returns the threshold as it is: a loss does not lower it (bbr_ssthresh).
+    /// Returns the threshold as it is: a loss does not lower it. Losses or a timeout begin an episode
+    /// (OnEnterFastRecovery, OnEnterRTO).
     fn threshold_after_loss(&mut self, _now: Instant, window: &Window) -> u32 {
-        self.save_window(window);
+        self.save_state(window);
         window.threshold
     }
 

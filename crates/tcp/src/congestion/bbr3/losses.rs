@@ -81,17 +81,43 @@ impl Bbr3 {
             self.long = in_flight.max(keep(self.wanted(window)));
         }
         if self.phase == Phase::Up {
+            self.before.left = Some(Phase::Up);
             self.start_down(now);
         }
     }
 
-    pub(super) fn save_bounds(&mut self) {
+    /// SaveStateUponLoss. It is called when an episode of losses begins: to call it with the first loss
+    /// of each round, too, as the pseudocode of NoteLoss does, would forget the state to restore with
+    /// the next loss after HandleInflightTooHigh.
+    pub(super) fn save_state(&mut self, window: &Window) {
+        self.save_window(window);
         self.before = Before {
-            phase: self.phase,
+            left: None,
             bandwidth: self.bandwidth_short,
             short: self.short,
             long: self.long,
         };
+    }
+
+    /// HandleSpuriousLossDetection.
+    pub(super) fn restore_state(&mut self, window: &mut Window) {
+        window.size = window.size.max(self.window_before);
+        self.has_loss = false;
+        self.reset_full();
+        self.bandwidth_short = self.bandwidth_short.max(self.before.bandwidth);
+        self.short = self.short.max(self.before.short);
+        self.long = self.long.max(self.before.long);
+        let is_probe = self.phase == Phase::ProbeRoundTrip;
+        match self.before.left.take().filter(|&left| left != self.phase) {
+            Some(Phase::Startup) => {
+                self.is_pipe_full = false;
+                if !is_probe {
+                    self.phase = Phase::Startup;
+                }
+            }
+            Some(_) if !is_probe => self.start_refill(),
+            _ => {}
+        }
     }
 }
 

@@ -71,6 +71,7 @@ impl Bbr3 {
             && self.phase == Phase::Startup
             && !self.is_pipe_full
         {
+            self.before.left = Some(Phase::Startup);
             self.is_pipe_full = true;
             self.long = self.product(self.bandwidth(), UNIT).max(self.latest_delivered);
         }
