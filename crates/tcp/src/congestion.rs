@@ -178,6 +178,9 @@ pub(crate) trait Model {
     /// Handles a reduction that was not necessary.
     fn handle_undo(&mut self, window: &mut Window);
 
+    /// Handles the window of before a retransmission timeout.
+    fn handle_timeout_window(&mut self, _window: &Window) {}
+
     /// Handles a transmission that uses up the window.
     fn handle_full_window(&mut self) {}
 

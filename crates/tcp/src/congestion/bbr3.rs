@@ -298,6 +298,10 @@ impl Model for Bbr3 {
         self.restore_state(window);
     }
 
+    fn handle_timeout_window(&mut self, window: &Window) {
+        self.save_window(window);
+    }
+
     fn handle_full_window(&mut self) {
         self.is_limited[0] = true;
     }
@@ -334,12 +338,7 @@ impl Control for Bbr3 {
         window.threshold
     }
 
-    /// The search for a full pipe begins anew (bbr_set_state).
     fn handle_timeout(&mut self, _now: Instant) {
         self.state_before = State::Loss;
-        self.reset_full();
-        if !self.phase.is_accelerating() && self.short == NONE {
-            self.short = self.window_before;
-        }
     }
 }

@@ -376,6 +376,7 @@ impl Sender {
         self.report_losses(now);
         if let Some(bbr) = self.control.bbr() {
             bbr.rates().set_lost(self.board.lost_ever());
+            bbr.handle_timeout_window(&self.window);
         }
         self.control.handle_timeout(now);
         self.window.size = self.board.in_flight() + 1;
