@@ -25,7 +25,7 @@
 //!
 //! [draft-cardwell-iccrg-bbr-congestion-control-00]: https://datatracker.ietf.org/doc/html/draft-cardwell-iccrg-bbr-congestion-control-00
 
-pub(super) mod aggregation;
+mod aggregation;
 mod policer;
 #[cfg(test)]
 mod tests;

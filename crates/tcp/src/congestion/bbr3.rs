@@ -33,7 +33,7 @@ mod states;
 use lasthop_units::{Bitrate, Duration, Instant, Seed, Stream};
 
 use super::bbr::UNIT;
-use super::bbr::aggregation::Aggregation;
+use super::windowed_max::WindowedMax;
 use super::{Acknowledgement, Control, Model, Now, Window};
 use crate::delivery_rate::{DeliveryRate, Loss, RateSample, micros};
 use crate::{Config, Pacing, SmallQueues, State};
@@ -116,7 +116,12 @@ pub struct Bbr3 {
     is_round_start: bool,
     /// Rounds since the start (round_count).
     rounds: u32,
-    aggregation: Aggregation,
+    /// Start of the interval in which acknowledged segments are counted, and their count
+    /// (extra_acked_interval_start, extra_acked_delivered).
+    interval_start: u64,
+    interval_segments: u64,
+    /// Segments acknowledged in excess of the bandwidth (extra_acked_filter).
+    excess: WindowedMax,
 
     // Bounds.
     bandwidth_short: u32,
@@ -198,7 +203,9 @@ impl Bbr3 {
             round_end: 0,
             is_round_start: false,
             rounds: 0,
-            aggregation: Aggregation::default(),
+            interval_start: 0,
+            interval_segments: 0,
+            excess: WindowedMax::default(),
             bandwidth_short: NONE,
             short: NONE,
             long: NONE,
@@ -254,7 +261,7 @@ impl Model for Bbr3 {
         self.start_round();
         self.loss_round_end = self.rates.delivered() + 1;
         self.start_rate(minimum, window);
-        self.aggregation.restart(micros(now));
+        self.start_interval(micros(now));
     }
 
     fn set_segment_bytes(&mut self, bytes: u32) {
@@ -270,7 +277,7 @@ impl Model for Bbr3 {
             return;
         }
         self.is_restart = true;
-        self.aggregation.restart(micros(at.now));
+        self.start_interval(micros(at.now));
         if self.phase.is_probe_bandwidth() {
             self.set_rate(UNIT, at.smoothed, window);
         } else if self.phase == Phase::ProbeRoundTrip {
@@ -281,7 +288,7 @@ impl Model for Bbr3 {
     fn control(&mut self, at: &Now, sample: &RateSample, window: &mut Window) {
         self.update_round(sample);
         self.update_signals(sample, window);
-        self.update_aggregation(sample, window);
+        self.update_aggregation(micros(at.now), sample, window);
         self.check_pipe(sample);
         self.check_losses(at, sample);
         self.check_drain(at, window);

@@ -14,7 +14,7 @@ const EXCESS_MICROS_MAX: u64 = 100_000;
 
 /// The state of the estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::congestion) struct Aggregation {
+pub(super) struct Aggregation {
     epoch_start: u64,
     /// Segments acknowledged in the epoch.
     epoch_segments: u64,
@@ -26,18 +26,13 @@ pub(in crate::congestion) struct Aggregation {
 
 impl Aggregation {
     /// Begins an epoch at `now`.
-    pub(in crate::congestion) fn restart(&mut self, now: u64) {
+    pub(super) fn restart(&mut self, now: u64) {
         self.epoch_start = now;
         self.epoch_segments = 0;
     }
 
-    /// Lets the next round begin another half of the window.
-    pub(in crate::congestion) fn end_half(&mut self) {
-        self.rounds = HALF_ROUNDS - 1;
-    }
-
     /// Handles `acknowledged` segments, delivered at `now`. The excess counts up to `window`.
-    pub(in crate::congestion) fn handle_acknowledgement(
+    pub(super) fn handle_acknowledgement(
         &mut self,
         now: u64,
         acknowledged: u32,
@@ -69,7 +64,7 @@ impl Aggregation {
     }
 
     /// Segments to add to the window.
-    pub(in crate::congestion) fn excess(&self, bandwidth: u32) -> u32 {
+    pub(super) fn excess(&self, bandwidth: u32) -> u32 {
         let most = (u64::from(bandwidth) * EXCESS_MICROS_MAX) >> BANDWIDTH_SHIFT;
         let excess = self.halves[0].max(self.halves[1]);
         excess.min(u32::try_from(most).unwrap_or(u32::MAX))

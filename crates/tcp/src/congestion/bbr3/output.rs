@@ -62,7 +62,7 @@ impl Bbr3 {
         if sample.acknowledged > 0 {
             let bandwidth = self.bandwidth();
             let target = self.product(bandwidth, self.window_gain);
-            let target = self.quantize(target.saturating_add(self.aggregation.excess(bandwidth)));
+            let target = self.quantize(target.saturating_add(self.excess.value()));
             let grown = window.size.saturating_add(sample.acknowledged);
             if self.is_pipe_full {
                 window.size = grown.min(target);

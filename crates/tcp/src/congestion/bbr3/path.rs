@@ -9,6 +9,8 @@ use crate::delivery_rate::RateSample;
 
 /// Percent of the long-term bound left to others (Headroom; bbr_inflight_headroom).
 const HEADROOM_PERCENT: u64 = 15;
+/// Rounds over which aggregation is the maximum (ExtraAckedFilterLen).
+const EXCESS_ROUNDS: u32 = 10;
 /// Bytes of a buffer on paths of no delay, halved with every 512 us (bbr_tso_rtt_shift).
 const BUFFER_BYTES: u64 = 65_536;
 const BUFFER_MICROS_SHIFT: u32 = 9;
@@ -44,21 +46,25 @@ impl Bbr3 {
         }
     }
 
-    pub(super) fn update_aggregation(&mut self, sample: &RateSample, window: &Window) {
-        if sample.acknowledged == 0 || sample.observation().is_none() {
-            return;
+    /// UpdateACKAggregation: the most segments acknowledged beyond those that the bandwidth explains,
+    /// over the last ten rounds, or one before the pipe was full.
+    pub(super) fn update_aggregation(&mut self, now: u64, sample: &RateSample, window: &Window) {
+        let interval = u128::from(now.saturating_sub(self.interval_start));
+        let bandwidth = u128::from(self.bandwidth());
+        let mut expected = ((bandwidth * interval) >> BANDWIDTH_SHIFT) as u64;
+        if self.interval_segments <= expected {
+            self.start_interval(now);
+            expected = 0;
         }
-        if self.is_round_start && !self.is_pipe_full {
-            self.aggregation.end_half();
-        }
-        let bandwidth = self.bandwidth();
-        self.aggregation.handle_acknowledgement(
-            self.rates.delivered_at(),
-            sample.acknowledged,
-            self.is_round_start,
-            bandwidth,
-            window.size,
-        );
+        self.interval_segments += u64::from(sample.acknowledged);
+        let excess = (self.interval_segments - expected).min(u64::from(window.size)) as u32;
+        let rounds = if self.is_pipe_full { EXCESS_ROUNDS } else { 1 };
+        self.excess.update(rounds, self.rounds, excess);
+    }
+
+    pub(super) fn start_interval(&mut self, now: u64) {
+        self.interval_start = now;
+        self.interval_segments = 0;
     }
 
     /// The product of bandwidth, minimum round-trip time and gain in segments, rounded up
