@@ -107,6 +107,8 @@ pub struct Bbr3 {
     /// Maximum bandwidth of the last cycle, and of this one (bw_hi).
     maxima: [u32; 2],
     sample: u32,
+    /// The smaller of the maximum and the bound for a short time, as of the last acknowledgement (bw).
+    bandwidth: u32,
     minimum: Option<u64>,
     minimum_at: Instant,
     /// Minimum of five seconds, and the instant of its measurement.
@@ -196,6 +198,7 @@ impl Bbr3 {
             random: Seed::new(config.seed, 0).stream("tcp/bbr3"),
             maxima: [0; 2],
             sample: 0,
+            bandwidth: 0,
             minimum: None,
             minimum_at: Instant::ZERO,
             probe_minimum: None,
@@ -294,10 +297,11 @@ impl Model for Bbr3 {
         self.check_drain(at, window);
         self.update_cycle(at, sample, window);
         self.update_minimum(at, sample, window);
+        self.advance_signals(sample);
+        self.bound_bandwidth();
         self.update_gains();
         self.set_rate(self.pacing_gain, at.smoothed, window);
         self.set_window(at, sample, window);
-        self.advance_signals(sample);
         self.state_before = at.state;
     }
 

@@ -44,7 +44,7 @@ impl Bbr3 {
     }
 
     pub(super) fn set_rate(&mut self, gain: u32, smoothed: Option<Duration>, window: &Window) {
-        let bandwidth = u64::from(self.bandwidth());
+        let bandwidth = u64::from(self.bandwidth);
         let rate = bytes_per_second(bandwidth, self.segment_bytes, gain).min(self.rate_max);
         if !self.has_round_trip && smoothed.is_some() {
             self.start_rate(smoothed, window);
@@ -60,7 +60,7 @@ impl Bbr3 {
             window.size = window.size.max(self.window_before);
         }
         if sample.acknowledged > 0 {
-            let bandwidth = self.bandwidth();
+            let bandwidth = self.bandwidth;
             let target = self.product(bandwidth, self.window_gain);
             let target = self.quantize(target.saturating_add(self.excess.value()));
             let grown = window.size.saturating_add(sample.acknowledged);

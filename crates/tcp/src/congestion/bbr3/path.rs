@@ -21,8 +21,9 @@ impl Bbr3 {
         self.maxima[0].max(self.maxima[1])
     }
 
-    pub(super) fn bandwidth(&self) -> u32 {
-        self.maximum().min(self.bandwidth_short)
+    /// BoundBWForModel.
+    pub(super) fn bound_bandwidth(&mut self) {
+        self.bandwidth = self.maximum().min(self.bandwidth_short);
     }
 
     pub(super) fn start_round(&mut self) {
@@ -50,7 +51,7 @@ impl Bbr3 {
     /// over the last ten rounds, or one before the pipe was full.
     pub(super) fn update_aggregation(&mut self, now: u64, sample: &RateSample, window: &Window) {
         let interval = u128::from(now.saturating_sub(self.interval_start));
-        let bandwidth = u128::from(self.bandwidth());
+        let bandwidth = u128::from(self.bandwidth);
         let mut expected = ((bandwidth * interval) >> BANDWIDTH_SHIFT) as u64;
         if self.interval_segments <= expected {
             self.start_interval(now);
@@ -97,7 +98,7 @@ impl Bbr3 {
     /// Segments in flight that the flow wants: the product, without the allowance for buffers
     /// (TargetInflight).
     pub(super) fn wanted(&self, window: &Window) -> u32 {
-        self.product(self.bandwidth(), UNIT).min(window.size)
+        self.product(self.bandwidth, UNIT).min(window.size)
     }
 
     pub(super) fn with_headroom(&self) -> u32 {

@@ -73,7 +73,7 @@ impl Bbr3 {
         {
             self.before.left = Some(Phase::Startup);
             self.is_pipe_full = true;
-            self.long = self.product(self.bandwidth(), UNIT).max(self.latest_delivered);
+            self.long = self.product(self.bandwidth, UNIT).max(self.latest_delivered);
         }
     }
 
@@ -86,7 +86,7 @@ impl Bbr3 {
         }
         if self.phase == Phase::Drain {
             let is_late = self.rounds > self.drain_start + DRAIN_ROUNDS;
-            if is_late || at.in_flight <= self.target(self.bandwidth()) {
+            if is_late || at.in_flight <= self.target(self.bandwidth) {
                 self.start_down(micros(at.now));
             }
         }
@@ -262,7 +262,7 @@ impl Bbr3 {
     }
 
     pub(super) fn probe_window(&self) -> u32 {
-        self.product(self.bandwidth(), WINDOW_GAIN_PROBE).max(WINDOW_MIN)
+        self.product(self.bandwidth, WINDOW_GAIN_PROBE).max(WINDOW_MIN)
     }
 
     /// Leaves `ProbeRoundTrip` if its time is over (CheckProbeRTTDone).
