@@ -36,14 +36,12 @@ use super::bbr::UNIT;
 use super::windowed_max::WindowedMax;
 use super::{Acknowledgement, Control, Model, Now, Window};
 use crate::delivery_rate::{DeliveryRate, Loss, RateSample, micros};
-use crate::{Config, Pacing, SmallQueues, State};
+use crate::{Config, Pacing, State};
 use losses::in_flight_at_loss;
 use output::{STARTUP_GAIN, WINDOW_GAIN};
 
 /// Least window in segments (MinPipeCwnd; bbr_cwnd_min_target).
 const WINDOW_MIN: u32 = 4;
-/// Linux' sk_pacing_shift where no driver sets it.
-const PACING_SHIFT: u8 = 10;
 /// A bound that is not set.
 const NONE: u32 = u32::MAX;
 
@@ -97,7 +95,6 @@ pub struct Bbr3 {
     segment_bytes: u32,
     /// Upper bound of the pacing rate in bytes per second (SO_MAX_PACING_RATE).
     rate_max: u64,
-    pacing_shift: u8,
     window_initial: u32,
     /// Whether several losses in a round trip are known (has_selective_acks).
     has_sack: bool,
@@ -184,15 +181,10 @@ impl Bbr3 {
             Pacing::Fixed(most) => most.as_bps() / 8,
             Pacing::Off | Pacing::Linux => u64::MAX,
         };
-        let pacing_shift = match config.small_queues {
-            SmallQueues::Pacing { shift, .. } => shift,
-            SmallQueues::Off | SmallQueues::Fixed { .. } => PACING_SHIFT,
-        };
         Self {
             rates: DeliveryRate::new(),
             segment_bytes: u32::from(config.segment_bytes).max(1),
             rate_max,
-            pacing_shift,
             window_initial: config.initial_window.max(1),
             has_sack: config.sack,
             random: Seed::new(config.seed, 0).stream("tcp/bbr3"),

@@ -11,10 +11,8 @@ use crate::delivery_rate::RateSample;
 const HEADROOM_PERCENT: u64 = 15;
 /// Rounds over which aggregation is the maximum (ExtraAckedFilterLen).
 const EXCESS_ROUNDS: u32 = 10;
-/// Bytes of a buffer on paths of no delay, halved with every 512 us (bbr_tso_rtt_shift).
-const BUFFER_BYTES: u64 = 65_536;
-const BUFFER_MICROS_SHIFT: u32 = 9;
-const BUFFER_BYTES_MAX: u64 = 65_536 - 1 - 320;
+/// Largest buffer of several segments (SetSendQuantum).
+const QUANTUM_BYTES_MAX: u64 = 64 << 10;
 
 impl Bbr3 {
     pub(super) fn maximum(&self) -> u32 {
@@ -79,16 +77,18 @@ impl Bbr3 {
         u32::try_from(product.div_ceil(1 << BANDWIDTH_SHIFT)).unwrap_or(NONE / 2)
     }
 
-    /// At least three buffers (QuantizationBudget; bbr_quantization_budget).
+    /// Adds the allowance for offloading and for short paths (QuantizationBudget).
     pub(super) fn quantize(&self, segments: u32) -> u32 {
-        let minimum = self.minimum.unwrap_or(u64::MAX) >> BUFFER_MICROS_SHIFT;
-        let mut bytes = self.rate >> self.pacing_shift;
-        if minimum < 32 {
-            bytes += BUFFER_BYTES >> minimum;
-        }
-        let buffer = (bytes.min(BUFFER_BYTES_MAX) / u64::from(self.segment_bytes)).max(2) as u32;
-        let segments = segments.max(3 * buffer).max(WINDOW_MIN);
+        let segments = segments.max(self.offload_budget()).max(WINDOW_MIN);
         if self.phase == Phase::Up { segments + 2 } else { segments }
+    }
+
+    /// Three buffers, each of a millisecond, at least two segments (SetSendQuantum,
+    /// UpdateOffloadBudget).
+    fn offload_budget(&self) -> u32 {
+        let segment = u64::from(self.segment_bytes);
+        let quantum = (self.rate / 1_000).min(QUANTUM_BYTES_MAX).max(2 * segment);
+        (3 * quantum / segment) as u32
     }
 
     pub(super) fn target(&self, bandwidth: u32) -> u32 {
