@@ -223,14 +223,14 @@ impl Bbr3 {
         let is_due = at.now > self.probe_minimum_at + PROBE_INTERVAL;
         if let Some(round_trip) = sample.round_trip.map(Duration::as_micros) {
             let is_lower = self.probe_minimum.is_none_or(|minimum| round_trip < minimum);
-            if is_lower || (is_due && !sample.is_delayed) {
+            if is_lower || is_due {
                 self.probe_minimum = Some(round_trip);
                 self.probe_minimum_at = at.now;
             }
         }
         let is_expired = at.now > self.minimum_at + MINIMUM_LIFETIME;
         if let Some(lowest) = self.probe_minimum
-            && (is_expired || self.minimum.is_none_or(|minimum| lowest <= minimum))
+            && (is_expired || self.minimum.is_none_or(|minimum| lowest < minimum))
         {
             self.minimum = Some(lowest);
             self.minimum_at = self.probe_minimum_at;
