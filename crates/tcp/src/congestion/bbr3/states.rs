@@ -236,8 +236,9 @@ impl Bbr3 {
             self.minimum_at = self.probe_minimum_at;
         }
         if is_due && !self.is_restart && self.phase != Phase::ProbeRoundTrip {
-            self.save_window(window);
+            // A window that losses or an earlier probe reduced does not replace the larger one.
             self.phase = Phase::ProbeRoundTrip;
+            self.save_window(window);
             self.probe_end = None;
             self.feedback = Feedback::Stopping;
             self.start_round();
