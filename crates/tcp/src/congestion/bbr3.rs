@@ -255,7 +255,7 @@ impl Model for Bbr3 {
         self.probe_minimum_at = now;
         self.start_round();
         self.loss_round_end = self.rates.delivered() + 1;
-        self.start_rate(minimum, window);
+        self.start_rate(minimum);
         self.start_interval(micros(now));
     }
 
@@ -274,7 +274,7 @@ impl Model for Bbr3 {
         self.is_restart = true;
         self.start_interval(micros(at.now));
         if self.phase.is_probe_bandwidth() {
-            self.set_rate(UNIT, at.smoothed, window);
+            self.set_rate(UNIT, at.smoothed);
         } else if self.phase == Phase::ProbeRoundTrip {
             self.check_probe(at.now, window);
         }
@@ -292,7 +292,7 @@ impl Model for Bbr3 {
         self.advance_signals(sample);
         self.bound_bandwidth();
         self.update_gains();
-        self.set_rate(self.pacing_gain, at.smoothed, window);
+        self.set_rate(self.pacing_gain, at.smoothed);
         self.set_window(at, sample, window);
         self.state_before = at.state;
     }

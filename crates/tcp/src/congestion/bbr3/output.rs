@@ -3,7 +3,7 @@
 
 use lasthop_units::Duration;
 
-use super::super::bbr::{BANDWIDTH_SHIFT, UNIT, bytes_per_second, is_recovering};
+use super::super::bbr::{UNIT, bytes_per_second, is_recovering};
 use super::{Bbr3, NONE, Phase, WINDOW_MIN};
 use crate::congestion::{Now, Window};
 use crate::delivery_rate::RateSample;
@@ -34,20 +34,21 @@ impl Bbr3 {
         };
     }
 
-    /// Sets the rate before the first sample: the window in a round trip, or in a millisecond.
-    pub(super) fn start_rate(&mut self, smoothed: Option<Duration>, window: &Window) {
+    /// Sets the rate before the first sample, without the margin: the initial window in a round trip,
+    /// or in a millisecond (InitPacingRate).
+    pub(super) fn start_rate(&mut self, smoothed: Option<Duration>) {
         let micros = smoothed.map_or(1_000, |smoothed| smoothed.as_micros().max(1));
         self.has_round_trip = smoothed.is_some();
-        let bandwidth = ((u64::from(window.size) << BANDWIDTH_SHIFT) / micros).min(u64::from(NONE));
-        let rate = bytes_per_second(bandwidth, self.segment_bytes, STARTUP_GAIN);
-        self.rate = rate.min(self.rate_max);
+        let bytes = u64::from(self.window_initial) * u64::from(self.segment_bytes);
+        let rate = bytes.saturating_mul(1_000_000 * u64::from(STARTUP_GAIN) / u64::from(UNIT));
+        self.rate = (rate / micros).min(self.rate_max);
     }
 
-    pub(super) fn set_rate(&mut self, gain: u32, smoothed: Option<Duration>, window: &Window) {
+    pub(super) fn set_rate(&mut self, gain: u32, smoothed: Option<Duration>) {
         let bandwidth = u64::from(self.bandwidth);
         let rate = bytes_per_second(bandwidth, self.segment_bytes, gain).min(self.rate_max);
         if !self.has_round_trip && smoothed.is_some() {
-            self.start_rate(smoothed, window);
+            self.start_rate(smoothed);
         }
         if self.is_pipe_full || rate > self.rate {
             self.rate = rate.max(1);
@@ -67,7 +68,7 @@ impl Bbr3 {
             if self.is_pipe_full {
                 window.size = grown.min(target);
             } else if window.size < target
-                || self.rates.delivered() < u64::from(self.window_initial)
+                || self.rates.delivered() <= u64::from(self.window_initial)
             {
                 window.size = grown;
             }
