@@ -13,7 +13,6 @@ const KEEP_PERCENT: u64 = 70;
 impl Bbr3 {
     pub(super) fn update_signals(&mut self, sample: &RateSample, window: &Window) {
         self.is_loss_round_start = false;
-        self.has_loss |= sample.lost > 0;
         let Some((delivered, _)) = sample.observation().filter(|_| sample.acknowledged > 0) else {
             return;
         };
