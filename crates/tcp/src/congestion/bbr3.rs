@@ -29,6 +29,8 @@ mod losses;
 mod output;
 mod path;
 mod states;
+#[cfg(test)]
+mod tests;
 
 use lasthop_units::{Bitrate, Duration, Instant, Seed, Stream};
 
