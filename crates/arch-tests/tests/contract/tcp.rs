@@ -29,6 +29,7 @@ fn config() -> impl Strategy<Value = Config> {
         Just(CongestionControlKind::NewReno),
         Just(CongestionControlKind::Cubic { hystart: HyStart::Linux }),
         Just(CongestionControlKind::Bbr),
+        Just(CongestionControlKind::Bbr3),
     ];
     (small_queues, pacing, kind, any::<bool>(), any::<bool>()).prop_map(
         |(small_queues, pacing, congestion_control, sack, ecn)| Config {
