@@ -404,8 +404,8 @@ fn two_flows_with_bbr3_share_a_wire() {
     }
 }
 
-/// BBR v1 does not react to losses. v3 tolerates 2 % in a round (LossThresh): at 1 % both keep the rate, at
-/// 5 % v1 does, less what is lost, and v3's bounds fall.
+/// BBR v1 does not react to losses. v3 tolerates 2 % in a round (LossThresh): at 1 % both keep the rate. At
+/// 5 % v1 keeps the rate less the losses, and the bounds of v3 fall.
 #[test]
 fn bbr3_keeps_its_rate_below_two_percent_of_losses_only() {
     let rate = |control, loss: f64| {

@@ -1,11 +1,11 @@
 //! BBR v3: congestion control by a model of the path, with bounds of the bandwidth and of the data in
-//! flight that losses teach. The rules are those of [draft-ietf-ccwg-bbr]; where it leaves things
-//! open, those of Google's branch v3 of Linux (tcp_bbr.c). Windows are in segments, bandwidths in
-//! segments per microsecond times 2^24, gains in 1/256, times in microseconds.
+//! flight that losses teach. The rules are those of [draft-ietf-ccwg-bbr], as of August 2026. Windows
+//! are in whole segments, bandwidths in segments per microsecond times 2^24, gains in 1/256, times in
+//! microseconds.
 //!
 //! | state | pacing gain | window gain | ends |
 //! |---|---|---|---|
-//! | `Startup` | 710 (2.77) | 512 | three rounds without 25 % more bandwidth, or six ranges lost in a round and more than 2 %: `Drain` |
+//! | `Startup` | 710 (2.77) | 512 | three rounds without 25 % more bandwidth, or six ranges lost in a round of recovery and more than 2 %: `Drain` |
 //! | `Drain` | 128 (0.5) | 512 | at most one product of bandwidth and delay is in flight, or three full rounds: `Down` |
 //! | `Down` | 230 (0.9) | 512 | the product, less headroom, is in flight: `Cruise`; or as `Cruise` |
 //! | `Cruise` | 256 | 512 | 2 to 3 s, or as many rounds as the product has segments, at most 62 or 63, since `Down` began: `Refill` |
@@ -16,12 +16,26 @@
 //! Every state enters `ProbeRoundTrip` after five seconds without a new minimum. The long-term bound
 //! (inflight_longterm, the kernel's inflight_hi) falls when a probe loses more than 2 %, and rises by
 //! 1, 2, 4, ... segments a round in `Up`. The short-term bounds (bw_shortterm, inflight_shortterm; bw_lo,
-//! inflight_lo) fall to seven tenths, at least to what was delivered, after a round with a loss
-//! outside of probes; `Refill` lifts them.
+//! inflight_lo) fall to seven tenths, but not below the delivery of the last round, after a round with
+//! a loss outside of probes; `Refill` lifts them.
 //!
-//! Left out: the response to ECN, which the kernel has only on routes with the feature `ecn_low`, and
-//! the draft not at all; protective load balancing (PLB); losses that only a tail loss probe repaired;
-//! the fast path; ticks (HZ).
+//! The draft leaves these open, or contradicts itself:
+//!
+//! - State for an undo is saved once an episode of losses (5.5.11.1), not in each round of one (NoteLoss).
+//! - `Drain` has no long-term bound (BoundCwndForModel, not the table of 5.6.1).
+//! - After idle, the acknowledged segments of aggregation are counted from zero.
+//! - The part of a lost segment below 2 % is not negative (InflightAtLoss).
+//! - The bandwidth's filter has two slots: the present cycle and the last (5.5.6).
+//!
+//! Google's branch v3 of Linux differs: `Drain` has a gain of 0.35, compares with the maximum bandwidth and
+//! has no end by rounds; `Down` has 0.91; acknowledgements with losses count instead of ranges; a budget
+//! of losses is rounded up; the product that a flow wants has the allowance for buffers, and buffers grow
+//! on short paths; aggregation is the maximum of two halves of five rounds, at most 100 ms; a sample equal
+//! to the minimum renews it; a timeout resets the search for a full pipe, whose baseline every acknowledgement raises; an undo
+//! changes no state.
+//!
+//! Left out: the kernel's response to ECN (feature `ecn_low`), protective load balancing (PLB) and fast path,
+//! which the draft does not have; losses that only a tail loss probe repaired; ticks (HZ).
 //!
 //! [draft-ietf-ccwg-bbr]: https://datatracker.ietf.org/doc/draft-ietf-ccwg-bbr/
 
@@ -70,7 +84,7 @@ impl Phase {
     }
 }
 
-/// What acknowledgements tell of a probe (ack_phase).
+/// The part of a probe that acknowledgements are from (ack_phase).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feedback {
     None,

@@ -1,4 +1,4 @@
-//! What BBR v3 learns from losses: the bounds for a short and for a long time (draft-ietf-ccwg-bbr,
+//! Losses of BBR v3: the bounds that they set for a short and for a long time (draft-ietf-ccwg-bbr,
 //! 5.5.10). Amounts are in segments.
 
 use super::{Bbr3, Before, NONE, Phase};
@@ -85,9 +85,9 @@ impl Bbr3 {
         }
     }
 
-    /// SaveStateUponLoss. It is called when an episode of losses begins: to call it with the first loss
-    /// of each round, too, as the pseudocode of NoteLoss does, would forget the state to restore with
-    /// the next loss after HandleInflightTooHigh.
+    /// Saves the state before an episode of losses (SaveStateUponLoss). NoteLoss of the pseudocode also
+    /// saves it with the first loss of each round, which forgets the state to restore with the next
+    /// loss after HandleInflightTooHigh.
     pub(super) fn save_state(&mut self, window: &Window) {
         self.save_window(window);
         self.before = Before {
@@ -98,7 +98,7 @@ impl Bbr3 {
         };
     }
 
-    /// HandleSpuriousLossDetection.
+    /// Restores the state of before an episode of losses that were none (HandleSpuriousLossDetection).
     pub(super) fn restore_state(&mut self, window: &mut Window) {
         window.size = window.size.max(self.window_before);
         self.has_loss = false;
@@ -124,7 +124,7 @@ pub(super) fn percent(segments: u32, percent: u64) -> u32 {
     (u64::from(segments) * percent / 100) as u32
 }
 
-/// What a bound keeps after a loss.
+/// The part of a bound that remains after a loss.
 pub(super) fn keep(bound: u32) -> u32 {
     percent(bound, KEEP_PERCENT)
 }

@@ -19,7 +19,7 @@ impl Bbr3 {
         self.maxima[0].max(self.maxima[1])
     }
 
-    /// BoundBWForModel.
+    /// Updates the bandwidth from the maximum and its bound (BoundBWForModel).
     pub(super) fn bound_bandwidth(&mut self) {
         self.bandwidth = self.maximum().min(self.bandwidth_short);
     }

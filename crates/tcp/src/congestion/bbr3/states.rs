@@ -52,7 +52,7 @@ impl Bbr3 {
         self.is_pipe_full |= self.is_full_now;
     }
 
-    /// CheckStartupHighLoss. Losses start a round of them, so that its end is at least a round of
+    /// Ends `Startup` after many losses (CheckStartupHighLoss). Losses start a round of them, so that its end is at least a round of
     /// recovery after the first.
     pub(super) fn check_losses(&mut self, at: &Now, sample: &RateSample) {
         let is_lossy = if self.has_sack {
@@ -77,7 +77,7 @@ impl Bbr3 {
         }
     }
 
-    /// EnterDrain and CheckDrainDone.
+    /// Begins `Drain` when the pipe is full, and ends it (EnterDrain, CheckDrainDone).
     pub(super) fn check_drain(&mut self, at: &Now, window: &mut Window) {
         if self.phase == Phase::Startup && self.is_pipe_full {
             self.phase = Phase::Drain;
@@ -136,7 +136,7 @@ impl Bbr3 {
         self.is_window_limited() && window.size >= self.long
     }
 
-    /// AdaptLongTermModel. Returns whether it decided on the state.
+    /// Adapts the maximum and the long-term bound (AdaptLongTermModel). Returns whether it decided on the state.
     pub(super) fn adapt_long(&mut self, sample: &RateSample, window: &Window) -> bool {
         if self.feedback == Feedback::Starting && self.is_round_start {
             self.feedback = Feedback::Arriving;
