@@ -21,18 +21,19 @@
 //!
 //! The draft leaves these open, or contradicts itself:
 //!
-//! - State for an undo is saved once an episode of losses (5.5.11.1), not in each round of one (NoteLoss).
+//! - State for an undo is saved once an episode of losses (5.5.11.1), not in each round of one (NoteLoss);
+//!   Google's later kernels do the same (loss_yet_in_recovery).
 //! - `Drain` has no long-term bound (BoundCwndForModel, not the table of 5.6.1).
 //! - After idle, the acknowledged segments of aggregation are counted from zero.
 //! - The part of a lost segment below 2 % is not negative (InflightAtLoss).
 //! - The bandwidth's filter has two slots: the present cycle and the last (5.5.6).
 //!
-//! Google's branch v3 of Linux differs: `Drain` has a gain of 0.35, compares with the maximum bandwidth and
-//! has no end by rounds; `Down` has 0.91; acknowledgements with losses count instead of ranges; a budget
-//! of losses is rounded up; the product that a flow wants has the allowance for buffers, and buffers grow
-//! on short paths; aggregation is the maximum of two halves of five rounds, at most 100 ms; a sample equal
-//! to the minimum renews it; a timeout resets the search for a full pipe, whose baseline every acknowledgement raises; an undo
-//! changes no state.
+//! Google's branch v3 of Linux, as of November 2023, differs: `Drain` has a gain of 0.35, compares with
+//! the maximum bandwidth and has no end by rounds; `Down` has 0.91; acknowledgements with losses count
+//! instead of ranges; a budget of losses is rounded up; the product that a flow wants has the allowance
+//! for buffers, and buffers grow on short paths; aggregation is the maximum of two halves of five
+//! rounds, at most 100 ms; a sample equal to the minimum renews it; a timeout resets the search for a
+//! full pipe, whose baseline every acknowledgement raises; an undo changes no state.
 //!
 //! Left out: the kernel's response to ECN (feature `ecn_low`), protective load balancing (PLB) and fast path,
 //! which the draft does not have; losses that only a tail loss probe repaired; ticks (HZ).
