@@ -72,6 +72,8 @@ pub(crate) struct Sender {
     has_ecn: bool,
     /// Whether pacing or small queues need the pacing rate that follows from the window.
     needs_rate: bool,
+    /// Whether a model of the path controls congestion, as with BBR.
+    has_model: bool,
     /// Whether acknowledgements that only advance may take the short way.
     has_short_way: bool,
 
@@ -159,6 +161,7 @@ impl Sender {
             has_sack: config.sack,
             has_ecn: false,
             needs_rate: uses_rate && !is_bbr,
+            has_model: is_bbr,
             has_short_way: rules == Recovery::Today && !is_bbr,
             control: CongestionControl::new(config),
             window,

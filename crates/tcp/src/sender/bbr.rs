@@ -23,7 +23,7 @@ impl Sender {
     /// count it.
     #[inline]
     pub(super) fn note_sent(&mut self, now: Instant, end: u64) {
-        if self.control.bbr().is_some() {
+        if self.has_model {
             self.report_sent(now, end);
         }
     }
@@ -45,7 +45,7 @@ impl Sender {
     /// Marks samples as limited by the application, if it writes when nothing else stops the sender
     /// (tcp_rate_check_app_limited).
     pub(super) fn note_limit_of_application(&mut self) {
-        if self.control.bbr().is_none() {
+        if !self.has_model {
             return;
         }
         let in_flight = self.board.in_flight();
@@ -73,6 +73,7 @@ impl Sender {
     }
 
     /// Lets BBR control window and pacing rate by an acknowledgement. Returns whether it does.
+    #[inline]
     pub(super) fn control_by_model(
         &mut self,
         now: Instant,
@@ -80,16 +81,26 @@ impl Sender {
         in_flight: u32,
         newly_lost: u32,
     ) -> bool {
-        let Some(bbr) = self.control.bbr() else {
+        if !self.has_model {
             return false;
-        };
+        }
+        self.report_acknowledgement(now, said, in_flight, newly_lost);
+        true
+    }
+
+    fn report_acknowledgement(
+        &mut self,
+        now: Instant,
+        said: &Said,
+        in_flight: u32,
+        newly_lost: u32,
+    ) {
+        let Some(bbr) = self.control.bbr() else { return };
         bbr.rates().count_delivered(now, said.delivered);
         self.report_losses(now);
         let at = self.now(now);
         let minimum = self.round_trip.minimum();
-        let Some(bbr) = self.control.bbr() else {
-            return false;
-        };
+        let Some(bbr) = self.control.bbr() else { return };
         bbr.rates().set_lost(self.board.lost_ever());
         bbr.rates().handle_acknowledged(self.una);
         let mut sample = bbr.rates().sample(now, said.delivered, newly_lost, minimum);
@@ -103,6 +114,5 @@ impl Sender {
             && sample.prior_delivered + 1 == bbr.rates().delivered();
         bbr.control(&at, &sample, &mut self.window);
         self.pacing_rate = bbr.pacing_rate();
-        true
     }
 }
