@@ -50,7 +50,8 @@ impl Bbr3 {
         if !self.has_round_trip && smoothed.is_some() {
             self.start_rate(smoothed);
         }
-        if self.is_pipe_full || rate > self.rate {
+        // Without an estimate of the bandwidth the initial rate remains (5.6.2).
+        if self.bandwidth > 0 && (self.is_pipe_full || rate > self.rate) {
             self.rate = rate.max(1);
         }
     }

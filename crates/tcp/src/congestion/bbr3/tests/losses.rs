@@ -89,6 +89,19 @@ fn without_sack_one_loss_ends_startup() {
     }
 }
 
+/// 5.6.2: a loss that ends `Startup` before a sample of the bandwidth leaves the initial rate.
+#[test]
+fn without_a_bandwidth_the_initial_rate_remains() {
+    let congestion_control = CongestionControlKind::Bbr3;
+    let mut trace = Trace::with(&Config { congestion_control, sack: false, ..Config::default() });
+    let rate = trace.bbr.pacing_rate();
+    trace.state = State::Recovery;
+    let sample = RateSample { acknowledged: 1, lost: 1, ..RateSample::default() };
+    trace.bbr.control(&trace.now(), &sample, &mut trace.window);
+    assert_eq!((trace.bbr.phase, trace.bbr.bandwidth), (Phase::Drain, 0));
+    assert_eq!(trace.bbr.pacing_rate(), rate);
+}
+
 /// 5.5.10.2: losses of 3 of 100 sent in `Up` end it. 2 % are passed with the third: 99 were in flight
 /// before it, of which 2 were lost, (1.98 - 2) / 0.98 of it is less than none. The bound is not below
 /// seven tenths of the product.
