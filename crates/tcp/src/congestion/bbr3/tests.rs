@@ -443,6 +443,75 @@ fn the_minimum_of_ten_seconds_outlives_that_of_five() {
     assert_eq!(trace.bbr.minimum, Some(2 * ROUND));
 }
 
+/// 5.3.4.3: samples equal to the minimum do not renew it. After ten seconds it takes that of five seconds,
+/// with its age.
+#[test]
+fn an_equal_sample_does_not_renew_the_minimum() {
+    let mut trace = Trace::full(100);
+    trace.in_flight = 10;
+    while trace.micros + ROUND <= ROUND + 10 * SECOND {
+        trace.round(100);
+        assert_eq!(trace.bbr.minimum_at, at(ROUND));
+    }
+    assert!(trace.bbr.probe_minimum_at > at(5 * SECOND));
+    trace.round(100);
+    assert_eq!(trace.bbr.minimum_at, trace.bbr.probe_minimum_at);
+}
+
+/// 5.3.4: the probe lasts for a round, too, if that is longer than 200 ms.
+#[test]
+fn the_probe_lasts_for_a_round() {
+    let mut trace = Trace::full(100);
+    trace.reach(Phase::ProbeRoundTrip, 100);
+    trace.in_flight = 50;
+    trace.round(50);
+    for _ in 0..10 {
+        trace.micros += 50_000;
+        trace.acknowledge(1, trace.bbr.round_end - 1, &[]);
+        assert_eq!(trace.bbr.phase, Phase::ProbeRoundTrip);
+    }
+    trace.round(50);
+    assert_eq!(trace.bbr.phase, Phase::Cruise);
+}
+
+/// 5.5.9: in `Startup` the aggregation is that of the last rounds, here 10 segments after 100; later that of
+/// ten rounds.
+#[test]
+fn aggregation_is_forgotten_sooner_in_startup() {
+    let mut trace = Trace::new();
+    trace.round(100);
+    trace.window.size = 200;
+    trace.round(100);
+    assert_eq!(trace.bbr.excess.value(), 100);
+    trace.is_application_limited = true;
+    for _ in 0..3 {
+        trace.round(10);
+    }
+    assert_eq!((trace.bbr.phase, trace.bbr.excess.value()), (Phase::Startup, 10));
+
+    let mut trace = Trace::full(100);
+    trace.is_application_limited = true;
+    for _ in 0..10 {
+        trace.round(10);
+        assert_eq!(trace.bbr.excess.value(), 100);
+    }
+    trace.round(10);
+    assert!(trace.bbr.excess.value() <= 10);
+}
+
+/// 5.6.2: the rate does not fall before the pipe is full. 5.6.4.6: the window grows before the initial 10
+/// segments are delivered, above its target of 6 and the aggregation.
+#[test]
+fn small_samples_reduce_nothing_at_first() {
+    let mut trace = Trace::new();
+    let rate = trace.bbr.pacing_rate();
+    trace.window.size = 50;
+    trace.round(9);
+    assert_eq!((trace.window.size, trace.bbr.pacing_rate()), (59, rate));
+    trace.round(1);
+    assert_eq!((trace.window.size, trace.bbr.pacing_rate()), (59, rate));
+}
+
 /// 5.5.6: the path loses half of its bandwidth in `Cruise`. The maximum covers the present cycle and the
 /// last: it is the old one until a round after the second `Up`.
 #[test]

@@ -124,6 +124,19 @@ fn losses_above_two_percent_end_up_and_set_the_bound() {
     assert_eq!((trace.bbr.phase, trace.bbr.long), (Phase::Up, NONE));
 }
 
+/// IsInflightTooHigh: without SACK one loss of a thousand is too much.
+#[test]
+fn without_sack_one_loss_ends_up() {
+    for (sack, phase) in [(false, Phase::Down), (true, Phase::Up)] {
+        let congestion_control = CongestionControlKind::Bbr3;
+        let config = Config { congestion_control, sack, ..Config::default() };
+        let mut trace = Trace::with(&config).fill(100);
+        trace.reach(Phase::Up, 100);
+        trace.lossy_round(100, &losses(1_000, 1, 1));
+        assert_eq!(trace.bbr.phase, phase);
+    }
+}
+
 /// 5.5.10.2, lost_prefix by hand: 59 before, 1 lost, (1.18 - 1) / 0.98 = 0.18; 149 before, 0 lost, and a
 /// burst would be 2.98 / 0.98 = 3.04.
 #[test]
@@ -190,6 +203,7 @@ fn losses_outside_of_probes_lower_the_bounds_for_a_short_time() {
     trace.round(60);
     assert_eq!(Trace::per_round(trace.bbr.bandwidth_short), 100.0);
     assert_eq!(trace.bbr.short, (window * 7 / 10).max(100));
+    assert_eq!(trace.window.size, trace.bbr.short);
     trace.lossy_round(60, &losses(100, 1, 1));
     trace.round(60);
     let short = Trace::per_round(trace.bbr.bandwidth_short);
