@@ -65,7 +65,7 @@ impl Merged {
             && segment.payload_bytes <= self.first_payload_bytes
             && segment.acknowledgement == last.acknowledgement
             && segment.sack() == last.sack()
-            && (segment.ecn_echo, segment.ecn_capable) == (last.ecn_echo, last.ecn_capable)
+            && codepoint(segment) == codepoint(last)
             && is_marked == self.is_marked
             && stamps(segment) == stamps(last)
             && self.segments < rules.segments_max
@@ -84,6 +84,11 @@ impl Merged {
             || self.last.fin
             || self.segments >= rules.segments_max
     }
+}
+
+/// The flags AE and ECE, and the codepoint ECT(0) or ECT(1).
+fn codepoint(segment: &Segment) -> [bool; 4] {
+    [segment.accurate_ecn, segment.ecn_echo, segment.ecn_capable, segment.ecn_l4s]
 }
 
 #[cfg(test)]
@@ -116,6 +121,8 @@ mod tests {
             Segment { acknowledgement: Some(1), ..next },
             Segment { ecn_echo: true, ..next },
             Segment { ecn_capable: true, ..next },
+            Segment { ecn_l4s: true, ..next },
+            Segment { accurate_ecn: true, ..next },
             Segment { sent: at(1_000), ..next },
             Segment { echoed: Some(Instant::ZERO), ..next },
             Segment { sack_blocks: 1, ..next },

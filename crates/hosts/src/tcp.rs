@@ -344,6 +344,7 @@ impl Tcp {
                 access_category: self.access_category,
                 transport: Transport::Tcp,
                 ecn_capable: segment.ecn_capable,
+                ecn_l4s: segment.ecn_l4s,
                 notify: self.notify[end] && segment.payload_bytes > 0,
                 ..Packet::new(self.segments.put(segment), bytes, now)
             };

@@ -64,6 +64,8 @@ pub struct Config {
     /// Whether the endpoint requests and accepts explicit congestion notification (RFC 3168). A
     /// connection uses it if both ends do.
     pub ecn: bool,
+    /// Whether it requests and accepts accurate feedback (RFC 9768), too; `ecn` has to be set.
+    pub accurate_ecn: bool,
     /// Seed of the endpoint's random choices: the first phase of BBR's cycle.
     pub seed: u64,
 }
@@ -91,6 +93,7 @@ impl Default for Config {
             local_congestion: false,
             threshold_initial: None,
             ecn: false,
+            accurate_ecn: false,
             seed: 0,
         }
     }

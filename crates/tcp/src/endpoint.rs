@@ -7,13 +7,15 @@
 //! times, as Linux does since 6.5, then, like a SYN-ACK, after timeouts that double (RFC 6298). An
 //! endpoint listens until [`Endpoint::connect`]. SYN takes byte 0 of the stream. Both ends of a
 //! connection with ECN announce it: ECE and CWR in the SYN, ECE in the SYN-ACK (RFC 3168, 6.1.1); a
-//! SYN that is repeated does without (6.1.1.1, tcp_ecn_fallback). Left out: resets, TIME-WAIT, and
+//! SYN that is repeated does without (6.1.1.1, tcp_ecn_fallback). Accurate feedback has other flags
+//! (`accurate_ecn`). Left out: resets, TIME-WAIT, and
 //! giving up.
 //!
 //! [RFC 9293]: https://www.rfc-editor.org/rfc/rfc9293
 
 use lasthop_units::{Bitrate, Duration, Instant, Machine};
 
+use crate::accurate_ecn::{Feedback, describe_arrival, read_flags, write_flags};
 use crate::receiver::Receiver;
 use crate::rtt::{TIMEOUT_INITIAL, TIMEOUT_MAX};
 use crate::sender::{Outgoing, Sender, State, Timer};
@@ -90,8 +92,8 @@ pub struct Endpoint {
     must_probe_window: bool,
     /// Timeouts of a SYN that do not double the next one.
     syn_timeouts_linear: u32,
-    /// Whether this end supports ECN.
-    supports_ecn: bool,
+    /// The feedback of congestion marks that this end supports.
+    feedback: Feedback,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,6 +115,8 @@ struct Opening {
     timer: Option<Instant>,
     timeout: Duration,
     timeouts: u32,
+    /// The feedback that the last SYN requested.
+    requested: Feedback,
 }
 
 impl Opening {
@@ -124,6 +128,7 @@ impl Opening {
             timer: None,
             timeout: TIMEOUT_INITIAL,
             timeouts: 0,
+            requested: Feedback::Off,
         }
     }
 }
@@ -140,7 +145,11 @@ impl Endpoint {
             handshake: Handshake::Listening,
             must_probe_window: false,
             syn_timeouts_linear: if config.recovery.counts() { 0 } else { SYN_LINEAR_TIMEOUTS },
-            supports_ecn: config.ecn,
+            feedback: match (config.ecn, config.accurate_ecn) {
+                (false, _) => Feedback::Off,
+                (true, false) => Feedback::Classic,
+                (true, true) => Feedback::Accurate,
+            },
         }
     }
 
@@ -178,7 +187,7 @@ impl Endpoint {
     pub fn handle_segment(&mut self, now: Instant, segment: &Segment, is_marked: bool) {
         self.sender.round_trips.clear();
         if segment.syn {
-            self.handle_syn(now, segment);
+            self.handle_syn(now, segment, is_marked);
         } else {
             match &self.handshake {
                 Handshake::Listening => return,
@@ -194,19 +203,26 @@ impl Endpoint {
         }
     }
 
-    fn handle_syn(&mut self, now: Instant, segment: &Segment) {
+    fn handle_syn(&mut self, now: Instant, segment: &Segment, is_marked: bool) {
         if self.receiver.is_open() {
             // A repeated SYN: our answer was lost.
             match &mut self.handshake {
                 Handshake::Opening(opening) => opening.is_due = true,
-                _ => self.receiver.acknowledge_at_once(),
+                _ => self.receiver.answer_again(describe_arrival(segment, is_marked)),
             }
         } else {
             let is_answer = segment.acknowledgement.is_some();
-            let is_announced = segment.ecn_echo && segment.window_reduced != is_answer;
-            let has_ecn = self.supports_ecn && is_announced;
-            self.receiver.open(segment, has_ecn);
-            self.sender.set_ecn(has_ecn);
+            let flags = read_flags(segment);
+            let feedback = match &self.handshake {
+                Handshake::Opening(opening) if is_answer => opening.requested.settle(flags),
+                _ => self.feedback.accept(flags),
+            };
+            self.receiver.open(segment, feedback == Feedback::Classic);
+            self.sender.set_ecn(feedback == Feedback::Classic);
+            if feedback == Feedback::Accurate {
+                self.receiver.count_marks(describe_arrival(segment, is_marked));
+                self.sender.set_accurate_ecn();
+            }
             match &mut self.handshake {
                 Handshake::Listening => self.handshake = Handshake::Opening(Opening::new()),
                 Handshake::Opening(_) if segment.acknowledgement.is_some() => {
@@ -217,6 +233,7 @@ impl Endpoint {
                 Handshake::Established => {}
             }
         }
+        self.sender.pass_over_flags();
         self.complete(now, segment);
     }
 
@@ -234,6 +251,7 @@ impl Endpoint {
         let sent = if opening.is_repeated { segment.echoed } else { Some(first_sent) };
         let round_trip = sent.map(|sent| now.saturating_since(sent));
         self.sender.open(now, segment.window_bytes, round_trip);
+        self.sender.pass_over_flags();
         self.handshake = Handshake::Established;
     }
 
@@ -282,13 +300,18 @@ impl Endpoint {
                 opening.is_repeated = opening.first_sent.is_some();
                 opening.first_sent.get_or_insert(now);
                 opening.timer = Some(now + opening.timeout);
-                let requests_ecn = self.supports_ecn && !opening.is_repeated;
+                // RFC 9768, 3.1.4.1: accurate feedback is requested twice, classic ECN once.
+                opening.requested = match (self.feedback, opening.timeouts) {
+                    (Feedback::Accurate, 0 | 1) | (Feedback::Classic, 0) => self.feedback,
+                    _ => Feedback::Off,
+                };
+                let requested = opening.requested;
                 let mut segment = Segment { syn: true, sent: now, ..Segment::default() };
                 self.fill_in(&mut segment);
-                if self.receiver.is_open() {
+                if !self.receiver.is_open() {
+                    write_flags(&mut segment, requested.request());
+                } else if !self.sender.has_accurate_ecn() {
                     segment.ecn_echo = self.sender.has_ecn();
-                } else {
-                    (segment.ecn_echo, segment.window_reduced) = (requests_ecn, requests_ecn);
                 }
                 return Some(segment);
             }
@@ -318,6 +341,7 @@ impl Endpoint {
             ..Segment::default()
         };
         self.receiver.fill_in(&mut segment);
+        self.set_codepoint(&mut segment);
         if segment.payload_bytes > 0 {
             self.sender.charge(segment.packet_bytes());
         }
@@ -327,7 +351,13 @@ impl Endpoint {
     fn bare(&mut self, now: Instant, sequence: u64) -> Segment {
         let mut segment = Segment { sequence, sent: now, ..Segment::default() };
         self.receiver.fill_in(&mut segment);
+        self.set_codepoint(&mut segment);
         segment
+    }
+
+    /// Makes every segment ECN-capable with accurate feedback (tcp_ecn_send).
+    fn set_codepoint(&self, segment: &mut Segment) {
+        segment.ecn_capable |= self.sender.has_accurate_ecn();
     }
 
     fn fill_in(&mut self, segment: &mut Segment) {
@@ -476,6 +506,12 @@ impl Endpoint {
     pub(crate) fn check(&self) {
         self.sender.check();
         self.receiver.check();
+    }
+
+    /// Number of marks that accurate feedback told. Only tests call it.
+    #[cfg(test)]
+    pub(crate) fn marks(&self) -> u32 {
+        self.sender.marks()
     }
 
     /// Asserts that polling a settled endpoint returns nothing and changes nothing. Only tests call

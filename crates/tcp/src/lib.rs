@@ -10,6 +10,7 @@
 
 extern crate alloc;
 
+mod accurate_ecn;
 pub mod application;
 mod config;
 pub mod congestion;

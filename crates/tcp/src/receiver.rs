@@ -23,6 +23,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 
+use crate::accurate_ecn::{Counter, write_flags};
 use crate::rtt::{RoundTripTime, TIMEOUT_INITIAL};
 use crate::{Config, DelayedAck, SackBlock, Segment};
 use stretch::Stretching;
@@ -96,6 +97,8 @@ pub(crate) struct Receiver {
     must_echo: bool,
     /// Whether a segment with an ECN codepoint has arrived.
     has_seen_ecn: bool,
+    /// The counter of marks, with accurate feedback instead of `must_echo`.
+    counter: Option<Counter>,
 }
 
 impl Receiver {
@@ -130,6 +133,7 @@ impl Receiver {
             has_ecn: false,
             must_echo: false,
             has_seen_ecn: false,
+            counter: None,
         }
     }
 
@@ -140,6 +144,20 @@ impl Receiver {
         self.acknowledged = 1;
         self.window_end = 1 + u64::from(self.window_bytes);
         self.timestamp = Some(segment.sent);
+    }
+
+    /// Counts marks from now on (RFC 9768); the next segment answers the peer's SYN or SYN-ACK with
+    /// these flags.
+    pub(crate) fn count_marks(&mut self, answer: u8) {
+        self.counter = Some(Counter::new(answer));
+    }
+
+    /// Acknowledges a repeated SYN or SYN-ACK at once; with accurate feedback by these flags.
+    pub(crate) fn answer_again(&mut self, answer: u8) {
+        if let Some(counter) = &mut self.counter {
+            counter.answer_again(answer);
+        }
+        self.acknowledge_at_once();
     }
 
     /// Whether the peer's SYN has arrived.
@@ -157,6 +175,12 @@ impl Receiver {
         sender: &RoundTripTime,
     ) {
         let end = segment.end();
+        let must_acknowledge = self.next > self.acknowledged;
+        if let Some(counter) = &mut self.counter
+            && counter.count(is_marked, segment.payload_bytes > 0, must_acknowledge)
+        {
+            self.is_due = true;
+        }
         if end < self.acknowledged {
             // All of it is acknowledged: it is answered and otherwise ignored, its
             // timestamp too (RFC 7323, 5.3, R2 before R3; tcp_sequence).
@@ -420,6 +444,9 @@ impl Receiver {
         segment.window_bytes = (self.window_end - self.next) as u32;
         segment.echoed = self.timestamp;
         segment.ecn_echo = self.must_echo;
+        if let Some(counter) = &mut self.counter {
+            write_flags(segment, counter.report(segment.syn));
+        }
         if self.has_sack && (self.recent_count > 0 || self.duplicate.is_some()) {
             self.fill_in_sack(segment);
         }

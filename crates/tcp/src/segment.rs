@@ -59,9 +59,15 @@ pub struct Segment {
     pub ecn_echo: bool,
     /// CWR flag: the segment's sender has reduced its window (RFC 3168); in a SYN, support of ECN.
     pub window_reduced: bool,
-    /// Whether its packet has the codepoint ECT(0), so that queues may mark it: data that is sent
-    /// for the first time over a connection with ECN (RFC 3168, 6.1.1 to 6.1.5).
+    /// AE flag: in a SYN, support of accurate feedback; later the upper bit of the counter ACE, of
+    /// which CWR and ECE are the lower ones (RFC 9768, 3.2).
+    pub accurate_ecn: bool,
+    /// Whether its packet is ECN-capable, so that queues may mark it: data that is sent for the
+    /// first time over a connection with ECN (RFC 3168, 6.1.1 to 6.1.5), and everything after the
+    /// SYN with accurate feedback, as in Linux.
     pub ecn_capable: bool,
+    /// Whether an ECN-capable packet has ECT(1), the codepoint of L4S (RFC 9331), not ECT(0).
+    pub ecn_l4s: bool,
 }
 
 impl Segment {

@@ -26,6 +26,7 @@ mod undo;
 use alloc::vec::Vec;
 use lasthop_units::{Bitrate, Duration, Instant};
 
+use crate::accurate_ecn::Marks;
 use crate::congestion::{CongestionControl, Model, Window};
 use crate::metrics::Ending;
 use crate::pacing::{self, Pacer};
@@ -70,6 +71,8 @@ pub(crate) struct Sender {
     rules: Recovery,
     has_sack: bool,
     has_ecn: bool,
+    /// The peer's counter of marks, with accurate feedback.
+    marks: Option<Marks>,
     /// Whether pacing or small queues need the pacing rate that follows from the window.
     needs_rate: bool,
     /// Whether a model of the path controls congestion, as with BBR.
@@ -160,6 +163,7 @@ impl Sender {
             rules,
             has_sack: config.sack,
             has_ecn: false,
+            marks: None,
             needs_rate: uses_rate && !is_bbr,
             has_model: is_bbr,
             has_short_way: rules == Recovery::Today && !is_bbr,
@@ -216,6 +220,25 @@ impl Sender {
     /// Records whether the connection uses ECN.
     pub(crate) fn set_ecn(&mut self, has_ecn: bool) {
         self.has_ecn = has_ecn;
+    }
+
+    /// Records that the connection uses accurate feedback of marks.
+    pub(crate) fn set_accurate_ecn(&mut self) {
+        self.has_ecn = true;
+        self.has_short_way = false;
+        self.marks = Some(Marks::new());
+    }
+
+    /// Makes the next acknowledgement tell no marks: its flags are those of the handshake.
+    pub(crate) fn pass_over_flags(&mut self) {
+        if let Some(marks) = &mut self.marks {
+            marks.pass_over();
+        }
+    }
+
+    /// Whether the connection uses accurate feedback of marks.
+    pub(crate) fn has_accurate_ecn(&self) -> bool {
+        self.marks.is_some()
     }
 
     /// Writes `bytes` more of the application's data; `u64::MAX` makes the stream endless.
@@ -379,6 +402,12 @@ impl Sender {
     /// Next byte to be sent.
     pub(crate) fn next(&self) -> u64 {
         self.next
+    }
+
+    /// Number of marks that accurate feedback told. Only tests call it.
+    #[cfg(test)]
+    pub(crate) fn marks(&self) -> u32 {
+        self.marks.as_ref().map_or(0, Marks::count)
     }
 
     /// Asserts that counts agree. Only tests call it.

@@ -5,6 +5,7 @@
 
 extern crate std;
 
+mod accurate_ecn;
 mod bbr;
 mod bbr3;
 mod ecn;

@@ -102,7 +102,8 @@ impl Header<'_> {
         out.extend(ports.map(u16::to_be_bytes).as_flattened());
         out.extend(number(own, segment.sequence).to_be_bytes());
         out.extend(acknowledgement.to_be_bytes());
-        out.extend([((self.header_bytes() / 4) as u8) << 4, self.flags()]);
+        let accurate = u8::from(segment.accurate_ecn);
+        out.extend([((self.header_bytes() / 4) as u8) << 4 | accurate, self.flags()]);
         out.extend(window.to_be_bytes());
         // Checksum and urgent pointer.
         out.extend([0; 4]);
@@ -171,12 +172,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn any_segment() -> impl Strategy<Value = Segment> {
-        let flags = proptest::array::uniform4(any::<bool>());
+        let flags = proptest::array::uniform5(any::<bool>());
         let times = (0..1_u64 << 55, proptest::option::of(0..1_u64 << 55));
         let sack = (proptest::array::uniform3(any::<[u64; 2]>()), 0..=3_u8);
         (any::<[u64; 2]>(), any::<[u32; 2]>(), any::<bool>(), flags, times, sack).prop_map(
             |([sequence, next], [payload, window_bytes], answers, flags, times, sack)| {
-                let [syn, fin, ecn_echo, window_reduced] = flags;
+                let [syn, fin, ecn_echo, window_reduced, accurate_ecn] = flags;
                 let (sent, echoed) = times;
                 let (blocks, sack_blocks) = sack;
                 Segment {
@@ -193,7 +194,9 @@ mod tests {
                     sack_blocks: if syn { 0 } else { sack_blocks },
                     ecn_echo,
                     window_reduced,
+                    accurate_ecn,
                     ecn_capable: false,
+                    ecn_l4s: false,
                 }
             },
         )
@@ -233,7 +236,9 @@ mod tests {
                 [segment.syn, segment.fin, segment.acknowledgement.is_some(), push,
                     segment.ecn_echo, segment.window_reduced]
             );
-            prop_assert!(!(theirs.rst() || theirs.urg() || theirs.ns()));
+            // AE is where NS was.
+            prop_assert_eq!(theirs.ns(), segment.accurate_ecn);
+            prop_assert!(!(theirs.rst() || theirs.urg()));
             prop_assert_eq!((theirs.checksum(), theirs.urgent_pointer()), (0, 0));
             let window = u32::from(theirs.window_size()) << if segment.syn { 0 } else { window_shift };
             // What a window says is never more than it is.

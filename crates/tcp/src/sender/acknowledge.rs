@@ -7,6 +7,7 @@
 use lasthop_units::{Duration, Instant};
 
 use super::{Sender, State};
+use crate::accurate_ecn::read_flags;
 use crate::congestion::{Acknowledgement, Control};
 use crate::{Recovery, SackBlock, Segment};
 
@@ -35,8 +36,10 @@ pub(super) struct Said {
     pub has_later_retransmission: bool,
     /// Whether all newly sacked segments were sent once, before F-RTO's timeout.
     pub has_only_originals: bool,
-    /// Whether congestion is echoed (ECE).
+    /// Whether congestion is echoed (ECE), or the peer's counter of marks has grown.
     pub has_echo: bool,
+    /// Growth of the peer's counter of marks, in packets.
+    pub marked: u32,
     /// Number of duplicate acknowledgements that it stands for.
     pub duplicates: u32,
     /// Whether it is a duplicate acknowledgement: nothing new in order, and no
@@ -78,7 +81,11 @@ impl Sender {
         }
         self.is_refused = false;
         if self.board.is_empty() {
-            // Nothing to acknowledge, but the peer's window may have opened.
+            // Nothing to acknowledge, but the peer's window may have opened, and acknowledgements
+            // that we sent may have been marked.
+            if let Some(marks) = &mut self.marks {
+                marks.take(read_flags(segment), 0, false, segment.sent);
+            }
             let has_new_window = self.update_window(segment, acknowledged, false);
             self.rearm_persist(now, has_new_window);
             return;
@@ -152,7 +159,7 @@ impl Sender {
         self.resume_after_probe(now);
         let mut said = Said {
             is_advance: acknowledged > una_before,
-            has_echo: segment.ecn_echo && self.has_ecn,
+            has_echo: segment.ecn_echo && self.has_ecn && self.marks.is_none(),
             echoed: segment.echoed,
             ..Said::default()
         };
@@ -165,6 +172,12 @@ impl Sender {
             self.take_sacks(now, segment, acknowledged, una_before, &mut said);
         }
         self.take_acknowledged(now, acknowledged, una_before, &mut said);
+        if let Some(marks) = self.marks.as_mut().filter(|_| acknowledged >= una_before) {
+            let is_progress = said.is_advance || said.has_sacked;
+            let flags = read_flags(segment);
+            said.marked = marks.take(flags, said.delivered, is_progress, segment.sent);
+            said.has_echo = said.marked > 0;
+        }
         self.measure(now, &mut said);
         self.rack.update_steps(self.una, self.next);
         let is_duplicate = acknowledged == una_before

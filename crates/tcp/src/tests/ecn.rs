@@ -61,3 +61,84 @@ fn a_repeated_syn_does_without_ecn() {
     assert_eq!(flags, [(true, true), (false, false)]);
     assert!(path.data().all(|(_, segment)| !segment.ecn_capable));
 }
+
+/// A path between ends of which each supports no ECN (0), classic ECN (1) or accurate feedback (2).
+fn mixed(ends: [u8; 2], rule: Rule) -> Path {
+    let mut path = path([false; 2], rule);
+    path.ends = ends.map(|level| {
+        let (ecn, accurate_ecn) = (level > 0, level > 1);
+        Endpoint::new(&Config { ecn, accurate_ecn, ..Config::default() })
+    });
+    path
+}
+
+/// RFC 9768, table 2: what two ends use is what the lesser one supports. Linux sends everything
+/// after the SYN as ECN-capable with accurate feedback (tcp_ecn_send); RFC 3168 has no more than
+/// new data.
+#[test]
+fn ends_use_the_feedback_that_both_have() {
+    for ends in [[0, 0], [0, 2], [2, 0], [1, 2], [2, 1], [2, 2]] {
+        let lost = |end, number, _: &Segment| {
+            if (end, number) == (0, 20) { Fate::Lose } else { Fate::Pass }
+        };
+        let mut path = mixed(ends, Box::new(lost));
+        path.start(40 * FULL);
+        assert!(path.run_until_done(Duration::from_secs(5)));
+        let flags = |end: usize, number: usize| {
+            let segment = path.sent[end][number].1;
+            [segment.accurate_ecn, segment.window_reduced, segment.ecn_echo]
+        };
+        assert_eq!(flags(0, 0), [ends[0] > 1, ends[0] > 0, ends[0] > 0], "{ends:?}");
+        let answer = match ends.iter().min() {
+            Some(0) => [false; 3],
+            Some(1) => [false, false, true],
+            _ => [false, true, false],
+        };
+        assert_eq!(flags(1, 0), answer, "{ends:?}");
+        let is_accurate = ends == [2, 2];
+        if is_accurate {
+            // The SYN-ACK was not ECN-capable; then both count from 5.
+            assert_eq!(flags(0, 1), [false, true, false]);
+            assert_eq!((flags(0, 2), flags(1, 1)), ([true, false, true], [true, false, true]));
+        }
+        let mut later = path.sent.iter().flatten().filter(|(_, segment)| !segment.syn);
+        assert_eq!(later.all(|(_, segment)| segment.ecn_capable), is_accurate, "{ends:?}");
+    }
+}
+
+/// RFC 9768, 3.1.4.1: a SYN that asks for accurate feedback is repeated once as it was, then
+/// without ECN.
+#[test]
+fn accurate_feedback_is_requested_twice() {
+    let lost = |_, number, segment: &Segment| {
+        if segment.syn && number < 2 { Fate::Lose } else { Fate::Pass }
+    };
+    let mut path = mixed([2, 2], Box::new(lost));
+    path.start(4 * FULL);
+    assert!(path.run_until_done(Duration::from_secs(9)));
+    let syns = path.sent[0].iter().filter(|(_, segment)| segment.syn);
+    let flags: Vec<_> =
+        syns.map(|(_, syn)| [syn.accurate_ecn, syn.window_reduced, syn.ecn_echo]).collect();
+    assert_eq!(flags, [[true; 3], [true; 3], [false; 3]]);
+    assert!(path.sent.iter().flatten().all(|(_, segment)| !segment.ecn_capable));
+}
+
+/// RFC 9768, 3.2: the counter ends at 5 plus the packets that were marked, modulo 8.
+#[test]
+fn the_counter_has_every_mark() {
+    for every in [2, 3, 7, 50] {
+        let mark = move |end, number: usize, segment: &Segment| {
+            let is_marked = end == 0 && segment.payload_bytes > 0 && number % every == 1;
+            if is_marked { Fate::Mark } else { Fate::Pass }
+        };
+        let mut path = mixed([2, 2], Box::new(mark));
+        path.start(200 * FULL);
+        assert!(path.run_until_done(Duration::from_secs(20)));
+        assert_eq!(path.data().count(), 200);
+        let marked = (0..200).filter(|number| number % every == 1).count();
+        let (_, last) = path.sent[1].last().expect("it answers");
+        let bits = [last.accurate_ecn, last.window_reduced, last.ecn_echo];
+        let read = bits.iter().fold(0, |read, &bit| read << 1 | usize::from(bit));
+        assert_eq!(read, (5 + marked) % 8, "every {every}");
+    }
+}
