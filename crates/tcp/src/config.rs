@@ -115,9 +115,20 @@ pub enum CongestionControlKind {
     Bbr,
     /// BBR v3, as in draft-ietf-ccwg-bbr; the same settings have no effect.
     Bbr3,
+    /// DCTCP (RFC 8257). The endpoint requests accurate feedback of marks.
+    Dctcp,
+    /// Prague, of L4S. The endpoint requests accurate feedback of marks, sends with ECT(1), and paces
+    /// at Prague's rate, at most that of [`Pacing::Fixed`]; [`Config::threshold_initial`] has its
+    /// effect, recovery is that of [`Recovery::Today`].
+    Prague,
 }
 
 impl CongestionControlKind {
+    /// Whether the control needs accurate feedback of marks. Without it the sender uses NewReno.
+    pub fn needs_marks(self) -> bool {
+        matches!(self, Self::Dctcp | Self::Prague)
+    }
+
     /// Whether the control sets window and pacing rate by a model of the path.
     pub fn is_bbr(self) -> bool {
         matches!(self, Self::Bbr | Self::Bbr3)

@@ -8,9 +8,11 @@ mod bbr;
 mod bbr3;
 mod cubic;
 mod cubic_linux3;
+mod dctcp;
 mod hystart;
 mod hystart_plus_plus;
 mod new_reno;
+mod prague;
 mod reno_linux3;
 #[cfg(test)]
 mod tests;
@@ -24,7 +26,10 @@ pub(crate) use bbr::Now;
 pub use bbr3::Bbr3;
 pub use cubic::Cubic;
 pub use cubic_linux3::CubicLinux3;
+pub use dctcp::Dctcp;
 pub use new_reno::NewReno;
+pub(crate) use prague::Moment;
+pub use prague::Prague;
 pub use reno_linux3::RenoLinux3;
 
 use crate::delivery_rate::{DeliveryRate, Loss, RateSample};
@@ -122,6 +127,19 @@ pub struct Acknowledgement {
     pub is_open: bool,
 }
 
+/// Packets whose arrival an acknowledgement told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivered {
+    /// Number of packets, in order or selectively.
+    pub packets: u32,
+    /// Number of marked packets, by accurate feedback.
+    pub marked: u32,
+    /// The cumulative acknowledgement: an offset into the stream, in bytes.
+    pub acknowledged: u64,
+    /// Offset of the next byte to be sent (SND.NXT).
+    pub next: u64,
+}
+
 /// A congestion control algorithm.
 ///
 /// CUBIC keeps seven tenths of a window after a loss (RFC 9438, 4.6), Reno half of it (RFC 5681):
@@ -153,6 +171,14 @@ pub trait Control {
 
     /// Handles the first transmission after the sender was idle for `idle`.
     fn handle_restart(&mut self, _now: Instant, _idle: Duration) {}
+
+    /// Handles what an acknowledgement tells of marks, in any state, before
+    /// [`Control::handle_acknowledgement`] and [`Control::threshold_after_loss`].
+    fn handle_delivered(&mut self, _report: &Delivered) {}
+
+    /// Handles the beginning of a recovery from losses, or a timeout, after
+    /// [`Control::threshold_after_loss`].
+    fn handle_lost(&mut self, _window: &mut Window) {}
 }
 
 /// A control by a model of the path, which sets window and pacing rate itself.
@@ -208,12 +234,30 @@ pub enum CongestionControl {
     Bbr(Box<Bbr>),
     /// BBR v3 of the draft.
     Bbr3(Box<Bbr3>),
+    /// DCTCP (RFC 8257).
+    Dctcp(Dctcp),
+    /// Prague, of L4S.
+    Prague(Box<Prague>),
 }
 
 impl CongestionControl {
     /// Whether the control is BBR of any version.
     pub(crate) fn is_bbr(&self) -> bool {
         matches!(self, Self::Bbr(_) | Self::Bbr3(_))
+    }
+
+    /// Whether the control sets the window itself, in recovery too.
+    pub(crate) fn sets_window(&self) -> bool {
+        matches!(self, Self::Bbr(_) | Self::Bbr3(_) | Self::Prague(_))
+    }
+
+    /// Prague's control, which sets window and pacing rate itself.
+    #[inline]
+    pub(crate) fn prague(&mut self) -> Option<&mut Prague> {
+        match self {
+            Self::Prague(control) => Some(control),
+            _ => None,
+        }
     }
 
     /// Returns the congestion control of a new connection. If the sender spaces its segments, a
@@ -232,6 +276,8 @@ impl CongestionControl {
             }
             (CongestionControlKind::Bbr, _) => Self::Bbr(Box::new(Bbr::new(config))),
             (CongestionControlKind::Bbr3, _) => Self::Bbr3(Box::new(Bbr3::new(config))),
+            (CongestionControlKind::Dctcp, _) => Self::Dctcp(Dctcp::new()),
+            (CongestionControlKind::Prague, _) => Self::Prague(Box::new(Prague::new(config))),
         }
     }
 
@@ -255,6 +301,8 @@ impl Control for CongestionControl {
             Self::CubicLinux3(control) => control.handle_acknowledgement(now, ack, window),
             Self::Bbr(control) => control.handle_acknowledgement(now, ack, window),
             Self::Bbr3(control) => control.handle_acknowledgement(now, ack, window),
+            Self::Dctcp(control) => control.handle_acknowledgement(now, ack, window),
+            Self::Prague(control) => control.handle_acknowledgement(now, ack, window),
         }
     }
 
@@ -266,6 +314,8 @@ impl Control for CongestionControl {
             Self::CubicLinux3(control) => control.threshold_after_loss(now, window),
             Self::Bbr(control) => control.threshold_after_loss(now, window),
             Self::Bbr3(control) => control.threshold_after_loss(now, window),
+            Self::Dctcp(control) => control.threshold_after_loss(now, window),
+            Self::Prague(control) => control.threshold_after_loss(now, window),
         }
     }
 
@@ -277,6 +327,8 @@ impl Control for CongestionControl {
             Self::CubicLinux3(control) => control.handle_timeout(now),
             Self::Bbr(control) => control.handle_timeout(now),
             Self::Bbr3(control) => control.handle_timeout(now),
+            Self::Dctcp(control) => control.handle_timeout(now),
+            Self::Prague(control) => control.handle_timeout(now),
         }
     }
 
@@ -288,6 +340,22 @@ impl Control for CongestionControl {
             Self::CubicLinux3(control) => control.handle_restart(now, idle),
             Self::Bbr(control) => control.handle_restart(now, idle),
             Self::Bbr3(control) => control.handle_restart(now, idle),
+            Self::Dctcp(control) => control.handle_restart(now, idle),
+            Self::Prague(control) => control.handle_restart(now, idle),
+        }
+    }
+
+    fn handle_delivered(&mut self, report: &Delivered) {
+        if let Self::Dctcp(control) = self {
+            control.handle_delivered(report);
+        }
+    }
+
+    fn handle_lost(&mut self, window: &mut Window) {
+        match self {
+            Self::Dctcp(control) => control.handle_lost(window),
+            Self::Prague(control) => control.handle_lost(window),
+            _ => {}
         }
     }
 }

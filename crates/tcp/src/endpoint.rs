@@ -146,6 +146,7 @@ impl Endpoint {
             must_probe_window: false,
             syn_timeouts_linear: if config.recovery.counts() { 0 } else { SYN_LINEAR_TIMEOUTS },
             feedback: match (config.ecn, config.accurate_ecn) {
+                _ if config.congestion_control.needs_marks() => Feedback::Accurate,
                 (false, _) => Feedback::Off,
                 (true, false) => Feedback::Classic,
                 (true, true) => Feedback::Accurate,
@@ -355,9 +356,11 @@ impl Endpoint {
         segment
     }
 
-    /// Makes every segment ECN-capable with accurate feedback (tcp_ecn_send).
+    /// Makes every segment ECN-capable with accurate feedback (tcp_ecn_send), with Prague by ECT(1)
+    /// (RFC 9331, 4.1).
     fn set_codepoint(&self, segment: &mut Segment) {
         segment.ecn_capable |= self.sender.has_accurate_ecn();
+        segment.ecn_l4s = segment.ecn_capable && self.sender.is_l4s();
     }
 
     fn fill_in(&mut self, segment: &mut Segment) {

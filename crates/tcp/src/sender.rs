@@ -4,6 +4,7 @@
 //! file has one concern:
 //!
 //! - [`acknowledge`]: the report of an acknowledgement;
+//! - [`marks`]: controls by the share of marked packets;
 //! - [`bbr`]: reports to and results of a control with a model of the path;
 //! - [`state`]: open, disorder, reduction, recovery, loss (RFC 5681, 6675, 5682);
 //! - [`fack`] and [`frto`]: losses and timeouts by the rules of older kernels;
@@ -18,6 +19,7 @@ mod acknowledge;
 mod bbr;
 mod fack;
 mod frto;
+mod marks;
 mod state;
 mod timers;
 mod transmit;
@@ -37,7 +39,9 @@ use crate::scoreboard::Scoreboard;
 use crate::segment::HEADER_BYTES;
 use crate::small_queues::{OwnQueue, PACKET_OVERHEAD_BYTES};
 use crate::validation::Validation;
-use crate::{Config, Pacing, Recovery, SackBlock, SmallQueues, WindowValidation};
+use crate::{
+    Config, CongestionControlKind, Pacing, Recovery, SackBlock, SmallQueues, WindowValidation,
+};
 
 pub use state::State;
 pub(crate) use timers::Timer;
@@ -140,14 +144,16 @@ impl Sender {
     pub(crate) fn new(config: &Config) -> Self {
         let threshold = config.threshold_initial.map_or(u32::MAX, |segments| segments.max(2));
         let window = Window { size: config.initial_window.max(1), fraction: 0, threshold };
-        let is_bbr = config.congestion_control.is_bbr();
-        let (rules, pacing, validation) = if is_bbr {
-            // BBR paces in any case, and sets the window itself (tcp_cong_control).
-            let pacing = if config.pacing == Pacing::Off { Pacing::Linux } else { config.pacing };
-            (Recovery::Today, pacing, WindowValidation::Off)
-        } else {
-            (config.recovery, config.pacing, config.window_validation)
+        let kind = config.congestion_control;
+        let is_bbr = kind.is_bbr();
+        // BBR and Prague pace in any case, and set the window themselves (tcp_cong_control).
+        let sets_window = is_bbr || kind == CongestionControlKind::Prague;
+        let pacing = match config.pacing {
+            Pacing::Off if sets_window => Pacing::Linux,
+            pacing => pacing,
         };
+        let rules = if sets_window { Recovery::Today } else { config.recovery };
+        let validation = if is_bbr { WindowValidation::Off } else { config.window_validation };
         let is_paced = pacing != Pacing::Off;
         let uses_rate = is_paced || matches!(config.small_queues, SmallQueues::Pacing { .. });
         Self {
@@ -164,9 +170,9 @@ impl Sender {
             has_sack: config.sack,
             has_ecn: false,
             marks: None,
-            needs_rate: uses_rate && !is_bbr,
+            needs_rate: uses_rate && !sets_window,
             has_model: is_bbr,
-            has_short_way: rules == Recovery::Today && !is_bbr,
+            has_short_way: rules == Recovery::Today && !sets_window,
             control: CongestionControl::new(config),
             window,
             validation: Validation::new(validation, config.initial_window),
@@ -214,6 +220,7 @@ impl Sender {
             bbr.open(now, round_trip, &mut self.window);
             self.pacing_rate = bbr.pacing_rate();
         }
+        self.open_by_marks(now);
         self.update_pacing_rate();
     }
 
@@ -264,6 +271,8 @@ impl Sender {
         self.segment_bytes = u32::from(bytes).max(1);
         if let Some(bbr) = self.control.bbr() {
             bbr.set_segment_bytes(self.segment_bytes);
+        } else if let Some(prague) = self.control.prague() {
+            prague.set_segment_bytes(self.segment_bytes);
         }
     }
 
@@ -342,6 +351,7 @@ impl Sender {
         match &self.control {
             CongestionControl::Bbr(bbr) => bbr.pacing_rate(),
             CongestionControl::Bbr3(bbr) => Model::pacing_rate(&**bbr),
+            CongestionControl::Prague(prague) => prague.pacing_rate(),
             _ => self.rate_of_window(),
         }
     }

@@ -24,6 +24,9 @@ pub(crate) struct OwnQueue {
     rules: SmallQueues,
     /// Whether segments leave in buffers of several.
     has_buffers: bool,
+    /// Time at the pacing rate that a buffer has, 2^-shift seconds, if the congestion control sets
+    /// it; such buffers may have one segment.
+    buffer_shift: Option<u8>,
     /// Number of further segments of the buffer that leaves.
     buffer_left: u64,
     overhead: u64,
@@ -43,7 +46,22 @@ impl OwnQueue {
             }
             SmallQueues::Off => PACKET_OVERHEAD_BYTES,
         };
-        Self { rules, has_buffers, buffer_left: 0, overhead, bytes: 0, handed_over: 0, released: 0 }
+        Self {
+            rules,
+            has_buffers,
+            buffer_shift: None,
+            buffer_left: 0,
+            overhead,
+            bytes: 0,
+            handed_over: 0,
+            released: 0,
+        }
+    }
+
+    /// Limits buffers to 2^-`shift` seconds at the pacing rate, instead of the limit of the queues
+    /// and at least two segments (tso_segs of Linux' congestion controls).
+    pub(crate) fn limit_buffers(&mut self, shift: u8) {
+        self.buffer_shift = Some(shift);
     }
 
     /// Counts a packet that is passed to the queues. Returns its number; a packet
@@ -85,12 +103,15 @@ impl OwnQueue {
     /// Number of segments in a buffer (tcp_tso_autosize): those of `packet_bytes` that the pacing
     /// rate sends in the time of the limit.
     fn buffer_segments(&self, packet_bytes: u32, rate: Bitrate) -> u64 {
-        let shift = match self.rules {
-            SmallQueues::Pacing { shift, .. } => shift,
-            SmallQueues::Off | SmallQueues::Fixed { .. } => BUFFER_SHIFT,
+        let (shift, least) = match (self.buffer_shift, self.rules) {
+            (Some(shift), _) => (shift, 1),
+            (None, SmallQueues::Pacing { shift, .. }) => (shift, BUFFER_SEGMENTS_MIN),
+            (None, SmallQueues::Off | SmallQueues::Fixed { .. }) => {
+                (BUFFER_SHIFT, BUFFER_SEGMENTS_MIN)
+            }
         };
         let bytes = (rate.as_bps() >> (shift + 3)).min(BUFFER_BYTES_MAX);
-        (bytes / u64::from(packet_bytes)).max(BUFFER_SEGMENTS_MIN)
+        (bytes / u64::from(packet_bytes)).max(least)
     }
 
     /// Whether a new packet has to wait; if it may leave, it is counted as part of a buffer.

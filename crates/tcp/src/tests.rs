@@ -10,6 +10,7 @@ mod bbr;
 mod bbr3;
 mod ecn;
 mod kernels;
+mod marks;
 mod path;
 mod properties;
 mod recovery;

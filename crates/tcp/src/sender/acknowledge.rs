@@ -177,6 +177,7 @@ impl Sender {
             let flags = read_flags(segment);
             said.marked = marks.take(flags, said.delivered, is_progress, segment.sent);
             said.has_echo = said.marked > 0;
+            self.report_marks(&said);
         }
         self.measure(now, &mut said);
         self.rack.update_steps(self.una, self.next);
@@ -517,6 +518,9 @@ impl Sender {
             return;
         }
         self.validate(now, said.delivered);
+        if self.control_by_marks(now, said, in_flight) {
+            return;
+        }
         if self.state.is_reducing() {
             self.reduce(said.delivered, newly_lost, said.is_advance);
         } else if said.acknowledged > 0

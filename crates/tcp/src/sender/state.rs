@@ -264,6 +264,7 @@ impl Sender {
             self.undo.forbid();
             self.begin_reduction(now);
             self.state = State::Reduced;
+            self.answer_mark(now);
         }
     }
 
@@ -284,6 +285,7 @@ impl Sender {
             }
         }
         self.state = State::Recovery;
+        self.control.handle_lost(&mut self.window);
     }
 
     fn begin_reduction(&mut self, now: Instant) {
@@ -314,7 +316,7 @@ impl Sender {
     /// Sets the window after `delivered` segments: the segments in flight plus the number that
     /// proportional rate reduction permits.
     pub(super) fn reduce(&mut self, delivered: u32, newly_lost: u32, is_advance: bool) {
-        if delivered == 0 || self.control.bbr().is_some() {
+        if delivered == 0 || self.control.sets_window() {
             return;
         }
         let in_flight = self.board.in_flight();
@@ -331,8 +333,8 @@ impl Sender {
     fn end_reduction_of(&mut self, state: State) {
         let is_reduced = state == State::Reduced && self.rules != Recovery::Linux32;
         let stands = is_reduced || self.undo.is_possible();
-        // BBR restores the window itself (tcp_end_cwnd_reduction).
-        if stands && self.window.threshold < u32::MAX && self.control.bbr().is_none() {
+        // BBR and Prague restore the window themselves (tcp_end_cwnd_reduction).
+        if stands && self.window.threshold < u32::MAX && !self.control.sets_window() {
             self.window.size = self.window.threshold;
         }
     }
@@ -369,6 +371,7 @@ impl Sender {
             self.undo.begin(self.una, retransmitted);
             self.undo.remember(self.window.size, Some(self.current_threshold()));
             self.lower_threshold(now);
+            self.control.handle_lost(&mut self.window);
         }
         if self.rules.counts() && was_repeated {
             self.undo.forbid();
@@ -395,6 +398,7 @@ impl Sender {
     /// was lost (RFC 8985, 7.4).
     pub(super) fn reduce_for_probe(&mut self, now: Instant) {
         self.begin_reduction(now);
+        self.answer_mark(now);
         self.end_reduction_of(State::Reduced);
         self.state = State::Reduced;
         self.keep_open();

@@ -101,6 +101,8 @@ impl Sender {
         if let Some(threshold) = self.undo.threshold {
             if let Some(bbr) = self.control.bbr() {
                 bbr.handle_undo(&mut self.window);
+            } else if let Some(prague) = self.control.prague() {
+                self.window.size = prague.handle_undo(self.window.size);
             } else {
                 self.window.size = self.window.size.max(self.undo.window);
             }
