@@ -16,6 +16,7 @@ use crate::franc::{Content, Francs, Outside};
 use crate::saturation::Backlog;
 use crate::sink::{Frames, Sink};
 use alloc::collections::VecDeque;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use lasthop_net::network::{Change, Network, NetworkConfig, NetworkError, NetworkStats, Output};
@@ -51,7 +52,8 @@ pub enum HostsError {
     /// A congestion control that only a kernel has.
     #[error(
         "flow {flow:?}: the model, which simulate, sweep and compare run, has the congestion controls \
-         \"cubic\", \"reno\", \"bbr\" and \"bbr3\", not {name:?}; emulate takes those of the kernel where endpoints = \"kernel\""
+         {}, not {name:?}; emulate takes those of the kernel where endpoints = \"kernel\"",
+        lasthop_tcp::CongestionControlKind::NAMES.map(|name| format!("{name:?}")).join(", ")
     )]
     CongestionControl {
         /// Name of the flow.

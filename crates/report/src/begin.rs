@@ -2,6 +2,7 @@
 //! flows of the test. Comments say what the file has, and each key that is assumed says so. The
 //! distance, rates and neighbours are in no file.
 
+use lasthop_scenario::CongestionControlKind;
 use lasthop_trace::{FlentMetadata, FlentWifi};
 use std::fmt::Write;
 
@@ -15,8 +16,6 @@ const LENGTH_S: f64 = 60.0;
 const STEP_S: f64 = 0.2;
 /// Largest number of flows of a kind.
 const FLOWS_MAX: usize = 256;
-/// Congestion controls of simulated TCP.
-const CONTROLS: [&str; 4] = ["cubic", "reno", "bbr", "bbr3"];
 
 /// Returns the text of the scenario. `file` is the name of the results.
 pub fn scenario(file: &str, metadata: &FlentMetadata) -> String {
@@ -250,7 +249,7 @@ fn queue(metadata: &FlentMetadata) -> String {
 fn flows(out: &mut String, metadata: &FlentMetadata, setup: &Setup) {
     let control = metadata.congestion_control.as_deref();
     let mut tcp = match control {
-        Some(control) if CONTROLS.contains(&control) => {
+        Some(control) if CongestionControlKind::NAMES.contains(&control) => {
             format!("congestion_control = \"{control}\"   # the sysctl\n")
         }
         Some(control) => {

@@ -44,6 +44,7 @@ pub use lasthop_config::edit::matches;
 pub use lasthop_config::file::TEXT_BYTES_MAX;
 pub use lasthop_config::{ConfigError as ScenarioError, Problem, did_you_mean};
 pub use lasthop_config::{file, quantity};
+pub use lasthop_tcp::CongestionControlKind;
 pub use paths::{Completion, complete};
 
 use crate::setting::{LeftOut, Named};

@@ -319,6 +319,8 @@ const SETS: &[&str] = &[
     "flow.up.tcp={ receiver = \"macos-10.11\", ack_delay = \"1ms\", quick_acks = 2 }",
     "flow.up.tcp.receiver=macos",
     "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"tcp\", congestion_control = \"bbr\", tcp = { recovery = \"linux-3.13\", hystart = \"off\", window_validation = \"rfc7661\", ssthresh_initial = 20 } }",
+    "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"tcp\", congestion_control = \"dctcp\", tcp = { recovery = \"linux-3.13\", hystart = \"off\" } }",
+    "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"tcp\", tcp = { accurate_ecn = true } }",
     "flow.up={ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"tcp\", congestion_control = \"bbr3\", tcp = { recovery = \"linux-3.13\", hystart = \"off\", window_validation = \"rfc7661\", ssthresh_initial = 20 } }",
     "flow=[{ name = \"up\", from = \"laptop\", to = \"ap\", kind = \"tcp\" }, { name = \"up\", from = \"ap\", to = \"laptop\", kind = \"tcp\" }]",
     "run=[{ node = \"ap\", command = [] }]",

@@ -124,6 +124,22 @@ pub enum CongestionControlKind {
 }
 
 impl CongestionControlKind {
+    /// Names of the controls, as Linux has them where it does.
+    pub const NAMES: [&str; 6] = ["cubic", "reno", "bbr", "bbr3", "dctcp", "prague"];
+
+    /// The control of a name in [`CongestionControlKind::NAMES`]; CUBIC with this end of slow start.
+    pub fn named(name: &str, hystart: HyStart) -> Option<Self> {
+        Some(match name {
+            "cubic" => Self::Cubic { hystart },
+            "reno" => Self::NewReno,
+            "bbr" => Self::Bbr,
+            "bbr3" => Self::Bbr3,
+            "dctcp" => Self::Dctcp,
+            "prague" => Self::Prague,
+            _ => return None,
+        })
+    }
+
     /// Whether the control needs accurate feedback of marks. Without it the sender uses NewReno.
     pub fn needs_marks(self) -> bool {
         matches!(self, Self::Dctcp | Self::Prague)

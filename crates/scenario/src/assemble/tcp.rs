@@ -109,16 +109,11 @@ fn endpoint(raw: &RawTcp, control: &str, problems: &mut Problems) -> Option<Conf
             problems.push(&window.place, "expected at most 1 GiB");
         }
     }
-    let congestion_control = match control {
-        "reno" => CongestionControlKind::NewReno,
-        "cubic" => CongestionControlKind::Cubic { hystart: raw.hystart.value },
-        "bbr" => CongestionControlKind::Bbr,
-        "bbr3" => CongestionControlKind::Bbr3,
-        _ => return None,
-    };
+    let congestion_control = CongestionControlKind::named(control, raw.hystart.value)?;
     let recovery = raw.recovery.value;
-    if congestion_control.is_bbr() {
-        check_bbr(raw, control, problems);
+    check_control(raw, congestion_control, control, problems);
+    if raw.accurate_ecn.value && !raw.ecn.value && !congestion_control.needs_marks() {
+        problems.push(&raw.accurate_ecn.place, "expected ecn = true with it");
     }
     if recovery != Recovery::Today && raw.hystart.value == HyStart::PlusPlus {
         problems.push(
@@ -178,14 +173,27 @@ fn endpoint(raw: &RawTcp, control: &str, problems: &mut Problems) -> Option<Conf
         local_congestion: raw.local_drop.value == LocalDrop::Refused,
         threshold_initial: raw.ssthresh_initial.as_ref().map(|at| at.value.get()),
         ecn: raw.ecn.value,
+        accurate_ecn: raw.accurate_ecn.value,
         ..Config::default()
     })
 }
 
-/// Reports settings that have no effect with BBR.
-fn check_bbr(raw: &RawTcp, control: &str, problems: &mut Problems) {
+/// Reports settings that have no effect with this control.
+fn check_control(
+    raw: &RawTcp,
+    kind: CongestionControlKind,
+    control: &str,
+    problems: &mut Problems,
+) {
+    if !kind.is_bbr() && !kind.needs_marks() {
+        return;
+    }
     if raw.recovery.value != Recovery::Today {
-        let origin = if control == "bbr" { "came with Linux 4.9" } else { "Linux 3 does not have" };
+        let origin = match kind {
+            CongestionControlKind::Bbr => "came with Linux 4.9",
+            CongestionControlKind::Dctcp => "needs accurate feedback, which came with Linux 6.18",
+            _ => "Linux 3 does not have",
+        };
         problems.push(
             &raw.recovery.place,
             format!("expected \"today\" with congestion_control = {control:?}, which {origin}"),
@@ -193,6 +201,9 @@ fn check_bbr(raw: &RawTcp, control: &str, problems: &mut Problems) {
     }
     if raw.hystart.value != HyStart::Linux {
         problems.push(&raw.hystart.place, "this key is for congestion_control = \"cubic\" only");
+    }
+    if !kind.is_bbr() {
+        return;
     }
     let validation = raw.window_validation.as_ref().map(|at| &at.place);
     let threshold = raw.ssthresh_initial.as_ref().map(|at| &at.place);

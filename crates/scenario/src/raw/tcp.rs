@@ -172,5 +172,8 @@ tables! {
         value local_drop: LocalDrop = "lost";
         /// Explicit congestion notification (RFC 3168). Linux accepts it and does not request it.
         value ecn: bool = false;
+        /// Accurate feedback of marks (RFC 9768), with `ecn = true`: a counter of marked packets instead
+        /// of one echo in a round trip. "dctcp" and "prague" request it in any case.
+        value accurate_ecn: bool = false;
     }
 }
