@@ -417,3 +417,48 @@ fn bbr3_keeps_its_rate_below_two_percent_of_losses_only() {
     let [v1, v3] = ["bbr", "bbr3"].map(|control| rate(control, 0.05));
     assert!(v1 > 0.85 && v3 < 0.67 * v1, "{v1} {v3}");
 }
+
+/// One flow of `control` over a wire of 50 Mb/s and 20 ms whose queue marks beyond a threshold.
+fn marked(control: &str, threshold: &str, selector: &str) -> (f64, Duration) {
+    let text = format!(
+        "duration = \"40s\"\n[[node]]\nname = \"client\"\nrole = \"host\"\n[[node]]\n\
+         name = \"server\"\nrole = \"host\"\n[[wire]]\nbetween = [\"client\", \"server\"]\n\
+         rate = \"50Mb/s\"\ndelay = \"10ms\"\nqueue = {{ kind = \"fq-codel\", \
+         ce_threshold = {threshold:?}, ce_threshold_selector = {selector:?} }}\n[[flow]]\n\
+         name = \"up\"\nfrom = \"client\"\nto = \"server\"\nkind = \"tcp\"\n\
+         congestion_control = {control:?}\n"
+    );
+    let scenario = lasthop_scenario::parse("marked.toml", &text, &[]);
+    let scenario = scenario.unwrap_or_else(|why| panic!("{why}"));
+    let mut shares = Shares::default();
+    simulate(&scenario, Seed::new(1, 0), &mut shares, &mut go_on)
+        .unwrap_or_else(|why| panic!("{why}"));
+    let rate = shares.payload[0] as f64 * 8.0 / 20.0 * 1500.0 / 1448.0;
+    // A packet has 14 bytes of Ethernet, at least, on the wire: 10 ms and 0.24 ms without a queue.
+    (rate / 50e6, shares.delay_max - Duration::from_micros(10_240))
+}
+
+/// Alizadeh et al. 2010, equations 8 to 10: a flow of DCTCP over C = 4 116 packets a second (1 518
+/// bytes) and 20 ms fills the wire if the threshold K is above C RTT / 7, here 12 packets or 2.9 ms,
+/// and its queue has K + 1 packets at most when the window stops growing. With 1 ms it does not fill
+/// it. Marks halve CUBIC's window at the same threshold, so that it loses more.
+#[test]
+fn dctcp_fills_a_wire_whose_threshold_is_a_seventh_of_the_product() {
+    let [(above, delay), (below, _)] = ["4ms", "1ms"].map(|it| marked("dctcp", it, "any"));
+    assert!(above > 0.98 * 1500.0 / 1518.0, "{above}");
+    // One packet more takes 0.24 ms; in the round trip until the mark returns two of them.
+    assert!(delay < Duration::from_millis(5), "{delay:?}");
+    assert!(below < above, "{below} {above}");
+}
+
+/// Prague keeps the queue at the threshold, also one far below a seventh of the product, and its rate
+/// (RFC 9332, 2.5.1: "ultra-low" queueing with full use); CUBIC, whose packets are not of L4S, is not
+/// marked by the threshold and fills CoDel's 5 ms.
+#[test]
+fn prague_keeps_a_queue_of_its_threshold() {
+    let (share, delay) = marked("prague", "1ms", "ect1");
+    assert!(share > 0.9, "{share}");
+    assert!(delay < Duration::from_millis(2), "{delay:?}");
+    let (_, other) = marked("cubic", "1ms", "ect1");
+    assert!(other > Duration::from_millis(5), "{other:?}");
+}
