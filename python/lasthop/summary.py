@@ -634,7 +634,7 @@ class PseudoRetryOutSummary(TypedDict):
     """Of those, MPDUs that arrived later and were ignored."""
 
 
-QueueKind = Literal["drop-tail", "codel", "fq-codel", "ebdp"]
+QueueKind = Literal["drop-tail", "codel", "fq-codel", "ebdp", "dualpi2"]
 """Queue disciplines, by their words in scenario files."""
 
 

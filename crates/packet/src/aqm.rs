@@ -4,6 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`codel`] | CoDel's control law (RFC 8289), one state per queue |
+//! | [`pi2`] | the control law of DualPI2 (RFC 9332): one controller, two coupled probabilities |
 //! | [`round_robin`] | deficit round robin with precedence for new flows (RFC 8290) |
 //! | [`flow_queues`] | queues of flows that use both |
 //!
@@ -12,8 +13,10 @@
 
 pub mod codel;
 pub mod flow_queues;
+pub mod pi2;
 pub mod round_robin;
 
 pub use codel::{Control, Parameters, Queueable, Source, Variant};
 pub use flow_queues::FlowQueues;
+pub use pi2::{Pi2, Pi2Parameters, Signal};
 pub use round_robin::{Members, RoundRobin, bucket_of};

@@ -1,6 +1,6 @@
 //! The packet queues above the MAC, one per access category of a station:
-//! drop-tail, CoDel (RFC 8289), FQ-CoDel (RFC 8290) with airtime fairness, and a
-//! drop-tail queue that adapts its capacity (eBDP).
+//! drop-tail, CoDel (RFC 8289), FQ-CoDel (RFC 8290) with airtime fairness, a
+//! drop-tail queue that adapts its capacity (eBDP), and DualPI2 (RFC 9332).
 //!
 //! A queue holds packets for several peers (next receivers on the air). The queue selects the peer
 //! to serve next, and the next packet of a peer. A peer needs no memory before its first packet.
@@ -11,6 +11,7 @@ mod bare;
 mod codel;
 mod driver;
 mod drop_tail;
+mod dual_pi2;
 mod ebdp;
 mod fifo;
 mod fq_codel;
@@ -18,13 +19,17 @@ mod fq_codel;
 pub use codel::CoDel;
 pub use driver::{DriverLimit, DriverQueue};
 pub use drop_tail::DropTail;
+pub use dual_pi2::DualPi2;
 pub use ebdp::EmulatedBdp;
 pub use fq_codel::FqCodel;
 
 use crate::Packet;
-use crate::aqm::{Parameters, Variant};
+use crate::aqm::{Parameters, Pi2Parameters, Variant};
 use alloc::vec::Vec;
 use lasthop_units::{Bytes, Duration, Instant};
+
+/// Header of an Ethernet frame, which disciplines of Linux count with the packet.
+const ETHERNET_HEADER_BYTES: u64 = 14;
 
 /// A next hop for which a queue holds packets: a small number, used as an index. The owner of the
 /// queue defines its meaning.
@@ -136,6 +141,19 @@ pub enum QueueConfig {
         /// number. `None`: not divided.
         flows: Option<Duration>,
     },
+    /// A queue for L4S packets beside a classic one, with coupled marks and drops (RFC 9332).
+    DualPi2 {
+        /// Limit in packets of both queues; packets held below the queue count.
+        limit_packets: u32,
+        /// The control law.
+        pi2: Pi2Parameters,
+        /// Time between updates of the controller, above zero.
+        update_interval: Duration,
+        /// Sojourn time beyond which an L4S packet is marked.
+        step: Duration,
+        /// Share of the classic queue in percent of bytes, 0 to 100, while both have packets.
+        classic_percent: u8,
+    },
 }
 
 impl QueueConfig {
@@ -181,6 +199,23 @@ impl QueueConfig {
         flows: None,
     };
 
+    /// `dualpi2` of Linux 6.17 (RFC 9332, appendix A): 10 000 packets, a target of 15 ms, updates
+    /// every 16 ms, gains of 0.16 and 3.2 Hz, a coupling of 2, a step of 1 ms, and 10 % for the
+    /// classic queue.
+    pub const DUAL_PI2: Self = Self::DualPi2 {
+        limit_packets: 10_000,
+        pi2: Pi2Parameters {
+            target: Duration::from_millis(15),
+            alpha: 41,
+            beta: 819,
+            coupling: 2,
+            drop_overload: true,
+        },
+        update_interval: Duration::from_millis(16),
+        step: Duration::from_millis(1),
+        classic_percent: 10,
+    };
+
     /// Target of fair queueing without CoDel: no packet waits for so long.
     pub const NO_TARGET: Duration = Duration::MAX;
 
@@ -210,7 +245,9 @@ impl QueueConfig {
             Self::FqCodel { limit_packets, memory_limit, .. } => {
                 packets(Limit::Bytes(memory_limit)).min(limit_packets)
             }
-            Self::EmulatedBdp { limit_packets, .. } => limit_packets,
+            Self::EmulatedBdp { limit_packets, .. } | Self::DualPi2 { limit_packets, .. } => {
+                limit_packets
+            }
         }
     }
 
@@ -221,9 +258,9 @@ impl QueueConfig {
             Self::DropTail { limit: Limit::Packets(bound) }
             | Self::DropTailByPeer { limit: Limit::Packets(bound), .. }
             | Self::CoDel { limit: Limit::Packets(bound), .. } => bound,
-            Self::FqCodel { limit_packets, .. } | Self::EmulatedBdp { limit_packets, .. } => {
-                limit_packets
-            }
+            Self::FqCodel { limit_packets, .. }
+            | Self::EmulatedBdp { limit_packets, .. }
+            | Self::DualPi2 { limit_packets, .. } => limit_packets,
             Self::DropTail { .. } | Self::DropTailByPeer { .. } | Self::CoDel { .. } => {
                 return None;
             }
@@ -237,6 +274,7 @@ impl QueueConfig {
     pub fn with_target(mut self, to: Duration) -> Option<Self> {
         match &mut self {
             Self::CoDel { target, .. } | Self::FqCodel { target, .. } => *target = to,
+            Self::DualPi2 { pi2, .. } => pi2.target = to,
             Self::DropTail { .. } | Self::DropTailByPeer { .. } | Self::EmulatedBdp { .. } => {
                 return None;
             }
@@ -257,17 +295,18 @@ impl QueueConfig {
             Self::CoDel { target, .. } | Self::FqCodel { target, .. } => {
                 target.as_nanos() < Self::NO_TARGET.as_nanos()
             }
+            Self::DualPi2 { .. } => true,
             Self::DropTail { .. } | Self::DropTailByPeer { .. } | Self::EmulatedBdp { .. } => false,
         }
     }
 
     /// Whether a packet that finds the queue empty and its server idle may be served without
     /// passing through, because it would leave no trace. CoDel's state is at rest whenever its
-    /// queue is empty; that of FQ-CoDel's scheduler is not, and eBDP counts every flow.
+    /// queue is empty; that of schedulers and DualPI2 is not, and eBDP counts every flow.
     pub const fn is_stateless_when_empty(&self) -> bool {
         match self {
             Self::DropTail { .. } | Self::DropTailByPeer { .. } | Self::CoDel { .. } => true,
-            Self::FqCodel { .. } | Self::EmulatedBdp { .. } => false,
+            Self::FqCodel { .. } | Self::EmulatedBdp { .. } | Self::DualPi2 { .. } => false,
         }
     }
 }
@@ -338,6 +377,8 @@ pub enum Queue {
     FqCodel(FqCodel),
     /// First in, first out, with an adaptive capacity.
     EmulatedBdp(EmulatedBdp),
+    /// An L4S queue beside a classic one.
+    DualPi2(DualPi2),
 }
 
 macro_rules! each {
@@ -347,13 +388,14 @@ macro_rules! each {
             Queue::CoDel($inner) => $body,
             Queue::FqCodel($inner) => $body,
             Queue::EmulatedBdp($inner) => $body,
+            Queue::DualPi2($inner) => $body,
         }
     };
 }
 
 impl Queue {
     /// Returns an empty queue. `perturbation`, drawn from the run's random numbers, keys the flow
-    /// hash of FQ-CoDel (RFC 8290, 4.1.2).
+    /// hash of FQ-CoDel (RFC 8290, 4.1.2) and the draws of DualPI2.
     pub fn new(config: &QueueConfig, perturbation: u32) -> Self {
         match *config {
             QueueConfig::DropTail { limit } => Self::DropTail(DropTail::new(limit)),
@@ -404,6 +446,11 @@ impl Queue {
                 average_packets,
                 flows,
             })),
+            QueueConfig::DualPi2 { limit_packets, pi2, update_interval, step, classic_percent } => {
+                let config =
+                    dual_pi2::Config { limit_packets, pi2, update_interval, step, classic_percent };
+                Self::DualPi2(DualPi2::new(config, perturbation))
+            }
         }
     }
 
@@ -417,6 +464,7 @@ impl Queue {
             Self::CoDel(queue) => queue.set_limit(Limit::Packets(packets)),
             Self::FqCodel(queue) => queue.set_limit(packets),
             Self::EmulatedBdp(queue) => queue.set_limit(packets),
+            Self::DualPi2(queue) => queue.set_limit(packets),
         }
     }
 
@@ -425,6 +473,7 @@ impl Queue {
         match self {
             Self::CoDel(queue) => queue.set_target(target),
             Self::FqCodel(queue) => queue.set_target(target),
+            Self::DualPi2(queue) => queue.set_target(target),
             Self::DropTail(_) | Self::DropTailByPeer { .. } | Self::EmulatedBdp(_) => {}
         }
     }
@@ -456,8 +505,10 @@ impl Queue {
     /// Lets the packets leave without drops and marks.
     fn silence(&mut self) {
         self.set_target(Duration::MAX);
-        if let Self::FqCodel(queue) = self {
-            queue.silence();
+        match self {
+            Self::FqCodel(queue) => queue.silence(),
+            Self::DualPi2(queue) => queue.silence(),
+            _ => {}
         }
     }
 
@@ -498,6 +549,7 @@ impl Queue {
             Self::CoDel(queue) => queue.enqueue(peer, copy(), held_below, dropped),
             Self::FqCodel(queue) => queue.enqueue(peer, copy(), held_below, dropped),
             Self::EmulatedBdp(queue) => queue.enqueue(peer, copy(), held_below, dropped),
+            Self::DualPi2(queue) => queue.enqueue(now, peer, copy(), held_below, dropped),
         }
     }
 
@@ -536,6 +588,7 @@ impl Queue {
             Self::CoDel(queue) => queue.admits(packet, held_below),
             Self::FqCodel(_) => true,
             Self::EmulatedBdp(queue) => queue.admits(packet, held_below),
+            Self::DualPi2(queue) => queue.admits(held_below),
         }
     }
 

@@ -431,8 +431,9 @@ fn queue_kind(group: &str, path: &str, queue: &QueueConfig) -> (Knob, Option<u32
         QueueConfig::CoDel { limit, .. } => ("codel", packets(limit)),
         QueueConfig::FqCodel { limit_packets, .. } => ("fq-codel", Some(*limit_packets)),
         QueueConfig::EmulatedBdp { limit_packets, .. } => ("ebdp", Some(*limit_packets)),
+        QueueConfig::DualPi2 { limit_packets, .. } => ("dualpi2", Some(*limit_packets)),
     };
-    let options = ["drop-tail", "codel", "fq-codel", "ebdp"];
+    let options = ["drop-tail", "codel", "fq-codel", "ebdp", "dualpi2"];
     let options = options.map(|word| (word.to_owned(), word.to_owned())).to_vec();
     let knob = Knob {
         group: group.to_owned(),

@@ -395,8 +395,10 @@ fn adjusted(now: QueueConfig, then: QueueConfig) -> Option<Adjustment> {
     if now.with_packets_max(packets) == Some(then) {
         return Some(Adjustment::QueuePackets(packets));
     }
-    let (QueueConfig::CoDel { target, .. } | QueueConfig::FqCodel { target, .. }) = then else {
-        return None;
+    let target = match then {
+        QueueConfig::CoDel { target, .. } | QueueConfig::FqCodel { target, .. } => target,
+        QueueConfig::DualPi2 { pi2, .. } => pi2.target,
+        _ => return None,
     };
     (now.with_target(target) == Some(then)).then_some(Adjustment::QueueTarget(target))
 }

@@ -956,6 +956,38 @@ fn an_adapting_queue() {
     }
 }
 
+/// DualPI2 has Linux' defaults, on the air and on wires.
+#[test]
+fn coupled_queues() {
+    let of = |sets: &[&str]| cell(&with(CELL, sets)).stations[1].queue;
+    let usual = of(&["node.laptop.queue=dualpi2"]);
+    assert_eq!(usual, QueueConfig::DUAL_PI2);
+    let written = "node.laptop.queue={ kind = \"dualpi2\", packets = 10000, target = \"15ms\", \
+                   tupdate = \"16ms\", alpha = 0.16, beta = 3.2, coupling_factor = 2, \
+                   step_thresh = \"1ms\", classic_protection = 10, drop_on_overload = true }";
+    assert_eq!(of(&[written]), usual);
+    for (keys, wrong) in [
+        ("packets = 0", "expected a whole number from 1"),
+        ("tupdate = \"0s\"", "more than zero"),
+        ("alpha = 0.001", "expected a gain"),
+        ("beta = 40000", "expected a gain"),
+        ("coupling_factor = 0", "expected a whole number from 1"),
+        ("classic_protection = 101", "expected a whole number from 0 to 100"),
+        ("target = \"off\"", "only fq-codel"),
+        ("interval = \"2s\"", "is for kind"),
+        ("bytes = \"1MB\"", "bounded by packets"),
+        ("ecn = true", "is for kind"),
+        ("flows = 8", "is for kind"),
+    ] {
+        let set = format!("node.laptop.queue={{ kind = \"dualpi2\", {keys} }}");
+        let why = parse("test.toml", CELL, &[set]).expect_err(keys);
+        assert!(format!("{why:?}").contains(wrong), "{keys}: {why:?}");
+    }
+    let set = "node.laptop.queue={ kind = \"codel\", tupdate = \"1ms\" }".to_owned();
+    let why = parse("test.toml", CELL, &[set]).expect_err("another kind");
+    assert!(format!("{why:?}").contains("dualpi2"), "{why:?}");
+}
+
 /// The authors' programs of the FRANC paper differ from its text.
 #[test]
 fn rules_of_the_papers_programs() {

@@ -373,6 +373,9 @@ pub enum QueueKind {
     FqCodel,
     /// First in, first out; the limit follows the rate of service (eBDP).
     Ebdp,
+    /// A queue for L4S packets beside a classic one (RFC 9332).
+    #[serde(rename = "dualpi2")]
+    DualPi2,
 }
 
 /// Limits of a node's A-MPDUs in the scenario.

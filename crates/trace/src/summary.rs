@@ -404,6 +404,9 @@ fn queue(config: &QueueConfig) -> QueueSummary {
         QueueConfig::EmulatedBdp { limit_packets, target, .. } => {
             (QueueKind::Ebdp, (Some(limit_packets), None), ms(target))
         }
+        QueueConfig::DualPi2 { limit_packets, pi2, .. } => {
+            (QueueKind::DualPi2, (Some(limit_packets), None), ms(pi2.target))
+        }
     };
     QueueSummary { kind, limit_packets, limit_bytes, target_ms }
 }

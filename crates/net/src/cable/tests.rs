@@ -433,3 +433,28 @@ fn a_queue_drains_at_the_rate_of_the_moment() {
     let expected: Vec<f64> = (0..60).map(expected).collect();
     assert_eq!(arrivals, [expected.clone(), expected]);
 }
+
+/// DualPI2 at a router's port, before PI2's first update of 16 ms. 13 L4S packets come at once; the
+/// nth leaves the queue after n transmissions, and is marked after more than 1 ms: from the second
+/// on at 10 Mb/s (1.2 ms each), from the tenth on at 100 Mb/s (0.12 ms). A classic packet that came
+/// before all of them but one leaves after nine of them (its credit), unmarked.
+#[test]
+fn dual_pi2_marks_by_the_rate_of_the_wire() {
+    for (mbps, first_marked) in [(10, 1), (100, 9)] {
+        let config = CableConfig {
+            rate: Some(Bitrate::from_mbps(mbps)),
+            queue: QueueConfig::DUAL_PI2,
+            ..CableConfig::default()
+        };
+        let mut wire = wire(&config);
+        for tag in 0..14 {
+            let l4s = Packet { ecn_l4s: tag != 1, ..Packet::new(tag, 1486, Instant::ZERO) };
+            let packet = Packet { ecn_capable: true, ..l4s };
+            wire.handle_packet(Instant::ZERO, packet, false);
+        }
+        let sent: Vec<_> = drain(&mut wire).iter().map(|(_, p)| (p.tag, p.ecn_marked)).collect();
+        let tags = [0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 11, 12, 13];
+        let expected = (0..).zip(tags).map(|(n, tag)| (tag, tag != 1 && n >= first_marked));
+        assert_eq!(sent, expected.collect::<Vec<_>>(), "{mbps} Mb/s");
+    }
+}

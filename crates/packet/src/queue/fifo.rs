@@ -10,6 +10,7 @@
 use super::bare::{Bare, Parts};
 use super::{Held, Limit, PacketRun, PeerId};
 use crate::Packet;
+use crate::aqm::Queueable;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_units::Instant;
@@ -265,6 +266,12 @@ impl<A: Copy> Fifo<A> {
     pub(super) fn front(&self, peer: PeerId) -> Option<(u16, A)> {
         let first = self.lists.get(peer.index())?.packets.front()?;
         Some((first.packet.bytes, first.besides))
+    }
+
+    /// Arrival of the oldest packet.
+    pub(super) fn oldest_arrival(&self) -> Option<Instant> {
+        let peer = self.oldest_where(|_| true)?;
+        self.lists[peer.index()].packets.front().map(|first| first.packet.arrived())
     }
 
     pub(super) fn packets(&self) -> u32 {

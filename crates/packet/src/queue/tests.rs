@@ -4,6 +4,7 @@
 
 mod codel;
 mod drop_tail;
+mod dual_pi2;
 mod ebdp;
 mod fq_codel;
 
@@ -61,7 +62,7 @@ fn any_config() -> impl Strategy<Value = QueueConfig> {
         (1500..40_000u64).prop_map(|b| Limit::Bytes(Bytes::new(b))),
     ];
     let (target, interval) = (Duration::from_millis(5), Duration::from_millis(20));
-    (0..5, limit, 1..40u32, any::<bool>(), any::<bool>(), 1..8u16).prop_map(
+    (0..6, limit, 1..40u32, any::<bool>(), any::<bool>(), 1..8u16).prop_map(
         move |(which, limit, limit_packets, ecn, airtime, flows)| match which {
             0 => QueueConfig::DropTail { limit },
             3 => QueueConfig::DropTailByPeer { limit, peer_packets: flows.into() },
@@ -72,6 +73,19 @@ fn any_config() -> impl Strategy<Value = QueueConfig> {
                 burst_packets: u32::from(flows),
                 average_packets: 10,
                 flows: ecn.then_some(interval),
+            },
+            4 => QueueConfig::DualPi2 {
+                limit_packets,
+                pi2: Pi2Parameters {
+                    target,
+                    alpha: 41 << flows,
+                    beta: 819,
+                    coupling: 2,
+                    drop_overload: ecn,
+                },
+                update_interval: Duration::from_millis(1),
+                step: Duration::from_millis(1),
+                classic_percent: 10,
             },
             _ => QueueConfig::FqCodel {
                 limit_packets,
@@ -201,7 +215,9 @@ proptest! {
                     match config {
                         // One flow more may shrink its share.
                         QueueConfig::EmulatedBdp { flows: Some(_), .. } => {}
-                        QueueConfig::FqCodel { .. } => prop_assert!(admitted),
+                        QueueConfig::FqCodel { .. } => {
+                            prop_assert!(admitted);
+                        }
                         _ => prop_assert_eq!(dropped.is_empty(), admitted),
                     }
                     packet.arrived = now;
@@ -218,7 +234,8 @@ proptest! {
                             };
                             prop_assert!(packets == 0 || within);
                         }
-                        QueueConfig::EmulatedBdp { limit_packets, .. } => {
+                        QueueConfig::EmulatedBdp { limit_packets, .. }
+                        | QueueConfig::DualPi2 { limit_packets, .. } => {
                             prop_assert!(packets == 0 || packets + held.packets <= limit_packets);
                         }
                         QueueConfig::FqCodel { limit_packets, memory_limit, .. } => {
@@ -312,12 +329,13 @@ proptest! {
     }
 }
 
-const ALL: [QueueConfig; 5] = [
+const ALL: [QueueConfig; 6] = [
     QueueConfig::DropTail { limit: Limit::Packets(10) },
     QueueConfig::RFC_8289,
     QueueConfig::RFC_8290,
     QueueConfig::MAC80211,
     QueueConfig::EMULATED_BDP,
+    QueueConfig::DUAL_PI2,
 ];
 
 /// The queue was asked for another packet while its only one was taken, so its flow left the turns;

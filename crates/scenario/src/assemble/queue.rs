@@ -2,7 +2,8 @@
 
 use crate::raw::{Positive, QueueKind, RawQueue, SelectorKind};
 use lasthop_config::error::{Place, Problems};
-use lasthop_config::scalar::At;
+use lasthop_config::scalar::{At, Factor};
+use lasthop_packet::aqm::Pi2Parameters;
 use lasthop_packet::queue::{CeThreshold, Limit, QueueConfig};
 use lasthop_units::{Bytes, Duration};
 
@@ -25,6 +26,7 @@ pub(crate) fn config(
             QueueConfig::CoDel { .. } => QueueKind::CoDel,
             QueueConfig::FqCodel { .. } => QueueKind::FqCodel,
             QueueConfig::EmulatedBdp { .. } => QueueKind::EmulatedBdp,
+            QueueConfig::DualPi2 { .. } => QueueKind::DualPi2,
         },
         |at| at.value,
     );
@@ -79,6 +81,7 @@ pub(crate) fn config(
             }
         }
         QueueKind::EmulatedBdp => ebdp(raw, problems),
+        QueueKind::DualPi2 => dual_pi2(raw, problems),
     }
 }
 
@@ -89,6 +92,43 @@ fn ce_threshold(raw: &RawQueue, ampdu: Option<Duration>) -> Option<CeThreshold> 
     let usual = ect1_only.then(|| ampdu.unwrap_or(L4S_STEP));
     let sojourn = raw.ce_threshold.as_ref().map(|at| at.value).or(usual)?;
     Some(CeThreshold { sojourn, ect1_only })
+}
+
+fn dual_pi2(raw: &RawQueue, problems: &mut Problems) -> QueueConfig {
+    let QueueConfig::DualPi2 { limit_packets, pi2, update_interval, step, classic_percent } =
+        QueueConfig::DUAL_PI2
+    else {
+        unreachable!("it is DualPI2")
+    };
+    let mut gain = |at: &Option<At<Factor>>, usual| {
+        let Some(at) = at else { return usual };
+        // Linux' unit is 1/256 Hz, in 23 bits.
+        let units = (at.value.0 * 256.0).round();
+        if !(1.0..=8_388_607.0).contains(&units) {
+            problems.push(&at.place, "expected a gain from 0.004 to 32767 Hz");
+        }
+        units as u32
+    };
+    let (alpha, beta) = (gain(&raw.alpha, pi2.alpha), gain(&raw.beta, pi2.beta));
+    if let Some(interval) = &raw.tupdate {
+        super::positive(interval, problems);
+    }
+    QueueConfig::DualPi2 {
+        limit_packets: raw.packets.as_ref().map_or(limit_packets, |at| at.value.get()),
+        pi2: Pi2Parameters {
+            target: target_or(raw, pi2.target),
+            alpha,
+            beta,
+            coupling: raw.coupling_factor.as_ref().map_or(pi2.coupling, |at| at.value.get()),
+            drop_overload: or(&raw.drop_on_overload, pi2.drop_overload),
+        },
+        update_interval: or(&raw.tupdate, update_interval),
+        step: or(&raw.step_thresh, step),
+        classic_percent: raw
+            .classic_protection
+            .as_ref()
+            .map_or(classic_percent, |at| at.value.get()),
+    }
 }
 
 fn ebdp(raw: &RawQueue, problems: &mut Problems) -> QueueConfig {
@@ -159,12 +199,30 @@ fn limit(raw: &RawQueue, problems: &mut Problems) -> Limit {
 }
 
 fn check_keys(raw: &RawQueue, kind: QueueKind, on_air: bool, problems: &mut Problems) {
-    use QueueKind::{CoDel, DropTail, EmulatedBdp, FqCodel};
-    for place in [place(&raw.target), place(&raw.interval)].into_iter().flatten() {
-        if kind == DropTail {
-            let only = "this key is for kind = \"codel\", \"fq-codel\" and \"ebdp\" only";
-            problems.push_unfit(place, only);
-        }
+    use QueueKind::{CoDel, DropTail, DualPi2, EmulatedBdp, FqCodel};
+    if let Some(place) = place(&raw.target)
+        && kind == DropTail
+    {
+        let only = "this key is for kind = \"codel\", \"fq-codel\", \"ebdp\" and \"dualpi2\" only";
+        problems.push_unfit(place, only);
+    }
+    if let Some(place) = place(&raw.interval)
+        && matches!(kind, DropTail | DualPi2)
+    {
+        let only = "this key is for kind = \"codel\", \"fq-codel\" and \"ebdp\" only";
+        problems.push_unfit(place, only);
+    }
+    let coupled = [
+        place(&raw.tupdate),
+        place(&raw.alpha),
+        place(&raw.beta),
+        place(&raw.coupling_factor),
+        place(&raw.step_thresh),
+        place(&raw.classic_protection),
+        place(&raw.drop_on_overload),
+    ];
+    for place in coupled.into_iter().flatten().filter(|_| kind != DualPi2) {
+        problems.push_unfit(place, "this key is for kind = \"dualpi2\" only");
     }
     if let Some(place) = place(&raw.ecn)
         && !matches!(kind, CoDel | FqCodel)
@@ -177,7 +235,7 @@ fn check_keys(raw: &RawQueue, kind: QueueKind, on_air: bool, problems: &mut Prob
         problems.push_unfit(place, "this key is for kind = \"ebdp\" only");
     }
     if let Some(bytes) = place(&raw.bytes)
-        && kind == EmulatedBdp
+        && matches!(kind, EmulatedBdp | DualPi2)
     {
         problems.push_unfit(bytes, "this queue is bounded by packets");
     }

@@ -4,7 +4,7 @@
 
 use super::Positive;
 use lasthop_config::choices;
-use lasthop_config::scalar::{OrOff, Whole};
+use lasthop_config::scalar::{Factor, OrOff, Whole};
 use lasthop_config::tables;
 use lasthop_units::{Bytes, Duration};
 
@@ -15,6 +15,7 @@ pub(crate) enum QueueKind {
     CoDel,
     FqCodel,
     EmulatedBdp,
+    DualPi2,
 }
 
 choices! {
@@ -23,6 +24,7 @@ choices! {
         "codel" => Self::CoDel,
         "fq-codel" => Self::FqCodel,
         "ebdp" => Self::EmulatedBdp,
+        "dualpi2" => Self::DualPi2,
     }
 }
 
@@ -45,18 +47,19 @@ tables! {
     /// and Linux' interfaces on wires.
     RawQueue {
         /// Queue discipline. "ebdp" is a drop-tail queue that holds the packets served in the
-        /// target delay (Li, Leith, Malone, "Buffer Sizing for 802.11 Based Networks", 2011).
+        /// target delay (Li, Leith, Malone, "Buffer Sizing for 802.11 Based Networks", 2011);
+        /// "dualpi2" has an L4S queue beside a classic one (RFC 9332, Linux 6.17).
         option kind: QueueKind = "\"fq-codel\" on the air (Linux since 2016), \"drop-tail\" on wires";
         /// Limit of the queue in packets.
-        option packets: Positive = "1000 for drop-tail and codel (Linux' txqueuelen); fq-codel: 8192 on the air, 10240 on wires; ebdp: 400 at any rate (lasthop's choice)";
+        option packets: Positive = "1000 for drop-tail and codel (Linux' txqueuelen); fq-codel: 8192 on the air, 10240 on wires; ebdp: 400 at any rate (lasthop's choice); dualpi2: 10000";
         /// drop-tail on the air: most packets that wait for one station, as in drivers and firmwares
         /// that count those of each. Packets in flight count in the limit of the queue only.
         option station_packets: Positive = "no limit but that of the queue";
         /// Limit of the queue in bytes; for drop-tail and codel instead of packets.
         option bytes: Bytes = "none for drop-tail and codel; fq-codel: 4 MiB on the air (mac80211 without VHT), 32 MiB on wires";
         /// Standing delay that codel and fq-codel accept, "off" for fair queueing without CoDel;
-        /// ebdp: delay of a full queue.
-        option target: OrOff<Duration> = "20 ms on the air, where an aggregate takes milliseconds, 5 ms on wires; ebdp: 200 ms, the median round trip of TCP in the trace of the apq paper";
+        /// ebdp: delay of a full queue; dualpi2: delay that the controller keeps.
+        option target: OrOff<Duration> = "20 ms on the air, where an aggregate takes milliseconds, 5 ms on wires; ebdp: 200 ms, the median round trip of TCP in the trace of the apq paper; dualpi2: 15 ms";
         /// Time in which a burst may drain (codel, fq-codel); ebdp with count_flows: period over
         /// which flows are counted.
         option interval: Duration = "100ms; ebdp: 1s";
@@ -67,6 +70,20 @@ tables! {
         /// ebdp: divide the target by the root of the number of flows (Appenzeller, Keslassy,
         /// McKeown, "Sizing Router Buffers", 2004).
         option count_flows: bool = "false";
+        /// dualpi2: time between updates of the controller.
+        option tupdate: Duration = "16ms";
+        /// dualpi2: integral gain in hertz.
+        option alpha: Factor = "0.16";
+        /// dualpi2: proportional gain in hertz.
+        option beta: Factor = "3.2";
+        /// dualpi2: probability of marks in the L4S queue for each unit of the base probability.
+        option coupling_factor: Whole<1, 255> = "2";
+        /// dualpi2: sojourn time beyond which a packet of the L4S queue is marked.
+        option step_thresh: Duration = "1ms";
+        /// dualpi2: share of the classic queue in percent of bytes, while both queues hold packets.
+        option classic_protection: Whole<0, 100> = "10";
+        /// dualpi2: drop packets of both queues once the L4S queue would mark all of its packets.
+        option drop_on_overload: bool = "true";
         /// fq-codel: buckets of the flow hash.
         option flows: Whole<1, 65_535> = "4096 on the air, 1024 on wires";
         /// fq-codel: bytes that a flow sends in a turn.

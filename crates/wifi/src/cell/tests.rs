@@ -10,6 +10,7 @@ mod encryption;
 mod fingerprint;
 mod firmware;
 mod held_back;
+mod l4s;
 mod modes;
 mod mu_mimo;
 mod narrow;
