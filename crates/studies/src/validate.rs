@@ -4,7 +4,7 @@
 //! [`setting`] is one experiment in a Wi-Fi cell, [`closed_forms`] the theory.
 //! [`kernel`], [`losses`] and [`places`] are comparisons with the kernel's TCP; [`links`],
 //! [`tunnels`] and [`paths`] measure coded links; [`queues`] measures known queues from
-//! outside; [`radios`] has measurements of real access points; [`instructions`] counts what a packet costs, [`memory`] what many stations take,
+//! outside; [`l4s`] runs Prague beside CUBIC; [`radios`] has measurements of real access points; [`instructions`] counts what a packet costs, [`memory`] what many stations take,
 //! [`pace`] measures what an emulated packet does and how late it is, [`speed`] compares what
 //! simulated ones cost with ns-3's, [`recording`] measures what files add, and batches of
 //! runs. [`minstrel`] and [`fq_codel`] replay what mac80211 did. [`chapters`] has the tables,
@@ -17,6 +17,7 @@ pub mod fq_codel;
 pub mod instructions;
 mod kept;
 pub mod kernel;
+pub mod l4s;
 pub mod links;
 pub mod losses;
 pub mod memory;

@@ -24,7 +24,7 @@ macro_rules! shipped {
 
 /// All built-in scenarios in the order of their names; static, so that their text is in the program
 /// once.
-pub static ALL: [Shipped; 60] = [
+pub static ALL: [Shipped; 61] = [
     shipped!("apartment"),
     shipped!("apq"),
     shipped!("apq/adapting"),
@@ -58,6 +58,7 @@ pub static ALL: [Shipped; 60] = [
     shipped!("jumbo/fig4"),
     shipped!("jumbo/fig5"),
     shipped!("jumbo/fig7"),
+    shipped!("l4s"),
     shipped!("link"),
     shipped!("operating-mode"),
     shipped!("phone-call"),

@@ -15,6 +15,7 @@ use lasthop_studies::table::Table;
 use lasthop_studies::validate::chapters::links::{flood_of, hops_of, loaded_of, sparse_of};
 use lasthop_studies::validate::chapters::{ALL, Chapter, SEED};
 use lasthop_studies::validate::fq_codel;
+use lasthop_studies::validate::l4s;
 use lasthop_studies::validate::links::{LOSSES, LinkCase};
 use lasthop_studies::validate::minstrel::{MinstrelComparison, MinstrelTrace, Share, TraceError};
 use lasthop_studies::validate::pace::{self, PaceCase};
@@ -75,6 +76,9 @@ Example: cargo run --release -p lasthop-studies -- places --check cafe hotel")]
     /// Real radios as others measured them: simulates all rows in virtual time, then shows them
     #[command(after_help = "Example: cargo run --release -p lasthop-studies -- radios 'MCS 7'")]
     Radios(RadiosOptions),
+    /// Prague beside CUBIC at one access point, in virtual time
+    #[command(after_help = "Example: cargo run --release -p lasthop-studies -- l4s --write")]
+    L4s(L4sOptions),
     /// CPU time of tunnels: measures the tunnels without a result, then shows all
     #[command(after_help = "Needs the program and iperf3: cargo build --release
 Example: cargo run --release -p lasthop-studies -- tunnels --again udp")]
@@ -318,6 +322,13 @@ struct SpeedOptions {
 }
 
 #[derive(Args)]
+struct L4sOptions {
+    /// Write docs/l4s.md and its figure
+    #[arg(long)]
+    write: bool,
+}
+
+#[derive(Args)]
 struct RecordingOptions {
     /// Runs of each kind
     #[arg(long, default_value = "5", value_parser = clap::value_parser!(u32).range(1..))]
@@ -429,6 +440,7 @@ fn main() -> ExitCode {
         Against::Instructions(options) => return count(&options),
         Against::Memory(options) => return heap(&options),
         Against::Speed(options) => return speed(&options),
+        Against::L4s(options) => return l4s(&options),
         Against::Recording(options) => return recording(&options),
         Against::Pace(options) => return pace(&options),
         Against::Work { workload, ms } => {
@@ -607,6 +619,53 @@ fn speed(options: &SpeedOptions) -> ExitCode {
     {
         eprintln!("error: docs/speed.md: {error}");
         return ExitCode::from(2);
+    }
+    ExitCode::SUCCESS
+}
+
+/// The text above the table.
+const L4S_INTRODUCTION: &str = "\
+# L4S over Wi-Fi
+
+For engineers of access points and senders: what Prague (`congestion_control = \"prague\"`) waits for \
+beside CUBIC at one access point, and what it gets. `cargo run --release -p lasthop-studies -- l4s \
+--write` generates this page; do not edit it. The scenario is built in: `lasthop simulate l4s`.
+
+![99th percentile of Prague's delay, and its air over CUBIC's, for one to ten stations of each kind](pictures/l4s.svg)
+
+An access point of 802.11ax with 80 MHz sends to stations of both kinds, in aggregates of at most 1 \
+ms. Each flow has its queue (FQ-CoDel with airtime fairness, as mac80211 has it); an L4S queue marks \
+packets that waited for longer than a threshold. A packet also waits for the aggregates of other \
+stations. A threshold below that time marks packets of a queue that does not stand, and Prague gives \
+up its share; a threshold above it keeps the share, and the delay is as long. In the access category \
+\"video\" Prague's packets overtake CUBIC's, and wait for less than 5 ms with any number of stations. \
+What each kind gets then depends on the threshold: with 1.2 ms Prague has less air with few stations, \
+with 2 ms CUBIC starves with many. No threshold is right for all. DualPI2 has one pair of queues for \
+all stations and balances the rates of both kinds, but L4S packets leave at once and thus in short \
+aggregates: the air carries a tenth.
+
+";
+
+/// Runs Prague beside CUBIC, prints the table and on request writes the page.
+#[expect(clippy::print_stdout, reason = "the table is what the command is for")]
+fn l4s(options: &L4sOptions) -> ExitCode {
+    let runs = l4s::WAYS.len() as u64 * l4s::STATIONS.len() as u64 * l4s::RUNS;
+    // Hidden if standard error is not a terminal.
+    let progress = ProgressBar::new(runs);
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed}");
+    progress.set_style(style.expect("a template that was tried"));
+    let cases: Vec<_> =
+        l4s::WAYS.iter().map(|way| (*way, l4s::simulate(way, &|| progress.inc(1)))).collect();
+    progress.finish_and_clear();
+    let page = format!("{L4S_INTRODUCTION}{}", l4s::table(&cases).markdown());
+    print!("{page}");
+    if options.write {
+        let written = write_page("l4s.md", &page)
+            .and_then(|()| write_page("pictures/l4s.svg", &l4s::figure(&cases)));
+        if let Err(error) = written {
+            eprintln!("error: docs/l4s.md: {error}");
+            return ExitCode::from(2);
+        }
     }
     ExitCode::SUCCESS
 }
