@@ -64,7 +64,7 @@ const NONE: u32 = u32::MAX;
 
 /// The state of the control, see the table above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum Stage {
     Startup,
     Drain,
     Down,
@@ -74,7 +74,7 @@ enum Phase {
     ProbeRoundTrip,
 }
 
-impl Phase {
+impl Stage {
     fn is_probe_bandwidth(self) -> bool {
         matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
     }
@@ -99,7 +99,7 @@ enum Feedback {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Before {
     /// State that ended because of the losses: `Startup` or `Up` (undo_state).
-    left: Option<Phase>,
+    left: Option<Stage>,
     bandwidth: u32,
     short: u32,
     long: u32,
@@ -156,7 +156,7 @@ pub struct Bbr3 {
     before: Before,
 
     // The state.
-    phase: Phase,
+    stage: Stage,
     feedback: Feedback,
     is_pipe_full: bool,
     is_full_now: bool,
@@ -229,7 +229,7 @@ impl Bbr3 {
             lost_ranges: 0,
             lost_end: 0,
             before: Before { left: None, bandwidth: 0, short: 0, long: 0 },
-            phase: Phase::Startup,
+            stage: Stage::Startup,
             feedback: Feedback::None,
             is_pipe_full: false,
             is_full_now: false,
@@ -290,9 +290,9 @@ impl Model for Bbr3 {
         }
         self.is_restart = true;
         self.start_interval(micros(at.now));
-        if self.phase.is_probe_bandwidth() {
+        if self.stage.is_probe_bandwidth() {
             self.set_rate(UNIT, at.smoothed);
-        } else if self.phase == Phase::ProbeRoundTrip {
+        } else if self.stage == Stage::ProbeRoundTrip {
             self.check_probe(at.now, window);
         }
     }

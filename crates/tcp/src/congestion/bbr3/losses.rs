@@ -1,7 +1,7 @@
 //! Losses of BBR v3: the bounds that they set for a short and for a long time (draft-ietf-ccwg-bbr,
 //! 5.5.10). Amounts are in segments.
 
-use super::{Bbr3, Before, NONE, Phase};
+use super::{Bbr3, Before, NONE, Stage};
 use crate::congestion::Window;
 use crate::delivery_rate::{Loss, RateSample};
 
@@ -28,7 +28,7 @@ impl Bbr3 {
         if !self.is_loss_round_start {
             return;
         }
-        if self.has_loss && !self.phase.is_accelerating() {
+        if self.has_loss && !self.stage.is_accelerating() {
             if self.bandwidth_short == NONE {
                 self.bandwidth_short = self.maximum();
             }
@@ -79,8 +79,8 @@ impl Bbr3 {
         if !is_limited {
             self.long = in_flight.max(keep(self.wanted(window)));
         }
-        if self.phase == Phase::Up {
-            self.before.left = Some(Phase::Up);
+        if self.stage == Stage::Up {
+            self.before.left = Some(Stage::Up);
             self.start_down(now);
         }
     }
@@ -106,12 +106,12 @@ impl Bbr3 {
         self.bandwidth_short = self.bandwidth_short.max(self.before.bandwidth);
         self.short = self.short.max(self.before.short);
         self.long = self.long.max(self.before.long);
-        let is_probe = self.phase == Phase::ProbeRoundTrip;
-        match self.before.left.take().filter(|&left| left != self.phase) {
-            Some(Phase::Startup) => {
+        let is_probe = self.stage == Stage::ProbeRoundTrip;
+        match self.before.left.take().filter(|&left| left != self.stage) {
+            Some(Stage::Startup) => {
                 self.is_pipe_full = false;
                 if !is_probe {
-                    self.phase = Phase::Startup;
+                    self.stage = Stage::Startup;
                 }
             }
             Some(_) if !is_probe => self.start_refill(),

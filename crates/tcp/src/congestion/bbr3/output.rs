@@ -4,7 +4,7 @@
 use lasthop_units::Duration;
 
 use super::super::bbr::{UNIT, bytes_per_second, is_recovering};
-use super::{Bbr3, NONE, Phase, WINDOW_MIN};
+use super::{Bbr3, NONE, Stage, WINDOW_MIN};
 use crate::congestion::{Now, Window};
 use crate::delivery_rate::RateSample;
 
@@ -24,13 +24,13 @@ pub(super) const WINDOW_GAIN_PROBE: u32 = UNIT / 2;
 
 impl Bbr3 {
     pub(super) fn update_gains(&mut self) {
-        (self.pacing_gain, self.window_gain) = match self.phase {
-            Phase::Startup => (STARTUP_GAIN, WINDOW_GAIN),
-            Phase::Drain => (DRAIN_GAIN, WINDOW_GAIN),
-            Phase::Down => (DOWN_GAIN, WINDOW_GAIN),
-            Phase::Cruise | Phase::Refill => (UNIT, WINDOW_GAIN),
-            Phase::Up => (UP_GAIN, WINDOW_GAIN_UP),
-            Phase::ProbeRoundTrip => (UNIT, WINDOW_GAIN_PROBE),
+        (self.pacing_gain, self.window_gain) = match self.stage {
+            Stage::Startup => (STARTUP_GAIN, WINDOW_GAIN),
+            Stage::Drain => (DRAIN_GAIN, WINDOW_GAIN),
+            Stage::Down => (DOWN_GAIN, WINDOW_GAIN),
+            Stage::Cruise | Stage::Refill => (UNIT, WINDOW_GAIN),
+            Stage::Up => (UP_GAIN, WINDOW_GAIN_UP),
+            Stage::ProbeRoundTrip => (UNIT, WINDOW_GAIN_PROBE),
         };
     }
 
@@ -75,17 +75,17 @@ impl Bbr3 {
             }
             window.size = window.size.max(WINDOW_MIN);
         }
-        let bound = match self.phase {
-            Phase::Down | Phase::Refill | Phase::Up => self.long,
-            Phase::Cruise => self.with_headroom(),
-            Phase::ProbeRoundTrip => self.with_headroom().min(self.probe_window()),
-            Phase::Startup | Phase::Drain => NONE,
+        let bound = match self.stage {
+            Stage::Down | Stage::Refill | Stage::Up => self.long,
+            Stage::Cruise => self.with_headroom(),
+            Stage::ProbeRoundTrip => self.with_headroom().min(self.probe_window()),
+            Stage::Startup | Stage::Drain => NONE,
         };
         window.size = window.size.min(bound.min(self.short).max(WINDOW_MIN));
     }
 
     pub(super) fn save_window(&mut self, window: &Window) {
-        if is_recovering(self.state_before) || self.phase == Phase::ProbeRoundTrip {
+        if is_recovering(self.state_before) || self.stage == Stage::ProbeRoundTrip {
             self.window_before = self.window_before.max(window.size);
         } else {
             self.window_before = window.size;

@@ -3,7 +3,7 @@
 
 use super::super::bbr::{BANDWIDTH_SHIFT, UNIT};
 use super::losses::percent;
-use super::{Bbr3, NONE, Phase, WINDOW_MIN};
+use super::{Bbr3, NONE, Stage, WINDOW_MIN};
 use crate::congestion::Window;
 use crate::delivery_rate::RateSample;
 
@@ -80,7 +80,7 @@ impl Bbr3 {
     /// Adds the allowance for offloading and for short paths (QuantizationBudget).
     pub(super) fn quantize(&self, segments: u32) -> u32 {
         let segments = segments.max(self.offload_budget()).max(WINDOW_MIN);
-        if self.phase == Phase::Up { segments + 2 } else { segments }
+        if self.stage == Stage::Up { segments + 2 } else { segments }
     }
 
     /// Three buffers, each of a millisecond, at least two segments (SetSendQuantum,

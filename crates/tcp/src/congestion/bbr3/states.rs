@@ -5,7 +5,7 @@ use lasthop_units::{Duration, Instant};
 
 use super::super::bbr::UNIT;
 use super::output::WINDOW_GAIN_PROBE;
-use super::{Bbr3, Feedback, NONE, Phase, WINDOW_MIN};
+use super::{Bbr3, Feedback, NONE, Stage, WINDOW_MIN};
 use crate::State;
 use crate::congestion::{Now, Window};
 use crate::delivery_rate::{RateSample, micros};
@@ -68,10 +68,10 @@ impl Bbr3 {
         };
         if is_lossy
             && at.state == State::Recovery
-            && self.phase == Phase::Startup
+            && self.stage == Stage::Startup
             && !self.is_pipe_full
         {
-            self.before.left = Some(Phase::Startup);
+            self.before.left = Some(Stage::Startup);
             self.is_pipe_full = true;
             self.long = self.product(self.bandwidth, UNIT).max(self.latest_delivered);
         }
@@ -79,12 +79,12 @@ impl Bbr3 {
 
     /// Begins `Drain` when the pipe is full, and ends it (EnterDrain, CheckDrainDone).
     pub(super) fn check_drain(&mut self, at: &Now, window: &mut Window) {
-        if self.phase == Phase::Startup && self.is_pipe_full {
-            self.phase = Phase::Drain;
+        if self.stage == Stage::Startup && self.is_pipe_full {
+            self.stage = Stage::Drain;
             self.drain_start = self.rounds;
             window.threshold = self.target(self.maximum());
         }
-        if self.phase == Phase::Drain {
+        if self.stage == Stage::Drain {
             let is_late = self.rounds > self.drain_start + DRAIN_ROUNDS;
             if is_late || at.in_flight <= self.target(self.bandwidth) {
                 self.start_down(micros(at.now));
@@ -100,7 +100,7 @@ impl Bbr3 {
         self.cycle_start = now;
         self.feedback = Feedback::Stopping;
         self.start_round();
-        self.phase = Phase::Down;
+        self.stage = Stage::Down;
     }
 
     pub(super) fn start_refill(&mut self) {
@@ -110,7 +110,7 @@ impl Bbr3 {
         self.was_careful = false;
         self.feedback = Feedback::Refilling;
         self.start_round();
-        self.phase = Phase::Refill;
+        self.stage = Stage::Refill;
     }
 
     pub(super) fn start_up(&mut self, window: &Window) {
@@ -118,7 +118,7 @@ impl Bbr3 {
         self.start_round();
         self.reset_full();
         self.full_bandwidth = self.sample;
-        self.phase = Phase::Up;
+        self.stage = Stage::Up;
         self.raise_slope(window);
     }
 
@@ -144,7 +144,7 @@ impl Bbr3 {
         if self.feedback == Feedback::Stopping && self.is_round_start {
             self.is_probe_sample = false;
             self.feedback = Feedback::None;
-            if self.phase.is_probe_bandwidth() {
+            if self.stage.is_probe_bandwidth() {
                 if !sample.is_application_limited && self.maxima[1] > 0 {
                     self.maxima = [self.maxima[1], 0];
                 }
@@ -158,7 +158,7 @@ impl Bbr3 {
             return false;
         }
         self.long = self.long.max(sample.sent_in_flight);
-        if self.phase == Phase::Up && self.is_at_bound(window) {
+        if self.stage == Stage::Up && self.is_at_bound(window) {
             self.up_segments += sample.acknowledged;
             self.long += self.up_segments / self.up_each;
             self.up_segments %= self.up_each;
@@ -199,21 +199,21 @@ impl Bbr3 {
             return;
         }
         let now = micros(at.now);
-        match self.phase {
-            Phase::Down | Phase::Cruise if self.is_time_to_probe(now, window) => {
+        match self.stage {
+            Stage::Down | Stage::Cruise if self.is_time_to_probe(now, window) => {
                 self.start_refill();
             }
-            Phase::Down => {
+            Stage::Down => {
                 let most = self.with_headroom().min(self.target(self.maximum()));
                 if at.in_flight <= most {
-                    self.phase = Phase::Cruise;
+                    self.stage = Stage::Cruise;
                 }
             }
-            Phase::Refill if self.is_round_start => {
+            Stage::Refill if self.is_round_start => {
                 self.is_probe_sample = true;
                 self.start_up(window);
             }
-            Phase::Up => self.check_up(at, window),
+            Stage::Up => self.check_up(at, window),
             _ => {}
         }
     }
@@ -235,15 +235,15 @@ impl Bbr3 {
             self.minimum = Some(lowest);
             self.minimum_at = self.probe_minimum_at;
         }
-        if is_due && !self.is_restart && self.phase != Phase::ProbeRoundTrip {
+        if is_due && !self.is_restart && self.stage != Stage::ProbeRoundTrip {
             // A window that losses or an earlier probe reduced does not replace the larger one.
-            self.phase = Phase::ProbeRoundTrip;
+            self.stage = Stage::ProbeRoundTrip;
             self.save_window(window);
             self.probe_end = None;
             self.feedback = Feedback::Stopping;
             self.start_round();
         }
-        if self.phase == Phase::ProbeRoundTrip {
+        if self.stage == Stage::ProbeRoundTrip {
             // Samples of this state are low.
             self.rates.limit(at.in_flight);
             if self.probe_end.is_none() && at.in_flight <= self.probe_window() {
@@ -276,9 +276,9 @@ impl Bbr3 {
         self.lift_short_bounds();
         if self.is_pipe_full {
             self.start_down(micros(now));
-            self.phase = Phase::Cruise;
+            self.stage = Stage::Cruise;
         } else {
-            self.phase = Phase::Startup;
+            self.stage = Stage::Startup;
         }
     }
 }

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 
 use super::output::{DOWN_GAIN, DRAIN_GAIN, STARTUP_GAIN, UP_GAIN};
-use super::{Bbr3, NONE, Now, Phase, UNIT};
+use super::{Bbr3, NONE, Now, Stage, UNIT};
 use crate::congestion::{Control, Model, Window};
 use crate::delivery_rate::{Loss, RateSample};
 use crate::{Config, CongestionControlKind, State};
@@ -67,20 +67,20 @@ impl Trace {
         for sent in [10, 20] {
             self.round(sent);
         }
-        self.reach(Phase::Drain, segments);
-        self.reach(Phase::Down, segments);
+        self.reach(Stage::Drain, segments);
+        self.reach(Stage::Down, segments);
         self
     }
 
-    /// Continues with rounds of `segments` until `phase` begins.
-    fn reach(&mut self, phase: Phase, segments: u32) {
+    /// Continues with rounds of `segments` until `stage` begins.
+    fn reach(&mut self, stage: Stage, segments: u32) {
         for _ in 0..200 {
-            if self.bbr.phase == phase {
+            if self.bbr.stage == stage {
                 return;
             }
             self.round(segments);
         }
-        panic!("not {phase:?} but {:?}", self.bbr.phase);
+        panic!("not {stage:?} but {:?}", self.bbr.stage);
     }
 
     fn now(&self) -> Now {
@@ -153,7 +153,7 @@ fn startup_ends_with_the_third_round_without_a_quarter_more() {
     let mut trace = Trace::new();
     for sent in [10, 20, 40, 80, 80, 99, 100, 124, 100] {
         trace.round(sent);
-        assert_eq!((trace.bbr.phase, trace.bbr.is_pipe_full), (Phase::Startup, false), "{sent}");
+        assert_eq!((trace.bbr.stage, trace.bbr.is_pipe_full), (Stage::Startup, false), "{sent}");
         assert_eq!(trace.bbr.pacing_gain, STARTUP_GAIN);
     }
     // The initial 10, and a segment for each acknowledged while the window is below twice the product
@@ -161,7 +161,7 @@ fn startup_ends_with_the_third_round_without_a_quarter_more() {
     // 463 and 248 + 124.
     assert_eq!(trace.window.size, 10 + 10 + 20 + 40 + 80 + 80 + 99 + 124);
     trace.round(124);
-    assert_eq!((trace.bbr.phase, trace.bbr.is_pipe_full), (Phase::Drain, true));
+    assert_eq!((trace.bbr.stage, trace.bbr.is_pipe_full), (Stage::Drain, true));
     assert_eq!(trace.bbr.pacing_gain, DRAIN_GAIN);
     // Half of 124 segments a round, less 1 %: 1448 * 62 / 32 768 us * 0.99.
     let rate = trace.bbr.pacing_rate().as_bps() as f64 / 8.0;
@@ -177,7 +177,7 @@ fn an_application_that_writes_little_stays_in_startup() {
     for _ in 0..30 {
         trace.round(40);
     }
-    assert_eq!(trace.bbr.phase, Phase::Startup);
+    assert_eq!(trace.bbr.stage, Stage::Startup);
 }
 
 /// 5.6.2, InitPacingRate: 10 segments of 1448 bytes in 32 768 us times 710 / 256, without the margin.
@@ -196,23 +196,23 @@ fn drain_ends_at_the_product_or_after_three_full_rounds() {
         for sent in [10, 20, 40, 80, 80, 80, 80] {
             trace.round(sent);
         }
-        assert_eq!(trace.bbr.phase, Phase::Drain);
+        assert_eq!(trace.bbr.stage, Stage::Drain);
         trace
     };
     let mut trace = drain();
     trace.in_flight = 81;
     trace.round(80);
-    assert_eq!(trace.bbr.phase, Phase::Drain);
+    assert_eq!(trace.bbr.stage, Stage::Drain);
     trace.in_flight = 80;
     trace.round(80);
-    assert_eq!(trace.bbr.phase, Phase::Cruise);
+    assert_eq!(trace.bbr.stage, Stage::Cruise);
     let mut trace = drain();
     for _ in 0..3 {
         trace.round(80);
-        assert_eq!(trace.bbr.phase, Phase::Drain);
+        assert_eq!(trace.bbr.stage, Stage::Drain);
     }
     trace.round(80);
-    assert_eq!((trace.bbr.phase, trace.bbr.pacing_gain), (Phase::Down, DOWN_GAIN));
+    assert_eq!((trace.bbr.stage, trace.bbr.pacing_gain), (Stage::Down, DOWN_GAIN));
 }
 
 /// 5.3.3: with 20 segments as the product, `Down` until they are in flight, `Cruise` until 20 rounds have
@@ -225,25 +225,25 @@ fn a_cycle_of_a_small_product_lasts_as_many_rounds_as_it_has_segments() {
         let mut trace = Trace::seeded(seed).fill(20);
         let draw = trace.bbr.rounds_since_probe;
         draws[draw as usize] = true;
-        let mut phases = Vec::new();
+        let mut stages = Vec::new();
         for round in 0..30 {
             trace.in_flight = if round < 3 { 21 } else { 20 };
             trace.round(20);
-            phases.push(trace.bbr.phase);
+            stages.push(trace.bbr.stage);
         }
         let cruise = 20 - draw as usize - 4;
         let expected = [
-            (Phase::Down, 3),
-            (Phase::Cruise, cruise),
-            (Phase::Refill, 1),
-            (Phase::Up, 3),
-            (Phase::Down, 1),
+            (Stage::Down, 3),
+            (Stage::Cruise, cruise),
+            (Stage::Refill, 1),
+            (Stage::Up, 3),
+            (Stage::Down, 1),
         ];
-        let expected: Vec<Phase> = expected
+        let expected: Vec<Stage> = expected
             .into_iter()
-            .flat_map(|(phase, rounds)| core::iter::repeat_n(phase, rounds))
+            .flat_map(|(stage, rounds)| core::iter::repeat_n(stage, rounds))
             .collect();
-        assert_eq!(phases[..expected.len()], expected, "{seed}");
+        assert_eq!(stages[..expected.len()], expected, "{seed}");
     }
     assert_eq!(draws, [true; 2]);
 }
@@ -257,7 +257,7 @@ fn a_large_product_waits_for_two_to_three_seconds_or_63_rounds() {
         let mut trace = Trace::seeded(seed).fill(100);
         let (began, rounds) = (trace.micros, trace.bbr.rounds);
         trace.in_flight = 100;
-        trace.reach(Phase::Refill, 100);
+        trace.reach(Stage::Refill, 100);
         let waited = trace.micros - began;
         let rounds = trace.bbr.rounds - rounds;
         let draw = u32::from(trace.bbr.rounds_since_probe != rounds);
@@ -270,7 +270,7 @@ fn a_large_product_waits_for_two_to_three_seconds_or_63_rounds() {
         trace.round_trip = 100_000;
         trace.in_flight = 100;
         // 305 segments in 100 ms are 100 in 32.768 ms.
-        trace.reach(Phase::Refill, 305);
+        trace.reach(Stage::Refill, 305);
         least = least.min(trace.micros - began);
         most = most.max(trace.micros - began);
     }
@@ -285,7 +285,7 @@ fn a_large_product_waits_for_two_to_three_seconds_or_63_rounds() {
 fn the_long_term_bound_grows_by_twice_as_much_each_round() {
     let mut trace = Trace::full(1_000);
     trace.bbr.long = 1_100;
-    trace.reach(Phase::Up, 1_000);
+    trace.reach(Stage::Up, 1_000);
     assert_eq!(trace.bbr.pacing_gain, UP_GAIN);
     for growth in [1, 2, 4, 8, 16] {
         assert_eq!(trace.window.size, trace.bbr.long);
@@ -302,7 +302,7 @@ fn the_long_term_bound_grows_by_twice_as_much_each_round() {
     let before = trace.bbr.long;
     trace.bbr.is_limited = [false; 2];
     trace.round(1_000);
-    assert_eq!((trace.bbr.phase, trace.bbr.long), (Phase::Up, before));
+    assert_eq!((trace.bbr.stage, trace.bbr.long), (Stage::Up, before));
 }
 
 /// 5.3.3.7: while the bound and not the path stops the flow, the search for a full pipe begins anew.
@@ -310,21 +310,21 @@ fn the_long_term_bound_grows_by_twice_as_much_each_round() {
 fn up_continues_while_the_bound_stops_the_flow() {
     let mut trace = Trace::full(100);
     trace.bbr.long = 120;
-    trace.reach(Phase::Up, 100);
+    trace.reach(Stage::Up, 100);
     for _ in 0..4 {
         trace.bbr.handle_full_window();
         trace.round(99);
         // An acknowledgement that raises the bound finds the window below it. This one does not.
         trace.acknowledge(1, trace.bbr.round_end - 99, &[]);
-        assert_eq!(trace.bbr.phase, Phase::Up);
+        assert_eq!(trace.bbr.stage, Stage::Up);
     }
     trace.bbr.is_limited = [false; 2];
     for _ in 0..2 {
         trace.round(100);
-        assert_eq!(trace.bbr.phase, Phase::Up);
+        assert_eq!(trace.bbr.stage, Stage::Up);
     }
     trace.round(100);
-    assert_eq!(trace.bbr.phase, Phase::Down);
+    assert_eq!(trace.bbr.stage, Stage::Down);
 }
 
 /// 5.3.3.1 and 5.6.4.7: with a bound of 100, `Down` lasts until 85 segments are in flight, which bound
@@ -335,11 +335,11 @@ fn cruise_leaves_headroom() {
     trace.bbr.long = 100;
     trace.in_flight = 86;
     trace.round(100);
-    assert_eq!((trace.bbr.phase, trace.window.size), (Phase::Down, 100));
+    assert_eq!((trace.bbr.stage, trace.window.size), (Stage::Down, 100));
     trace.in_flight = 85;
     trace.round(85);
     // The sample of 100 in flight confirms the bound.
-    assert_eq!((trace.bbr.phase, trace.window.size), (Phase::Cruise, 85));
+    assert_eq!((trace.bbr.stage, trace.window.size), (Stage::Cruise, 85));
 }
 
 /// 5.6.4.2 and 5.5.9: twice the product of 100 segments, 2.25 times and two segments in `Up`, and the 100
@@ -351,7 +351,7 @@ fn the_window_is_the_product_with_gain_and_aggregation() {
         trace.round(100);
     }
     assert_eq!(trace.window.size, 2 * 100 + 100);
-    trace.reach(Phase::Up, 100);
+    trace.reach(Stage::Up, 100);
     trace.round(100);
     assert_eq!(trace.window.size, 225 + 100 + 2);
 }
@@ -364,7 +364,7 @@ fn the_round_trip_is_probed_for_200_ms_every_five_seconds() {
     trace.in_flight = 100;
     let mut probes = Vec::new();
     for _ in 0..2 {
-        trace.reach(Phase::ProbeRoundTrip, 100);
+        trace.reach(Stage::ProbeRoundTrip, 100);
         probes.push(trace.micros);
         let before = trace.bbr.window_before;
         assert_eq!((trace.window.size, trace.bbr.pacing_gain), (50, UNIT));
@@ -376,13 +376,13 @@ fn the_round_trip_is_probed_for_200_ms_every_five_seconds() {
         trace.in_flight = 50;
         trace.round(50);
         let began = trace.micros;
-        while trace.bbr.phase == Phase::ProbeRoundTrip {
+        while trace.bbr.stage == Stage::ProbeRoundTrip {
             assert_eq!(trace.window.size, 50);
             trace.round(50);
         }
         // The first acknowledgement after more than 200 ms: seven rounds are 229 ms.
         assert_eq!(trace.micros - began, 7 * ROUND);
-        assert_eq!(trace.bbr.phase, Phase::Cruise);
+        assert_eq!(trace.bbr.stage, Stage::Cruise);
         assert_eq!(trace.window.size, before.min(300));
         trace.in_flight = 100;
     }
@@ -399,11 +399,11 @@ fn a_probe_returns_to_startup_and_an_idle_flow_needs_none() {
     let mut trace = Trace::new();
     trace.is_application_limited = true;
     trace.in_flight = 1;
-    trace.reach(Phase::ProbeRoundTrip, 10);
-    while trace.bbr.phase == Phase::ProbeRoundTrip {
+    trace.reach(Stage::ProbeRoundTrip, 10);
+    while trace.bbr.stage == Stage::ProbeRoundTrip {
         trace.round(10);
     }
-    assert_eq!((trace.bbr.phase, trace.bbr.pacing_gain), (Phase::Startup, STARTUP_GAIN));
+    assert_eq!((trace.bbr.stage, trace.bbr.pacing_gain), (Stage::Startup, STARTUP_GAIN));
 
     let mut trace = Trace::full(100);
     trace.micros += 6 * SECOND;
@@ -415,7 +415,7 @@ fn a_probe_returns_to_startup_and_an_idle_flow_needs_none() {
     assert!((rate - 1_448.0 * 100.0 / 32_768e-6 * 0.99).abs() < 10.0, "{rate}");
     trace.in_flight = 100;
     trace.round(100);
-    assert_ne!(trace.bbr.phase, Phase::ProbeRoundTrip);
+    assert_ne!(trace.bbr.stage, Stage::ProbeRoundTrip);
     // The idle time is an attempt to drain: the sample after it renews the minimum.
     assert_eq!(trace.bbr.probe_minimum_at, at(trace.micros));
 }
@@ -462,16 +462,16 @@ fn an_equal_sample_does_not_renew_the_minimum() {
 #[test]
 fn the_probe_lasts_for_a_round() {
     let mut trace = Trace::full(100);
-    trace.reach(Phase::ProbeRoundTrip, 100);
+    trace.reach(Stage::ProbeRoundTrip, 100);
     trace.in_flight = 50;
     trace.round(50);
     for _ in 0..10 {
         trace.micros += 50_000;
         trace.acknowledge(1, trace.bbr.round_end - 1, &[]);
-        assert_eq!(trace.bbr.phase, Phase::ProbeRoundTrip);
+        assert_eq!(trace.bbr.stage, Stage::ProbeRoundTrip);
     }
     trace.round(50);
-    assert_eq!(trace.bbr.phase, Phase::Cruise);
+    assert_eq!(trace.bbr.stage, Stage::Cruise);
 }
 
 /// 5.5.9: in `Startup` the aggregation is that of the last rounds, here 10 segments after 100; later that of
@@ -487,7 +487,7 @@ fn aggregation_is_forgotten_sooner_in_startup() {
     for _ in 0..3 {
         trace.round(10);
     }
-    assert_eq!((trace.bbr.phase, trace.bbr.excess.value()), (Phase::Startup, 10));
+    assert_eq!((trace.bbr.stage, trace.bbr.excess.value()), (Stage::Startup, 10));
 
     let mut trace = Trace::full(100);
     trace.is_application_limited = true;
@@ -518,11 +518,11 @@ fn small_samples_reduce_nothing_at_first() {
 fn the_maximum_is_that_of_two_cycles() {
     let mut trace = Trace::full(40);
     trace.in_flight = 20;
-    trace.reach(Phase::Cruise, 40);
+    trace.reach(Stage::Cruise, 40);
     let mut cycles = 0;
     for _ in 0..4 {
-        trace.reach(Phase::Up, 20);
-        trace.reach(Phase::Down, 20);
+        trace.reach(Stage::Up, 20);
+        trace.reach(Stage::Down, 20);
         cycles += 1;
         trace.round(20);
         let maximum = Trace::per_round(trace.bbr.maximum());
@@ -559,7 +559,7 @@ fn the_least_window_keeps_the_path_busy() {
     assert!(trace.bbr.is_pipe_full);
     assert_eq!(trace.window.size, 6);
     trace.bbr.short = 1;
-    trace.bbr.phase = Phase::Cruise;
+    trace.bbr.stage = Stage::Cruise;
     trace.round(1);
     assert!(trace.window.size >= 4);
 }
