@@ -384,9 +384,9 @@ fn two_flows_with_bbr_share_a_wire() {
     assert!(shares.windows.contains(&4), "the round trip is probed");
 }
 
-/// BBR v3 probes the round trip with half of its product (draft-ietf-ccwg-bbr, ProbeRTTCwndGain): with
-/// 0.3 to 0.7 of the wire's 33 segments each, 5 to 12 segments, and not 4. That costs 2 %, the pacing
-/// margin 1 %. A drop-tail queue of 20 packets, less than a product, is enough.
+/// BBR v3 probes the round trip with half of its product (draft-ietf-ccwg-bbr, ProbeRTTCwndGain):
+/// with 0.3 to 0.7 of the wire's 33 segments each, 5 to 12 segments, and not 4. That costs 2 %, the
+/// pacing margin 1 %. A drop-tail queue of 20 packets, less than a product, is enough.
 #[test]
 fn two_flows_with_bbr3_share_a_wire() {
     for packets in [20, 1_000] {
@@ -404,8 +404,8 @@ fn two_flows_with_bbr3_share_a_wire() {
     }
 }
 
-/// BBR v1 does not react to losses. v3 tolerates 2 % in a round (LossThresh): at 1 % both keep the rate. At
-/// 5 % v1 keeps the rate less the losses, and the bounds of v3 fall.
+/// BBR v1 does not react to losses. v3 tolerates 2 % in a round (LossThresh): at 1 % both keep the
+/// rate. At 5 % v1 keeps the rate less the losses, and the bounds of v3 fall.
 #[test]
 fn bbr3_keeps_its_rate_below_two_percent_of_losses_only() {
     let rate = |control, loss: f64| {

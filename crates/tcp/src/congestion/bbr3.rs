@@ -1,7 +1,7 @@
-//! BBR v3: congestion control by a model of the path, with bounds of the bandwidth and of the data in
-//! flight that losses teach. The rules are those of [draft-ietf-ccwg-bbr], as of August 2026. Windows
-//! are in whole segments, bandwidths in segments per microsecond times 2^24, gains in 1/256, times in
-//! microseconds.
+//! BBR v3: congestion control by a model of the path, with bounds of the bandwidth and of the data
+//! in flight that losses teach. The rules are those of [draft-ietf-ccwg-bbr], as of August 2026.
+//! Windows are in whole segments, bandwidths in segments per microsecond times 2^24, gains in
+//! 1/256, times in microseconds.
 //!
 //! | state | pacing gain | window gain | ends |
 //! |---|---|---|---|
@@ -13,30 +13,32 @@
 //! | `Up` | 320 (1.25) | 576 | three rounds without growth, more than 2 % lost, or the long-term bound after such losses: `Down` |
 //! | `ProbeRoundTrip` | 256 | 128 | 200 ms and a round with half a product in flight: `Cruise`, or `Startup` before the pipe was full |
 //!
-//! Every state enters `ProbeRoundTrip` after five seconds without a new minimum. The long-term bound
-//! (inflight_longterm, the kernel's inflight_hi) falls when a probe loses more than 2 %, and rises by
-//! 1, 2, 4, ... segments a round in `Up`. The short-term bounds (bw_shortterm, inflight_shortterm; bw_lo,
-//! inflight_lo) fall to seven tenths, but not below the delivery of the last round, after a round with
-//! a loss outside of probes; `Refill` lifts them.
+//! Every state enters `ProbeRoundTrip` after five seconds without a new minimum. The long-term
+//! bound (inflight_longterm, the kernel's inflight_hi) falls when a probe loses more than 2 %, and
+//! rises by 1, 2, 4, ... segments a round in `Up`. The short-term bounds (bw_shortterm,
+//! inflight_shortterm; bw_lo, inflight_lo) fall to seven tenths, but not below the delivery of the
+//! last round, after a round with a loss outside of probes; `Refill` lifts them.
 //!
 //! The draft leaves these open, or contradicts itself:
 //!
-//! - State for an undo is saved once an episode of losses (5.5.11.1), not in each round of one (NoteLoss);
-//!   Google's later kernels do the same (loss_yet_in_recovery).
+//! - State for an undo is saved once an episode of losses (5.5.11.1), not in each round of one
+//!   (NoteLoss); Google's later kernels do the same (loss_yet_in_recovery).
 //! - `Drain` has no long-term bound (BoundCwndForModel, not the table of 5.6.1).
 //! - After idle, the acknowledged segments of aggregation are counted from zero.
 //! - The part of a lost segment below 2 % is not negative (InflightAtLoss).
 //! - The bandwidth's filter has two slots: the present cycle and the last (5.5.6).
 //!
-//! Google's branch v3 of Linux, as of November 2023, differs: `Drain` has a gain of 0.35, compares with
-//! the maximum bandwidth and has no end by rounds; `Down` has 0.91; acknowledgements with losses count
-//! instead of ranges; a budget of losses is rounded up; the product that a flow wants has the allowance
-//! for buffers, and buffers grow on short paths; aggregation is the maximum of two halves of five
-//! rounds, at most 100 ms; a sample equal to the minimum renews it; a timeout resets the search for a
-//! full pipe, whose baseline every acknowledgement raises; an undo changes no state.
+//! Google's branch v3 of Linux, as of November 2023, differs: `Drain` has a gain of 0.35, compares
+//! with the maximum bandwidth and has no end by rounds; `Down` has 0.91; acknowledgements with
+//! losses count instead of ranges; a budget of losses is rounded up; the product that a flow wants
+//! has the allowance for buffers, and buffers grow on short paths; aggregation is the maximum of
+//! two halves of five rounds, at most 100 ms; a sample equal to the minimum renews it; a timeout
+//! resets the search for a full pipe, whose baseline every acknowledgement raises; an undo changes
+//! no state.
 //!
-//! Left out: the kernel's response to ECN (feature `ecn_low`), protective load balancing (PLB) and fast path,
-//! which the draft does not have; losses that only a tail loss probe repaired; ticks (HZ).
+//! Left out: the kernel's response to ECN (feature `ecn_low`), protective load balancing (PLB) and
+//! fast path, which the draft does not have; losses that only a tail loss probe repaired; ticks
+//! (HZ).
 //!
 //! [draft-ietf-ccwg-bbr]: https://datatracker.ietf.org/doc/draft-ietf-ccwg-bbr/
 
@@ -121,7 +123,8 @@ pub struct Bbr3 {
     /// Maximum bandwidth of the last cycle, and of this one (bw_hi).
     maxima: [u32; 2],
     sample: u32,
-    /// The smaller of the maximum and the bound for a short time, as of the last acknowledgement (bw).
+    /// The smaller of the maximum and the bound for a short time, as of the last acknowledgement
+    /// (bw).
     bandwidth: u32,
     minimum: Option<u64>,
     minimum_at: Instant,
@@ -351,8 +354,8 @@ impl Control for Bbr3 {
     /// Has no effect: [`Bbr3`] sets the window with every acknowledgement, in every state.
     fn handle_acknowledgement(&mut self, _: Instant, _: &Acknowledgement, _: &mut Window) {}
 
-    /// Returns the threshold as it is: a loss does not lower it. Losses or a timeout begin an episode
-    /// (OnEnterFastRecovery, OnEnterRTO).
+    /// Returns the threshold as it is: a loss does not lower it. Losses or a timeout begin an
+    /// episode (OnEnterFastRecovery, OnEnterRTO).
     fn threshold_after_loss(&mut self, _now: Instant, window: &Window) -> u32 {
         self.save_state(window);
         window.threshold

@@ -85,9 +85,9 @@ impl Bbr3 {
         }
     }
 
-    /// Saves the state before an episode of losses (SaveStateUponLoss). NoteLoss of the pseudocode also
-    /// saves it with the first loss of each round, which forgets the state to restore with the next
-    /// loss after HandleInflightTooHigh.
+    /// Saves the state before an episode of losses (SaveStateUponLoss). NoteLoss of the pseudocode
+    /// also saves it with the first loss of each round, which forgets the state to restore with the
+    /// next loss after HandleInflightTooHigh.
     pub(super) fn save_state(&mut self, window: &Window) {
         self.save_window(window);
         self.before = Before {
@@ -98,7 +98,8 @@ impl Bbr3 {
         };
     }
 
-    /// Restores the state of before an episode of losses that were none (HandleSpuriousLossDetection).
+    /// Restores the state of before an episode of losses that were none
+    /// (HandleSpuriousLossDetection).
     pub(super) fn restore_state(&mut self, window: &mut Window) {
         window.size = window.size.max(self.window_before);
         self.has_loss = false;
@@ -129,8 +130,8 @@ pub(super) fn keep(bound: u32) -> u32 {
     percent(bound, KEEP_PERCENT)
 }
 
-/// Whole segments in flight at which losses exceed 2 % (InflightAtLoss): those before the lost one, and
-/// the part of it until then, which is not negative.
+/// Whole segments in flight at which losses exceed 2 % (InflightAtLoss): those before the lost one,
+/// and the part of it until then, which is not negative.
 pub(super) fn in_flight_at_loss(loss: &Loss) -> u32 {
     let before = loss.sent_in_flight.saturating_sub(1);
     let lost_before = u64::from(loss.lost_since.saturating_sub(1));

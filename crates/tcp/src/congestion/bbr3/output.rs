@@ -1,5 +1,5 @@
-//! The gains, the pacing rate and the window of BBR v3 (draft-ietf-ccwg-bbr, 5.6). The rate is in bytes per
-//! second, the window in segments.
+//! The gains, the pacing rate and the window of BBR v3 (draft-ietf-ccwg-bbr, 5.6). The rate is in
+//! bytes per second, the window in segments.
 
 use lasthop_units::Duration;
 
@@ -34,8 +34,8 @@ impl Bbr3 {
         };
     }
 
-    /// Sets the rate before the first sample, without the margin: the initial window in a round trip,
-    /// or in a millisecond (InitPacingRate).
+    /// Sets the rate before the first sample, without the margin: the initial window in a round
+    /// trip, or in a millisecond (InitPacingRate).
     pub(super) fn start_rate(&mut self, smoothed: Option<Duration>) {
         let micros = smoothed.map_or(1_000, |smoothed| smoothed.as_micros().max(1));
         self.has_round_trip = smoothed.is_some();

@@ -1,5 +1,5 @@
-//! BBR v3's model of the path: rounds, bandwidth, aggregation, and the amounts in flight that follow
-//! (draft-ietf-ccwg-bbr, 5.5 and 5.6.4.2). Amounts are in segments.
+//! BBR v3's model of the path: rounds, bandwidth, aggregation, and the amounts in flight that
+//! follow (draft-ietf-ccwg-bbr, 5.5 and 5.6.4.2). Amounts are in segments.
 
 use super::super::bbr::{BANDWIDTH_SHIFT, UNIT};
 use super::losses::percent;
@@ -45,8 +45,8 @@ impl Bbr3 {
         }
     }
 
-    /// UpdateACKAggregation: the most segments acknowledged beyond those that the bandwidth explains,
-    /// over the last ten rounds, or one before the pipe was full.
+    /// UpdateACKAggregation: the most segments acknowledged beyond those that the bandwidth
+    /// explains, over the last ten rounds, or one before the pipe was full.
     pub(super) fn update_aggregation(&mut self, now: u64, sample: &RateSample, window: &Window) {
         let interval = u128::from(now.saturating_sub(self.interval_start));
         let bandwidth = u128::from(self.bandwidth);

@@ -1,5 +1,5 @@
-//! The states of BBR v3 and their ends (draft-ietf-ccwg-bbr, 5.3). Times are in microseconds, amounts in
-//! segments.
+//! The states of BBR v3 and their ends (draft-ietf-ccwg-bbr, 5.3). Times are in microseconds,
+//! amounts in segments.
 
 use lasthop_units::{Duration, Instant};
 
@@ -52,8 +52,8 @@ impl Bbr3 {
         self.is_pipe_full |= self.is_full_now;
     }
 
-    /// Ends `Startup` after many losses (CheckStartupHighLoss). Losses start a round of them, so that its end is at least a round of
-    /// recovery after the first.
+    /// Ends `Startup` after many losses (CheckStartupHighLoss). Losses start a round of them, so
+    /// that its end is at least a round of recovery after the first.
     pub(super) fn check_losses(&mut self, at: &Now, sample: &RateSample) {
         let is_lossy = if self.has_sack {
             let is_lossy = self.is_loss_round_start
@@ -136,7 +136,8 @@ impl Bbr3 {
         self.is_window_limited() && window.size >= self.long
     }
 
-    /// Adapts the maximum and the long-term bound (AdaptLongTermModel). Returns whether it decided on the state.
+    /// Adapts the maximum and the long-term bound (AdaptLongTermModel). Returns whether it decided
+    /// on the state.
     pub(super) fn adapt_long(&mut self, sample: &RateSample, window: &Window) -> bool {
         if self.feedback == Feedback::Starting && self.is_round_start {
             self.feedback = Feedback::Arriving;

@@ -146,8 +146,9 @@ fn losses(in_flight: u32, count: u32, step: u64) -> Vec<Loss> {
         .collect()
 }
 
-/// 5.3.1.2: rounds of 10, 20, 40 and 80 segments double the bandwidth. 80 and 99 are two rounds without
-/// 25 % more than 80, 100 is 25 % more and begins anew; three rounds later the pipe is full.
+/// 5.3.1.2: rounds of 10, 20, 40 and 80 segments double the bandwidth. 80 and 99 are two rounds
+/// without 25 % more than 80, 100 is 25 % more and begins anew; three rounds later the pipe is
+/// full.
 #[test]
 fn startup_ends_with_the_third_round_without_a_quarter_more() {
     let mut trace = Trace::new();
@@ -156,9 +157,9 @@ fn startup_ends_with_the_third_round_without_a_quarter_more() {
         assert_eq!((trace.bbr.stage, trace.bbr.is_pipe_full), (Stage::Startup, false), "{sent}");
         assert_eq!(trace.bbr.pacing_gain, STARTUP_GAIN);
     }
-    // The initial 10, and a segment for each acknowledged while the window is below twice the product
-    // and the aggregation of the last two rounds. It is not in the rounds of 100: 339 and 200 + 100,
-    // 463 and 248 + 124.
+    // The initial 10, and a segment for each acknowledged while the window is below twice the
+    // product and the aggregation of the last two rounds. It is not in the rounds of 100: 339 and
+    // 200 + 100, 463 and 248 + 124.
     assert_eq!(trace.window.size, 10 + 10 + 20 + 40 + 80 + 80 + 99 + 124);
     trace.round(124);
     assert_eq!((trace.bbr.stage, trace.bbr.is_pipe_full), (Stage::Drain, true));
@@ -180,15 +181,16 @@ fn an_application_that_writes_little_stays_in_startup() {
     assert_eq!(trace.bbr.stage, Stage::Startup);
 }
 
-/// 5.6.2, InitPacingRate: 10 segments of 1448 bytes in 32 768 us times 710 / 256, without the margin.
+/// 5.6.2, InitPacingRate: 10 segments of 1448 bytes in 32 768 us times 710 / 256, without the
+/// margin.
 #[test]
 fn the_first_rate_is_the_initial_window_in_a_round_trip() {
     let trace = Trace::new();
     assert_eq!(trace.bbr.pacing_rate().as_bps() / 8, 14_480 * 2_773_437 / 32_768);
 }
 
-/// 5.3.2: `Drain` lasts while more than the product is in flight, at most until more than three rounds
-/// have passed. With no bound, `Down` needs no longer to have the product in flight.
+/// 5.3.2: `Drain` lasts while more than the product is in flight, at most until more than three
+/// rounds have passed. With no bound, `Down` needs no longer to have the product in flight.
 #[test]
 fn drain_ends_at_the_product_or_after_three_full_rounds() {
     let drain = || {
@@ -215,9 +217,9 @@ fn drain_ends_at_the_product_or_after_three_full_rounds() {
     assert_eq!((trace.bbr.stage, trace.bbr.pacing_gain), (Stage::Down, DOWN_GAIN));
 }
 
-/// 5.3.3: with 20 segments as the product, `Down` until they are in flight, `Cruise` until 20 rounds have
-/// passed since `Down` began, or 19 if the draw of 0 or 1 is 1, `Refill` for a round, `Up` for three
-/// rounds without growth.
+/// 5.3.3: with 20 segments as the product, `Down` until they are in flight, `Cruise` until 20
+/// rounds have passed since `Down` began, or 19 if the draw of 0 or 1 is 1, `Refill` for a round,
+/// `Up` for three rounds without growth.
 #[test]
 fn a_cycle_of_a_small_product_lasts_as_many_rounds_as_it_has_segments() {
     let mut draws = [false; 2];
@@ -248,8 +250,8 @@ fn a_cycle_of_a_small_product_lasts_as_many_rounds_as_it_has_segments() {
     assert_eq!(draws, [true; 2]);
 }
 
-/// 5.3.3.8.2: min(product, 62 or 63) rounds, or a time drawn from 2 to 3 s. 63 rounds of 32.768 ms are
-/// 2.06 s; with a round trip of 100 ms the time comes first.
+/// 5.3.3.8.2: min(product, 62 or 63) rounds, or a time drawn from 2 to 3 s. 63 rounds of 32.768 ms
+/// are 2.06 s; with a round trip of 100 ms the time comes first.
 #[test]
 fn a_large_product_waits_for_two_to_three_seconds_or_63_rounds() {
     let (mut least, mut most, mut by_rounds) = (u64::MAX, 0, 0);
@@ -305,7 +307,8 @@ fn the_long_term_bound_grows_by_twice_as_much_each_round() {
     assert_eq!((trace.bbr.stage, trace.bbr.long), (Stage::Up, before));
 }
 
-/// 5.3.3.7: while the bound and not the path stops the flow, the search for a full pipe begins anew.
+/// 5.3.3.7: while the bound and not the path stops the flow, the search for a full pipe begins
+/// anew.
 #[test]
 fn up_continues_while_the_bound_stops_the_flow() {
     let mut trace = Trace::full(100);
@@ -327,8 +330,8 @@ fn up_continues_while_the_bound_stops_the_flow() {
     assert_eq!(trace.bbr.stage, Stage::Down);
 }
 
-/// 5.3.3.1 and 5.6.4.7: with a bound of 100, `Down` lasts until 85 segments are in flight, which bound
-/// the window of `Cruise`.
+/// 5.3.3.1 and 5.6.4.7: with a bound of 100, `Down` lasts until 85 segments are in flight, which
+/// bound the window of `Cruise`.
 #[test]
 fn cruise_leaves_headroom() {
     let mut trace = Trace::full(100);
@@ -342,8 +345,8 @@ fn cruise_leaves_headroom() {
     assert_eq!((trace.bbr.stage, trace.window.size), (Stage::Cruise, 85));
 }
 
-/// 5.6.4.2 and 5.5.9: twice the product of 100 segments, 2.25 times and two segments in `Up`, and the 100
-/// segments that are acknowledged at once.
+/// 5.6.4.2 and 5.5.9: twice the product of 100 segments, 2.25 times and two segments in `Up`, and
+/// the 100 segments that are acknowledged at once.
 #[test]
 fn the_window_is_the_product_with_gain_and_aggregation() {
     let mut trace = Trace::full(100);
@@ -356,8 +359,9 @@ fn the_window_is_the_product_with_gain_and_aggregation() {
     assert_eq!(trace.window.size, 225 + 100 + 2);
 }
 
-/// 5.3.4: after five seconds without a lower sample, half the product until it is in flight, then for
-/// 200 ms and a round; then `Cruise`, with the window of before. The next is five seconds later.
+/// 5.3.4: after five seconds without a lower sample, half the product until it is in flight, then
+/// for 200 ms and a round; then `Cruise`, with the window of before. The next is five seconds
+/// later.
 #[test]
 fn the_round_trip_is_probed_for_200_ms_every_five_seconds() {
     let mut trace = Trace::full(100);
@@ -386,14 +390,14 @@ fn the_round_trip_is_probed_for_200_ms_every_five_seconds() {
         assert_eq!(trace.window.size, before.min(300));
         trace.in_flight = 100;
     }
-    // The samples equal the first, at the opening: no lower one, so it expires after 5 s. 153 rounds are
-    // 5.01 s, and the probe lasts for 3 rounds before its 7.
+    // The samples equal the first, at the opening: no lower one, so it expires after 5 s. 153
+    // rounds are 5.01 s, and the probe lasts for 3 rounds before its 7.
     assert_eq!(probes[0], ROUND + 153 * ROUND);
     assert_eq!(probes[1] - probes[0], (3 + 7 + 153) * ROUND);
 }
 
-/// 5.3.4.4: before the pipe was full, `Startup` goes on. 5.4.1: a flow that restarts from idle does not
-/// probe, and paces at the bandwidth itself.
+/// 5.3.4.4: before the pipe was full, `Startup` goes on. 5.4.1: a flow that restarts from idle does
+/// not probe, and paces at the bandwidth itself.
 #[test]
 fn a_probe_returns_to_startup_and_an_idle_flow_needs_none() {
     let mut trace = Trace::new();
@@ -420,8 +424,8 @@ fn a_probe_returns_to_startup_and_an_idle_flow_needs_none() {
     assert_eq!(trace.bbr.probe_minimum_at, at(trace.micros));
 }
 
-/// 5.3.4.3 and 5.5.7: the path becomes longer. The minimum stays until it is more than ten seconds old, and
-/// then becomes that of the last five seconds.
+/// 5.3.4.3 and 5.5.7: the path becomes longer. The minimum stays until it is more than ten seconds
+/// old, and then becomes that of the last five seconds.
 #[test]
 fn the_minimum_of_ten_seconds_outlives_that_of_five() {
     let mut trace = Trace::full(100);
@@ -443,8 +447,8 @@ fn the_minimum_of_ten_seconds_outlives_that_of_five() {
     assert_eq!(trace.bbr.minimum, Some(2 * ROUND));
 }
 
-/// 5.3.4.3: samples equal to the minimum do not renew it. After ten seconds it takes that of five seconds,
-/// with its age.
+/// 5.3.4.3: samples equal to the minimum do not renew it. After ten seconds it takes that of five
+/// seconds, with its age.
 #[test]
 fn an_equal_sample_does_not_renew_the_minimum() {
     let mut trace = Trace::full(100);
@@ -474,8 +478,8 @@ fn the_probe_lasts_for_a_round() {
     assert_eq!(trace.bbr.stage, Stage::Cruise);
 }
 
-/// 5.5.9: in `Startup` the aggregation is that of the last rounds, here 10 segments after 100; later that of
-/// ten rounds.
+/// 5.5.9: in `Startup` the aggregation is that of the last rounds, here 10 segments after 100;
+/// later that of ten rounds.
 #[test]
 fn aggregation_is_forgotten_sooner_in_startup() {
     let mut trace = Trace::new();
@@ -499,8 +503,8 @@ fn aggregation_is_forgotten_sooner_in_startup() {
     assert!(trace.bbr.excess.value() <= 10);
 }
 
-/// 5.6.2: the rate does not fall before the pipe is full. 5.6.4.6: the window grows before the initial 10
-/// segments are delivered, above its target of 6 and the aggregation.
+/// 5.6.2: the rate does not fall before the pipe is full. 5.6.4.6: the window grows before the
+/// initial 10 segments are delivered, above its target of 6 and the aggregation.
 #[test]
 fn small_samples_reduce_nothing_at_first() {
     let mut trace = Trace::new();
@@ -512,8 +516,8 @@ fn small_samples_reduce_nothing_at_first() {
     assert_eq!((trace.window.size, trace.bbr.pacing_rate()), (59, rate));
 }
 
-/// 5.5.6: the path loses half of its bandwidth in `Cruise`. The maximum covers the present cycle and the
-/// last: it is the old one until a round after the second `Up`.
+/// 5.5.6: the path loses half of its bandwidth in `Cruise`. The maximum covers the present cycle
+/// and the last: it is the old one until a round after the second `Up`.
 #[test]
 fn the_maximum_is_that_of_two_cycles() {
     let mut trace = Trace::full(40);

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// A trace in `Startup` and recovery at 100 segments a round, `count` segments lost, each `step`-th.
+/// A trace in `Startup` and recovery at 100 segments a round, `count` segments lost, each
+/// `step`-th.
 fn startup_with_losses(count: u32, step: u64, state: State) -> Trace {
     let mut trace = Trace::new();
     for sent in [25, 50, 100] {
@@ -10,7 +11,8 @@ fn startup_with_losses(count: u32, step: u64, state: State) -> Trace {
     }
     trace.state = state;
     trace.bbr.threshold_after_loss(at(trace.micros), &trace.window);
-    // The first round shows the losses, the second is the round of recovery at whose end they count.
+    // The first round shows the losses, the second is the round of recovery at whose end they
+    // count.
     trace.lossy_round(100, &losses(100, count, step));
     assert_eq!(trace.bbr.stage, Stage::Startup);
     trace.micros += ROUND;
@@ -29,8 +31,8 @@ fn startup_with_losses(count: u32, step: u64, state: State) -> Trace {
     trace
 }
 
-/// 5.3.1.3: six ranges, more than 2 %, a round of recovery; the bound is the larger of the product, 100
-/// segments a round as of the last acknowledgement, and the 110 delivered.
+/// 5.3.1.3: six ranges, more than 2 %, a round of recovery; the bound is the larger of the product,
+/// 100 segments a round as of the last acknowledgement, and the 110 delivered.
 #[test]
 fn startup_ends_by_six_ranges_of_losses() {
     let trace = startup_with_losses(6, 2, State::Recovery);
@@ -102,9 +104,9 @@ fn without_a_bandwidth_the_initial_rate_remains() {
     assert_eq!(trace.bbr.pacing_rate(), rate);
 }
 
-/// 5.5.10.2: losses of 3 of 100 sent in `Up` end it. 2 % are passed with the third: 99 were in flight
-/// before it, of which 2 were lost, (1.98 - 2) / 0.98 of it is less than none. The bound is not below
-/// seven tenths of the product.
+/// 5.5.10.2: losses of 3 of 100 sent in `Up` end it. 2 % are passed with the third: 99 were in
+/// flight before it, of which 2 were lost, (1.98 - 2) / 0.98 of it is less than none. The bound is
+/// not below seven tenths of the product.
 #[test]
 fn losses_above_two_percent_end_up_and_set_the_bound() {
     for (segments, in_flight, expected) in [(100, 100, 99), (100, 60, 70)] {
@@ -113,8 +115,8 @@ fn losses_above_two_percent_end_up_and_set_the_bound() {
         trace.lossy_round(segments, &losses(in_flight, 3, 2));
         assert_eq!(trace.bbr.stage, Stage::Down);
         assert!(trace.bbr.was_too_high);
-        // The sample of what was sent before them shows as many delivered; it does not raise the bound,
-        // because it has 3 losses of 103.
+        // The sample of what was sent before them shows as many delivered; it does not raise the
+        // bound, because it has 3 losses of 103.
         assert_eq!(trace.bbr.long, expected);
     }
     // 2 of 100 are not above.
@@ -137,8 +139,8 @@ fn without_sack_one_loss_ends_up() {
     }
 }
 
-/// 5.5.10.2, lost_prefix by hand: 59 before, 1 lost, (1.18 - 1) / 0.98 = 0.18; 149 before, 0 lost, and a
-/// burst would be 2.98 / 0.98 = 3.04.
+/// 5.5.10.2, lost_prefix by hand: 59 before, 1 lost, (1.18 - 1) / 0.98 = 0.18; 149 before, 0 lost,
+/// and a burst would be 2.98 / 0.98 = 3.04.
 #[test]
 fn the_bound_is_what_was_in_flight_when_losses_passed_two_percent() {
     let at_loss = |sent_in_flight, lost_since| {
@@ -164,8 +166,8 @@ fn limited_losses_leave_the_bound() {
     assert_eq!((trace.bbr.stage, trace.bbr.long), (Stage::Down, NONE));
 }
 
-/// 5.3.3.6: after losses the next `Up` ends when the bound is in flight; a round later, without losses,
-/// `Refill` follows at once, and the next `Up` stays at the bound.
+/// 5.3.3.6: after losses the next `Up` ends when the bound is in flight; a round later, without
+/// losses, `Refill` follows at once, and the next `Up` stays at the bound.
 #[test]
 fn the_probe_after_losses_is_careful() {
     let mut trace = Trace::full(100);
@@ -188,9 +190,9 @@ fn the_probe_after_losses_is_careful() {
     assert_eq!(stages, expected);
 }
 
-/// 5.5.10.3: a loss in `Cruise` at 100 segments a round, of which 60 are delivered in the round of the loss:
-/// the bounds are the larger of that and of seven tenths, 70 segments a round; a second lossy round leaves
-/// seven tenths of those, 49, or the 60. `Refill` lifts them.
+/// 5.5.10.3: a loss in `Cruise` at 100 segments a round, of which 60 are delivered in the round of
+/// the loss: the bounds are the larger of that and of seven tenths, 70 segments a round; a second
+/// lossy round leaves seven tenths of those, 49, or the 60. `Refill` lifts them.
 #[test]
 fn losses_outside_of_probes_lower_the_bounds_for_a_short_time() {
     let mut trace = Trace::full(100);
@@ -219,7 +221,8 @@ fn losses_outside_of_probes_lower_the_bounds_for_a_short_time() {
     assert_eq!((trace.bbr.bandwidth_short, trace.bbr.short), (NONE, NONE));
 }
 
-/// 5.5.11.2: `Startup` that losses ended goes on, without a bound; a `Startup` that a plateau ended does not.
+/// 5.5.11.2: `Startup` that losses ended goes on, without a bound; a `Startup` that a plateau ended
+/// does not.
 #[test]
 fn a_spurious_recovery_continues_startup() {
     let mut trace = startup_with_losses(6, 2, State::Recovery);
@@ -241,8 +244,8 @@ fn a_spurious_recovery_continues_startup() {
     assert_eq!((trace.bbr.stage, trace.bbr.is_pipe_full), (Stage::Drain, true));
 }
 
-/// 5.5.11.2: after an `Up` that losses ended `Refill` begins, with the bounds and the window of before. More
-/// losses in the same acknowledgement change nothing.
+/// 5.5.11.2: after an `Up` that losses ended `Refill` begins, with the bounds and the window of
+/// before. More losses in the same acknowledgement change nothing.
 #[test]
 fn a_spurious_recovery_probes_again() {
     let mut trace = Trace::full(100);
@@ -275,8 +278,8 @@ fn a_timeout_keeps_the_model() {
     trace.window.size = 1;
     trace.state = State::Loss;
     trace.round(1);
-    // One more for the segment acknowledged, at least four. A window of one segment has waited long enough
-    // for a probe after a round (5.3.3.8.3).
+    // One more for the segment acknowledged, at least four. A window of one segment has waited long
+    // enough for a probe after a round (5.3.3.8.3).
     assert_eq!(trace.window.size, 4);
     assert_eq!((trace.bbr.stage, trace.bbr.full_bandwidth), (Stage::Refill, full));
     assert_eq!((trace.bbr.short, Trace::per_round(trace.bbr.maximum())), (NONE, 100.0));
