@@ -36,6 +36,9 @@ pub enum ApplicationKind {
         /// Number of exchanges after which the client closes; no limit if `None`.
         exchanges: Option<u64>,
     },
+    /// The client sends a request when its owner calls [`Application::fetch`], one at a time and
+    /// each with its own lengths; the server responds without delay.
+    Fetches,
 }
 
 /// One end of a connection.
@@ -109,6 +112,13 @@ enum Role {
         waiting: Option<(u64, Instant)>,
         completed: Option<Exchange>,
     },
+    Fetcher {
+        /// Number of bytes missing from the current response, and the instant at which its request
+        /// was written.
+        waiting: Option<(u64, Instant)>,
+        completed: Option<Exchange>,
+        is_open: bool,
+    },
     Server {
         request: u64,
         response: u64,
@@ -127,6 +137,9 @@ impl Application {
                     unread: 0,
                 };
                 (0, None, role)
+            }
+            (Side::Server, ApplicationKind::Fetches) => {
+                (0, None, Role::Server { request: 1, response: 0, unread: 0 })
             }
             (Side::Server, _) => (0, None, Role::Plain),
             (Side::Client, ApplicationKind::Bulk) => (u64::MAX, None, Role::Plain),
@@ -149,8 +162,35 @@ impl Application {
                 };
                 (0, (exchanges != Some(0)).then_some(start), role)
             }
+            (Side::Client, ApplicationKind::Fetches) => {
+                (0, None, Role::Fetcher { waiting: None, completed: None, is_open: true })
+            }
         };
         Self { pending, next, role }
+    }
+
+    /// Begins an exchange of [`ApplicationKind::Fetches`], after the one before: the client writes
+    /// the request, and the server learns the lengths. The call is for both ends, with lengths above
+    /// zero.
+    pub fn fetch(&mut self, now: Instant, request: Bytes, response: Bytes) {
+        let (asked, answer) = (request.as_u64().max(1), response.as_u64());
+        match &mut self.role {
+            Role::Fetcher { waiting, .. } => {
+                debug_assert!(waiting.is_none(), "one exchange at a time");
+                *waiting = Some((answer, now));
+                self.pending += asked;
+            }
+            Role::Server { request, response, .. } => (*request, *response) = (asked, answer),
+            Role::Plain | Role::Limited { .. } | Role::Client { .. } => {}
+        }
+    }
+
+    /// Lets the client of [`ApplicationKind::Fetches`] close the connection after the current
+    /// exchange.
+    pub fn close(&mut self) {
+        if let Role::Fetcher { is_open, .. } = &mut self.role {
+            *is_open = false;
+        }
     }
 
     /// Instant of its next write, if that depends on time.
@@ -164,7 +204,7 @@ impl Application {
             return;
         };
         match &mut self.role {
-            Role::Plain | Role::Server { .. } => self.next = None,
+            Role::Plain | Role::Fetcher { .. } | Role::Server { .. } => self.next = None,
             Role::Limited { chunk, interval } => {
                 self.pending = self.pending.saturating_add(*chunk);
                 self.next = Some(due + *interval);
@@ -215,13 +255,23 @@ impl Application {
                     self.next = (*left != Some(0)).then_some(now + *think);
                 }
             }
+            Role::Fetcher { waiting, completed, .. } => {
+                let Some((missing, start)) = waiting else {
+                    return;
+                };
+                *missing = missing.saturating_sub(bytes);
+                if *missing == 0 {
+                    *completed = Some(Exchange { start: *start, end: now });
+                    *waiting = None;
+                }
+            }
         }
     }
 
     /// The last completed exchange; each is returned once.
     pub fn poll_exchange(&mut self) -> Option<Exchange> {
         match &mut self.role {
-            Role::Client { completed, .. } => completed.take(),
+            Role::Client { completed, .. } | Role::Fetcher { completed, .. } => completed.take(),
             _ => None,
         }
     }
@@ -233,6 +283,7 @@ impl Application {
             Role::Plain => true,
             Role::Limited { .. } | Role::Server { .. } => false,
             Role::Client { waiting, .. } => waiting.is_none(),
+            Role::Fetcher { waiting, is_open, .. } => waiting.is_none() && !is_open,
         };
         is_done && self.pending == 0 && self.next.is_none()
     }
@@ -321,6 +372,31 @@ mod tests {
             let exchange = Exchange { start: at(start), end: at(start + 40) };
             assert_eq!(client.poll_exchange(), Some(exchange));
         }
+        assert!(client.is_finished() && !server.is_finished());
+    }
+
+    /// Two exchanges of different lengths; the client stays open until it is told to close.
+    #[test]
+    fn a_fetcher_asks_when_it_is_told_to() {
+        let kind = ApplicationKind::Fetches;
+        let mut client = Application::new(kind, Side::Client, at(0));
+        let mut server = Application::new(kind, Side::Server, at(0));
+        for (start, response) in [(10, 5_000), (90, 70)] {
+            assert_eq!((client.pending(), client.poll_timeout()), (0, None));
+            for end in [&mut client, &mut server] {
+                end.fetch(at(start), Bytes::new(350), Bytes::new(response));
+            }
+            assert_eq!(client.write(u64::MAX), 350);
+            server.handle_received(at(start + 20), 350);
+            assert_eq!(server.write(u64::MAX), response);
+            client.handle_received(at(start + 30), response - 1);
+            assert_eq!(client.poll_exchange(), None);
+            client.handle_received(at(start + 40), 1);
+            let exchange = Exchange { start: at(start), end: at(start + 40) };
+            assert_eq!(client.poll_exchange(), Some(exchange));
+            assert!(!client.is_finished());
+        }
+        client.close();
         assert!(client.is_finished() && !server.is_finished());
     }
 }
