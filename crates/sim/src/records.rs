@@ -5,7 +5,7 @@ use lasthop_hosts::{FlowKind, SourceConfig};
 use lasthop_packet::NodeId;
 use lasthop_scenario::Scenario;
 use lasthop_trace::{
-    FlowKind as Kind, FlowName, Names, NeighbourName, NodeName, Recording, RunInfo,
+    ExperienceKind, FlowKind as Kind, FlowName, Names, NeighbourName, NodeName, Recording, RunInfo,
 };
 use lasthop_units::MacAddr;
 use lasthop_wifi::StationId;
@@ -41,8 +41,8 @@ pub fn names(scenario: &Scenario) -> Names {
             FlowKind::Call(_) => Kind::Call,
             FlowKind::Apq(_) => Kind::Apq,
         },
-        call: match flow.kind {
-            FlowKind::Call(call) => Some(call),
+        experience: match flow.kind {
+            FlowKind::Call(call) => Some(ExperienceKind::Call(call)),
             _ => None,
         },
         saturated: matches!(flow.kind, FlowKind::Udp(SourceConfig::Saturated { .. })),

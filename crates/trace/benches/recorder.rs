@@ -20,7 +20,7 @@ fn names() -> Names {
         kind: FlowKind::Udp,
         table: None,
         saturated: false,
-        call: None,
+        experience: None,
         from: NodeId(1),
         to: NodeId(0),
         start: Instant::ZERO,

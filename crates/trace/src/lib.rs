@@ -38,6 +38,7 @@ mod coded;
 mod comparison;
 mod document;
 mod error;
+mod experience;
 mod histogram;
 mod medium;
 mod names;
@@ -104,6 +105,7 @@ pub use document::{
     RateSummary, RunDocument, TrialQuantity, TrialSummary, WaySummary, WireSummary, run_schema,
 };
 pub use error::OutputError;
+pub use experience::ExperienceKind;
 pub use histogram::Histogram;
 pub use medium::{MediumChannel, MediumDocument, MediumRadio, medium_schema};
 pub use names::{FlowKind, FlowName, Names, NeighbourName, NodeName};

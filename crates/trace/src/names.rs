@@ -1,7 +1,7 @@
 //! Names of the nodes, stations and flows of a run. Machines refer to them by index; documents and
 //! files show these names to readers. An index without a name is shown as `?`.
 
-use lasthop_hosts::CallConfig;
+use crate::experience::ExperienceKind;
 use lasthop_packet::NodeId;
 use lasthop_units::{Instant, MacAddr};
 use lasthop_wifi::StationId;
@@ -61,8 +61,8 @@ pub struct FlowName {
     pub kind: FlowKind,
     /// Whether the flow is UDP that always has a packet to send.
     pub saturated: bool,
-    /// Properties of a call; `None` for other flows.
-    pub call: Option<CallConfig>,
+    /// Properties of a flow whose quality is measured as a person notices it; `None` for other flows.
+    pub experience: Option<ExperienceKind>,
     /// Node at which the flow's data enters the network. Only packets from there are counted.
     pub from: NodeId,
     /// Destination of the flow's data.

@@ -11,6 +11,7 @@ use crate::document::{
     RunDocument, WireSummary,
 };
 use crate::error::OutputError;
+use crate::experience::Experience;
 use crate::histogram::Histogram;
 use crate::names::{FlowKind, FlowName, NeighbourName};
 use crate::programs;
@@ -303,10 +304,12 @@ fn flow(name: &FlowName, tally: &FlowTally, duration: Duration) -> FlowSummary {
         delay_parts_ms: tally.parts.all(),
         delay_parts_slowest_ms: tally.parts.slowest(),
         absent_nodes: Vec::new(),
-        call: name
-            .call
-            .zip(tally.playout.as_deref())
-            .and_then(|(call, playout)| CallSummary::new(&call, playout, Instant::ZERO + duration)),
+        call: match tally.experience.as_deref() {
+            Some(Experience::Call(call, playout)) => {
+                CallSummary::new(call, playout, Instant::ZERO + duration)
+            }
+            None => None,
+        },
         apq: tally.apq.as_deref().cloned(),
     }
 }

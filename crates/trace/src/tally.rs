@@ -3,11 +3,11 @@
 //! difference; the airtime of nodes and the counters of links are reset after each interval.
 
 use crate::apq::ApqFlowSummary;
+use crate::experience::Experience;
 use crate::histogram::Histogram;
 use crate::names::FlowName;
 use crate::parts::PartSums;
 use crate::value::LossReason;
-use lasthop_hosts::playout::Playout;
 use lasthop_hosts::{ProgramFlow, TcpSample};
 use lasthop_packet::{DropReason, NodeId, Packet};
 use lasthop_units::{Duration, Instant};
@@ -49,8 +49,8 @@ pub(crate) struct FlowTally {
     /// time.
     pub(crate) application_delays: Histogram,
     pub(crate) tcp: Option<TcpTally>,
-    /// Playout of a call; `None` for other flows.
-    pub(crate) playout: Option<Box<Playout>>,
+    /// What a person notices of the flow; `None` for flows that nobody uses directly.
+    pub(crate) experience: Option<Box<Experience>>,
     /// Result of a measurement of a queue; `None` until it has ended.
     pub(crate) apq: Option<Box<ApqFlowSummary>>,
 }
@@ -90,8 +90,8 @@ impl FlowTally {
     pub(crate) fn new(name: &FlowName, warmup: Instant, end: Instant) -> Self {
         let from = warmup.max(name.start);
         let until = name.stop.map_or(end, |stop| stop.min(end));
-        let playout = name.call.map(|call| Box::new(Playout::new(&call, from)));
-        Self { playout, ..Self::empty(name.from, name.kind.header_bytes(), from, until) }
+        let experience = name.experience.map(|kind| Box::new(Experience::new(kind, from)));
+        Self { experience, ..Self::empty(name.from, name.kind.header_bytes(), from, until) }
     }
 
     /// Makes the tally of a program's flow. The flow may start at any time, so the measured time is
@@ -120,7 +120,7 @@ impl FlowTally {
             round_trip_nanos: 0,
             application_delays: Histogram::default(),
             tcp: None,
-            playout: None,
+            experience: None,
             apq: None,
         }
     }
@@ -128,8 +128,8 @@ impl FlowTally {
     #[inline]
     pub(crate) fn sent(&mut self, now: Instant, packet: &Packet) {
         self.sent += 1;
-        if let Some(playout) = &mut self.playout {
-            playout.handle_sent(now);
+        if let Some(experience) = &mut self.experience {
+            experience.sent(now);
         }
         if now >= self.from && now <= self.until {
             self.offered_bytes += u64::from(packet.bytes.saturating_sub(self.header_bytes));
@@ -141,8 +141,8 @@ impl FlowTally {
         let payload = u64::from(packet.bytes.saturating_sub(self.header_bytes));
         let delay = now.saturating_since(packet.created).as_nanos();
         self.received += 1;
-        if let Some(playout) = &mut self.playout {
-            playout.handle_arrival(now, packet.tag, packet.created);
+        if let Some(experience) = &mut self.experience {
+            experience.arrived(now, packet);
         }
         self.payload_bytes += payload;
         self.delay_nanos += delay;

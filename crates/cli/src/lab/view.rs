@@ -223,7 +223,7 @@ mod tests {
                 kind: FlowKind::Udp,
                 table: None,
                 saturated: false,
-                call: None,
+                experience: None,
                 from: NodeId(1),
                 to: NodeId(0),
                 start: Instant::ZERO,

@@ -30,7 +30,7 @@ fn names(kinds: &[FlowKind]) -> Names {
                 kind,
                 table: None,
                 saturated: false,
-                call: None,
+                experience: None,
                 from: NodeId(1),
                 to: NodeId(0),
                 start: Instant::ZERO,

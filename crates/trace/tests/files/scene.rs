@@ -61,7 +61,7 @@ pub fn names() -> Names {
         kind,
         table: None,
         saturated: false,
-        call: None,
+        experience: None,
         from: NodeId(from),
         to: NodeId(to),
         start: Instant::ZERO,
