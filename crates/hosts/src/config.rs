@@ -5,6 +5,7 @@
 use crate::playout::CallConfig;
 use crate::receive_offload::ReceiveOffload;
 use crate::traffic::SourceConfig;
+use crate::web::WebConfig;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -158,7 +159,7 @@ pub struct TcpFlow {
 }
 
 /// Behaviour of an application with its TCP connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TcpApplication {
     /// Always has more to send.
     Bulk,
@@ -173,6 +174,8 @@ pub enum TcpApplication {
         /// Time from a response to the next request.
         think: Duration,
     },
+    /// Sends web pages to a reader at the end of the flow, who opens the connections.
+    Web(WebConfig),
 }
 
 impl Flow {

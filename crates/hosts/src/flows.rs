@@ -7,10 +7,11 @@ use crate::HostsError;
 use crate::apq::Apq;
 use crate::config;
 use crate::datagrams::Datagrams;
+use crate::fetching::Fetching;
 use crate::port::{Shared, Wake};
 use crate::saturation::{Backlog, KernelFlow, Saturation};
 use crate::tcp::Tcp;
-use crate::{CallConfig, Endpoints, FlowKind, Sink, Source, SourceConfig};
+use crate::{CallConfig, Endpoints, FlowKind, Sink, Source, SourceConfig, TcpApplication};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -41,6 +42,8 @@ pub(crate) struct Flows {
 enum FlowMachine {
     Datagrams(Box<Datagrams>),
     Tcp(Box<Tcp>),
+    /// A flow with several connections, one after the other or at a time.
+    Fetching(Box<Fetching>),
     Apq(Box<Apq>),
     /// A flow between sockets of a kernel.
     Kernel(Box<KernelFlow>),
@@ -118,9 +121,21 @@ impl Flows {
             let regular;
             let source = match &flow.kind {
                 FlowKind::Tcp(tcp) => {
-                    flows.push(FlowMachine::Tcp(Box::new(Tcp::new(
-                        id, flow, tcp, hash, stop, network, seed,
-                    )?)));
+                    let mut stream = seed.stream_of("flow/tcp", flow.identity());
+                    flows.push(match tcp.application {
+                        TcpApplication::Web(web) => FlowMachine::Fetching(Box::new(Fetching::new(
+                            id, flow, tcp, web, stop, network, seed,
+                        )?)),
+                        _ => FlowMachine::Tcp(Box::new(Tcp::new(
+                            id,
+                            flow,
+                            tcp,
+                            hash,
+                            stop,
+                            network,
+                            &mut stream,
+                        )?)),
+                    });
                     continue;
                 }
                 FlowKind::Apq(apq) => {
@@ -187,6 +202,10 @@ impl Flows {
                 tcp.start(now, &mut self.shared.port(network, sink));
                 return None;
             }
+            FlowMachine::Fetching(flow) => {
+                flow.start(&mut self.shared.port(network, sink));
+                return None;
+            }
             FlowMachine::Apq(apq) => {
                 apq.start(now, &mut self.shared.port(network, sink));
                 return None;
@@ -218,6 +237,7 @@ impl Flows {
         let mut port = self.shared.port(network, sink);
         match &mut self.flows[usize::from(wake.flow.0)] {
             FlowMachine::Tcp(tcp) => tcp.wake(wake, &mut port),
+            FlowMachine::Fetching(flow) => flow.wake(wake, &mut port),
             FlowMachine::Apq(apq) => {
                 let was_done = apq.is_done();
                 apq.wake(wake, &mut port);
@@ -318,6 +338,9 @@ impl Flows {
                 let mut port = self.shared.port(network, sink);
                 return tcp.arrived(at, packet, &mut port);
             }
+            FlowMachine::Fetching(flow) => {
+                return flow.arrived(at, packet, &mut self.shared.port(network, sink));
+            }
             FlowMachine::Apq(apq) => {
                 let mut port = self.shared.port(network, sink);
                 let was_done = apq.is_done();
@@ -341,6 +364,7 @@ impl Flows {
     pub fn segment(&self, packet: &Packet) -> Option<&Segment> {
         match &self.flows[usize::from(packet.flow.0)] {
             FlowMachine::Tcp(tcp) if packet.fragment.is_whole() => tcp.segment(packet),
+            FlowMachine::Fetching(flow) if packet.fragment.is_whole() => flow.segment(packet),
             _ => None,
         }
     }
@@ -377,6 +401,7 @@ impl Flows {
                 }
             }
             FlowMachine::Tcp(tcp) => tcp.dropped(packet),
+            FlowMachine::Fetching(flow) => flow.dropped(packet),
             FlowMachine::Apq(apq) => apq.dropped(packet),
             FlowMachine::Kernel(_) => unreachable!("the driver has its packets"),
             FlowMachine::SentFor => unreachable!("it sends no packets"),
@@ -398,7 +423,7 @@ impl Flows {
                     saturation.held -= released.packets;
                 }
             }
-            FlowMachine::Apq(_) | FlowMachine::SentFor => {}
+            FlowMachine::Fetching(_) | FlowMachine::Apq(_) | FlowMachine::SentFor => {}
             FlowMachine::Kernel(flow) => flow.released(released.packets),
         }
     }
@@ -425,11 +450,13 @@ impl Flows {
         self.lasting == 0 && self.flows.iter().any(|flow| matches!(flow, FlowMachine::Apq(_)))
     }
 
-    /// Ends the run: unfinished measurements report their results.
+    /// Ends the run: unfinished measurements and pages are reported.
     pub fn stop<S: Sink>(&self, now: Instant, sink: &mut S) {
         for flow in &self.flows {
-            if let FlowMachine::Apq(apq) = flow {
-                apq.stop(now, sink);
+            match flow {
+                FlowMachine::Apq(apq) => apq.stop(now, sink),
+                FlowMachine::Fetching(flow) => flow.stop(now, sink),
+                _ => {}
             }
         }
     }

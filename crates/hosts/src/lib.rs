@@ -9,6 +9,7 @@
 //! | `receive_offload` | segments that reach TCP as one |
 //! | `saturation` | number of packets that a saturated flow keeps in its queue |
 //! | `franc` | coded links between nodes |
+//! | `fetching`, [`web`] | the connections of a flow that fetches; a reader of web pages |
 //! | [`playout`], [`e_model`] | jitter buffer of a call, and the rating of its quality |
 //! | [`traffic`] | sources that pace simulated flows and real sockets alike |
 //! | [`sink`] | the trait to which a driver reports events |
@@ -30,6 +31,7 @@ pub mod config;
 mod datagrams;
 pub mod e_model;
 mod events;
+mod fetching;
 mod flows;
 mod franc;
 pub mod hosts;
@@ -43,12 +45,14 @@ mod tcp;
 #[cfg(test)]
 mod tests;
 pub mod traffic;
+pub mod web;
 
 pub use config::{
     ApqFlow, Endpoints, Flow, FlowKind, FrancLink, FrancMachine, FrancNode, FrancOutage,
     TcpApplication, TcpFlow,
 };
 pub use hosts::{DRIVER_TAGS, Hosts, HostsConfig, HostsError};
+pub use in_flight::connection_of;
 pub use playout::CallConfig;
 pub use receive_offload::ReceiveOffload;
 pub use saturation::Backlog;
@@ -57,3 +61,4 @@ pub use sink::{
     TcpSample,
 };
 pub use traffic::{Source, SourceConfig};
+pub use web::{Page, WebConfig};

@@ -2,6 +2,7 @@
 //! drivers only call it. Every method has an empty default, so a sink implements only the methods
 //! that it needs.
 
+use crate::web::Page;
 use core::net::IpAddr;
 use lasthop_apq::{ClientError, PhaseRecord, Report};
 use lasthop_franc::Stats;
@@ -156,6 +157,10 @@ pub trait Sink {
     /// Reports the time from one write of an application to a TCP flow until it was read at the
     /// other end. There is no report for applications that always have more to write.
     fn application_delay(&mut self, _now: Instant, _flow: FlowId, _delay: Duration) {}
+
+    /// Reports a web page that the reader of `flow` has loaded, or that was not complete at the end of
+    /// the run.
+    fn page(&mut self, _now: Instant, _flow: FlowId, _page: &Page) {}
 
     /// Reports the state of a TCP sender.
     fn tcp(&mut self, _now: Instant, _flow: FlowId, _sample: &TcpSample) {}

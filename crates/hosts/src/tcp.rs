@@ -3,12 +3,14 @@
 //!
 //! A [`Packet`] has no payload; its tag identifies the segment that it carries. An end requests
 //! only a wake-up that is earlier than the one it has requested: a timer that moves back with every
-//! acknowledgement, as most do, costs nothing.
+//! acknowledgement, as most do, costs nothing. A flow that fetches has several connections
+//! (`fetching`); their numbers are in the tags of packets and in the wake-ups.
 
 use crate::HostsError;
 use crate::in_flight::InFlight;
 use crate::port::{Port, Wake};
 use crate::receive_offload::{Merged, ReceiveOffload};
+use crate::web::{REQUEST, Request};
 use crate::{Flow, Sink, TcpApplication, TcpFlow, TcpSample};
 use alloc::collections::VecDeque;
 use lasthop_net::network::Network;
@@ -16,7 +18,7 @@ use lasthop_packet::{AccessCategory, FlowId, NodeId, Packet, Released, Transport
 use lasthop_tcp::application::{Application, ApplicationKind, Side};
 use lasthop_tcp::wire::{Announced, Header};
 use lasthop_tcp::{Config, Endpoint, HEADER_BYTES, Segment, SmallQueues};
-use lasthop_units::{Bytes, Instant, Machine, Seed};
+use lasthop_units::{Bytes, Instant, Machine, Stream};
 
 /// Bytes that an application with a limited rate writes at once: a frame of video, a line of a log.
 const CHUNK: Bytes = Bytes::new(10_000);
@@ -58,6 +60,10 @@ pub(crate) struct Tcp {
     notify: [bool; 2],
     /// Whether segments are as long as the path permits at the time.
     adapts: bool,
+    /// The end that opens the connection.
+    opener: usize,
+    /// Added to the number of an end in its wake-ups: twice the number of the connection.
+    first_end: usize,
     /// Instant at which the application stops.
     stop: Instant,
     /// Rules for merging segments that arrive, and those that wait at each end.
@@ -71,7 +77,7 @@ pub(crate) struct Tcp {
 }
 
 impl Tcp {
-    /// Returns a connection that is not open.
+    /// Returns a connection that is not open. `stream` draws the seeds of its endpoints.
     pub fn new(
         id: FlowId,
         flow: &Flow,
@@ -79,7 +85,7 @@ impl Tcp {
         hash: u32,
         stop: Instant,
         network: &Network,
-        seed: Seed,
+        stream: &mut Stream,
     ) -> Result<Self, HostsError> {
         let Some(endpoints) = tcp.endpoints else {
             let (flow, name) = (flow.name.clone(), tcp.congestion_control.clone());
@@ -96,7 +102,6 @@ impl Tcp {
         for (endpoint, _) in endpoints.iter_mut().zip(owns).filter(|(_, owns)| !owns) {
             endpoint.small_queues = SmallQueues::Off;
         }
-        let mut stream = seed.stream_of("flow/tcp", flow.identity());
         for endpoint in &mut endpoints {
             endpoint.seed = stream.next_u64();
         }
@@ -108,6 +113,12 @@ impl Tcp {
             let longest = Announced::from_config(&Config { segment_bytes, ..endpoints[RECEIVER] });
             announced[RECEIVER] = longest;
         }
+        let application = application(tcp);
+        // Who fetches opens the connection.
+        let sides = match application {
+            ApplicationKind::Fetches => [Side::Server, Side::Client],
+            _ => [Side::Client, Side::Server],
+        };
         Ok(Self {
             id,
             nodes: [flow.from, flow.to],
@@ -116,8 +127,7 @@ impl Tcp {
             endpoints: endpoints.map(|config| Endpoint::new(&Config { segment_bytes, ..config })),
             announced,
             tells: false,
-            applications: [Side::Client, Side::Server]
-                .map(|side| Application::new(application(tcp), side, flow.start)),
+            applications: sides.map(|side| Application::new(application, side, flow.start)),
             read: [0; 2],
             unread: VecDeque::new(),
             written: 0,
@@ -126,6 +136,8 @@ impl Tcp {
             adapts,
             refuses: endpoints[SENDER].local_congestion,
             notify: endpoints.map(|end| end.small_queues != SmallQueues::Off),
+            opener: usize::from(sides[RECEIVER] == Side::Client),
+            first_end: 0,
             stop,
             receive_offload: tcp.receive_offload,
             merged: [None; 2],
@@ -133,6 +145,18 @@ impl Tcp {
             inherits: tcp.metrics_save,
             bequeaths: tcp.metrics_save,
         })
+    }
+
+    /// Returns the connection with this number among those of its flow, which have sent `sent`
+    /// segments.
+    pub fn numbered(self, number: u8, sent: u64) -> Self {
+        let segments = InFlight::after(sent, number);
+        Self { segments, first_end: 2 * usize::from(number), ..self }
+    }
+
+    /// Number of segments sent so far, those before this connection included.
+    pub fn segments_sent(&self) -> u64 {
+        self.segments.count()
     }
 
     /// Opens the connection.
@@ -143,29 +167,49 @@ impl Tcp {
         {
             self.endpoints[SENDER].set_ssthresh(threshold);
         }
-        self.endpoints[SENDER].connect(now);
+        self.endpoints[self.opener].connect(now);
         if self.stop < Instant::MAX {
-            net.wakes.push(Wake { at: self.stop, flow: self.id, end: SENDER });
+            net.wakes.push(Wake { at: self.stop, flow: self.id, end: self.first_end + SENDER });
         }
-        self.act(SENDER, now, net);
+        self.act(self.opener, now, net);
+    }
+
+    /// Fetches an object, after the one before.
+    pub fn fetch<S: Sink>(&mut self, now: Instant, request: Request, net: &mut Port<'_, S>) {
+        for application in &mut self.applications {
+            application.fetch(now, REQUEST, request.response);
+        }
+        self.act(self.opener, now, net);
+    }
+
+    /// Whether an object has arrived since the last call.
+    pub fn has_fetched(&mut self) -> bool {
+        self.applications[self.opener].poll_exchange().is_some()
+    }
+
+    /// Closes the connection after the current object.
+    pub fn close<S: Sink>(&mut self, now: Instant, net: &mut Port<'_, S>) {
+        self.applications[self.opener].close();
+        self.act(self.opener, now, net);
     }
 
     /// Handles a wake-up; the timer may have moved since.
     pub fn wake<S: Sink>(&mut self, wake: Wake, net: &mut Port<'_, S>) {
         let now = wake.at;
+        let end = wake.end - self.first_end;
         if now == self.stop {
             // Discards what the application wrote and the connection has not sent.
             self.endpoints[SENDER].discard_unsent();
-        } else if now != self.asked[wake.end] {
+        } else if now != self.asked[end] {
             // An earlier wake-up was asked for later, and has done everything.
             return;
         }
-        self.asked[wake.end] = Instant::MAX;
-        if self.merged[wake.end].as_ref().is_some_and(|merged| merged.due <= now) {
-            self.merged[wake.end] = None;
+        self.asked[end] = Instant::MAX;
+        if self.merged[end].as_ref().is_some_and(|merged| merged.due <= now) {
+            self.merged[end] = None;
         }
-        self.endpoints[wake.end].handle_timeout(now);
-        self.act(wake.end, now, net);
+        self.endpoints[end].handle_timeout(now);
+        self.act(end, now, net);
     }
 
     /// Handles a packet that arrived at its destination.
@@ -220,7 +264,7 @@ impl Tcp {
         let Some(Merged { due, .. }) = merged else { return self.act(end, now, net) };
         if due < self.asked[end] {
             self.asked[end] = due;
-            net.wakes.push(Wake { at: due, flow: self.id, end });
+            net.wakes.push(Wake { at: due, flow: self.id, end: self.first_end + end });
         }
     }
 
@@ -369,7 +413,7 @@ impl Tcp {
             && at < self.asked[end]
         {
             self.asked[end] = at;
-            net.wakes.push(Wake { at: at.max(now), flow: self.id, end });
+            net.wakes.push(Wake { at: at.max(now), flow: self.id, end: self.first_end + end });
         }
     }
 
@@ -398,5 +442,6 @@ fn application(flow: &TcpFlow) -> ApplicationKind {
         TcpApplication::Requests { request, response, think } => {
             ApplicationKind::RequestResponse { request, response, think, exchanges: None }
         }
+        TcpApplication::Web(_) => ApplicationKind::Fetches,
     }
 }

@@ -10,3 +10,4 @@ mod datagrams;
 mod driver;
 mod parts;
 mod tcp;
+mod web;

@@ -4,7 +4,7 @@
 use crate::sink::{Frames, Sink};
 use crate::{
     ApqEnding, Endpoints, Flow, FlowKind, FrancLink, FrancReport, Hosts, HostsConfig, HostsError,
-    SourceConfig, TcpSample,
+    Page, SourceConfig, TcpSample,
 };
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -27,6 +27,7 @@ pub struct Log {
     pub dropped: Vec<(Instant, NodeId, Packet, DropReason)>,
     pub round_trips: Vec<(Instant, FlowId, Duration)>,
     pub application_delays: Vec<(Instant, Duration)>,
+    pub pages: Vec<(Instant, Page)>,
     pub samples: Vec<(Instant, TcpSample)>,
     pub segments: Vec<(u64, NodeId, Segment, Announced)>,
     /// Initial sequence numbers and PSH of the same segments.
@@ -80,6 +81,10 @@ impl Sink for Log {
 
     fn application_delay(&mut self, now: Instant, _flow: FlowId, delay: Duration) {
         self.application_delays.push((now, delay));
+    }
+
+    fn page(&mut self, now: Instant, _flow: FlowId, page: &Page) {
+        self.pages.push((now, *page));
     }
 
     fn tcp(&mut self, now: Instant, _flow: FlowId, sample: &TcpSample) {
