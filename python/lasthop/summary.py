@@ -423,6 +423,8 @@ class FlowGroupSummary(_FlowGroupSummary, total=False):
     """One-way delays of all flows together, in ms."""
     rtt_ms: TimeSummary
     """Round-trip times of all flows together, in ms."""
+    web: WebSummary
+    """Web pages of all readers together."""
     written_mbps: float
     """Sum of the flows' `written_mbps`."""
 
@@ -490,6 +492,8 @@ class FlowSummary(_FlowSummary, total=False):
     sender: str
     """Node at which the flow's data enters the network; absent, as `receiver`, in documents of
     earlier versions."""
+    web: WebSummary
+    """Web pages of a reader."""
     written_mbps: float
     """Payload that the sender's socket accepted in the time of `goodput_mbps`, in Mb/s: netperf and
     iperf count this where they send. Of simulated TCP senders only."""
@@ -727,6 +731,21 @@ class WaySummary(TypedDict):
     """Datagrams dropped because no program had the port at the far side."""
     datagrams_overflowed: int
     """Datagrams dropped at a full buffer."""
+
+
+class _WebSummary(TypedDict):
+    pages: int
+    """Number of pages that were loaded completely."""
+    pages_unfinished: int
+    """Number of pages that were not complete at the end of the run."""
+
+
+class WebSummary(_WebSummary, total=False):
+    """Pages of a reader, of those that the reader asked for in the measured time."""
+
+    page_load_ms: TimeSummary
+    """Time from the reader's wish for a page until its last byte arrived, in ms, with the time in
+    which the browser parses it. Of complete pages; absent without any."""
 
 
 class WindowSummary(TypedDict):

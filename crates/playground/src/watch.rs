@@ -3,7 +3,7 @@
 
 use crate::answer::{Answer, Curve};
 use lasthop_apq::Report;
-use lasthop_hosts::{ApqEnding, FrancReport, Sink, TcpSample};
+use lasthop_hosts::{ApqEnding, FrancReport, Page, Sink, TcpSample};
 use lasthop_net::network::NetworkStats;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_tcp::wire::Header;
@@ -104,6 +104,10 @@ impl Sink for Watch {
 
     fn application_delay(&mut self, now: Instant, flow: FlowId, delay: Duration) {
         self.recorder.application_delay(now, flow, delay);
+    }
+
+    fn page(&mut self, now: Instant, flow: FlowId, page: &Page) {
+        self.recorder.page(now, flow, page);
     }
 
     fn tcp(&mut self, now: Instant, flow: FlowId, sample: &TcpSample) {

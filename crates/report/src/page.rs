@@ -352,7 +352,7 @@ fn flows(run: &RunDocument) -> String {
     } else {
         String::new()
     };
-    let sentences = together::calls(run).into_iter();
+    let sentences = together::experiences(run).into_iter().flat_map(|(_, sentences)| sentences);
     let sentences = sentences.chain(together::groups(run)).chain(together::senders(run));
     let items: String = sentences.map(|it| format!("<li>{}</li>", escaped(&it))).collect();
     let list = if items.is_empty() { items } else { format!("<ul>{items}</ul>") };

@@ -1,8 +1,10 @@
 //! Calls, flows that a scenario describes together, and senders that count more than their receivers,
 //! as sentences for the terminal and pages. Throughput is in Mb/s, times are in ms.
 
-use crate::table::{counted, percent, value};
-use lasthop_trace::{CallSummary, FlowGroupSummary, FlowSummary, RunDocument, TimeSummary};
+use crate::table::{counted, many, percent, value};
+use lasthop_trace::{
+    CallSummary, FlowGroupSummary, FlowSummary, RunDocument, TimeSummary, WebSummary,
+};
 
 /// Difference between the sender's and the receiver's throughput from which both are shown.
 const DIFFERENCE_MIN: f64 = 0.05;
@@ -34,8 +36,13 @@ fn percentiles(times: &TimeSummary) -> String {
     format!("{p50} / {p95} / {p99} ms (p50, p95, p99)")
 }
 
+/// Returns what people notice of their flows: a heading for each kind, and its sentences.
+pub fn experiences(run: &RunDocument) -> [(&'static str, Vec<String>); 2] {
+    [("Calls", calls(run)), ("Web pages", pages(run))]
+}
+
 /// Returns a sentence for each direction of a call: its quality, and the packets behind it.
-pub fn calls(run: &RunDocument) -> Vec<String> {
+fn calls(run: &RunDocument) -> Vec<String> {
     let calls = run.flows.iter().filter_map(|(name, flow)| Some((name, flow.call.as_ref()?)));
     calls.map(|(name, call)| quality(name, call)).collect()
 }
@@ -50,6 +57,40 @@ fn quality(name: &str, call: &CallSummary) -> String {
         parts.push(format!("up to {} concealed in a row", call.concealed_run_max_packets));
     }
     format!("{name}: {}", parts.join(", "))
+}
+
+/// Returns a sentence for each group of readers, and for each reader outside of groups.
+fn pages(run: &RunDocument) -> Vec<String> {
+    let groups =
+        run.flow_groups.iter().filter_map(|(name, group)| Some((name, group.web.as_ref()?)));
+    let flows = run.flows.iter().filter(|(name, flow)| !is_member(run, name, flow));
+    let flows = flows.filter_map(|(name, flow)| Some((name, flow.web.as_ref()?)));
+    groups.chain(flows).map(|(name, web)| waiting(name, web)).collect()
+}
+
+fn waiting(name: &str, web: &WebSummary) -> String {
+    let mut parts = vec![many(web.pages, "page")];
+    if let Some(times) = web.page_load_ms {
+        let [p50, p95] = [times.p50, times.p95].map(|ms| value(ms / 1e3));
+        parts.push(format!("loaded in {p50} s (median), {p95} s (95th percentile)"));
+    }
+    if web.pages_unfinished > 0 {
+        parts.push(format!("{} not complete at the end", web.pages_unfinished));
+    }
+    format!("{name}: {}", parts.join(", "))
+}
+
+/// Whether the flow is one of a group that the scenario describes together: its name is that of the
+/// group with a number, or with the node at an end.
+fn is_member(run: &RunDocument, name: &str, flow: &FlowSummary) -> bool {
+    let is_of = |group: &String| {
+        let Some(rest) = name.strip_prefix(group.as_str()) else { return false };
+        let node = rest.trim_start_matches(|it: char| it.is_ascii_digit());
+        let ends = [&flow.sender, &flow.receiver].into_iter().flatten();
+        let is_node = || ends.clone().any(|end| node.strip_prefix('-') == Some(end));
+        !rest.is_empty() && (node.is_empty() || is_node())
+    };
+    run.flow_groups.keys().any(is_of)
 }
 
 /// Returns a sentence for each flow, outside of groups, whose sender's socket accepted at least 5 %
@@ -119,6 +160,36 @@ mod tests {
         assert_eq!(
             senders(&document),
             ["large: the sender wrote 12.00 Mb/s, 20 % more than arrived"]
+        );
+    }
+
+    /// Readers of a group have one sentence, others their own.
+    #[test]
+    fn pages_have_sentences() {
+        let web = r#""web": {"pages": 3, "pages_unfinished": 1, "page_load_ms": {"mean": 500.0,
+            "p50": 450.0, "p95": 1200.0, "p99": 1300.0, "max": 1300.0}}"#;
+        let none = r#""web": {"pages": 0, "pages_unfinished": 0}"#;
+        let flow = |web: &str| {
+            format!(
+                r#"{{"kind": "tcp", "sender": "ap", "receiver": "laptop", "packets_sent": 0,
+                    "packets_received": 0, "packets_lost": 0, {web}}}"#
+            )
+        };
+        let document = run(&format!(
+            r#"{{"scenario": "s", "seed": 1, "run": 0, "duration_s": 10.0, "warmup_s": 0.0,
+                "wall_s": 0.0, "version": "0", "nodes": {{}}, "links": {{}},
+                "flows": {{"alone": {}, "web-laptop": {}, "web-tv": {}, "web1": {}}},
+                "flow_groups": {{"web": {{"kind": "tcp", "flows": 2, {web}}}}}}}"#,
+            flow(none),
+            flow(web),
+            flow(web),
+            flow(web),
+        ));
+        let waited = "3 pages, loaded in 0.450 s (median), 1.20 s (95th percentile), 1 not complete \
+                      at the end";
+        assert_eq!(
+            pages(&document),
+            [format!("web: {waited}"), "alone: 0 pages".into(), format!("web-tv: {waited}")]
         );
     }
 

@@ -1,7 +1,7 @@
 //! Properties of a scenario that a recorder needs: names for indices, and quantities to measure. A
 //! recorder (`trace`) knows no scenario. Emulations use most of this, too.
 
-use lasthop_hosts::{FlowKind, SourceConfig};
+use lasthop_hosts::{FlowKind, SourceConfig, TcpApplication};
 use lasthop_packet::NodeId;
 use lasthop_scenario::Scenario;
 use lasthop_trace::{
@@ -41,8 +41,12 @@ pub fn names(scenario: &Scenario) -> Names {
             FlowKind::Call(_) => Kind::Call,
             FlowKind::Apq(_) => Kind::Apq,
         },
-        experience: match flow.kind {
-            FlowKind::Call(call) => Some(ExperienceKind::Call(call)),
+        experience: match &flow.kind {
+            FlowKind::Call(call) => Some(ExperienceKind::Call(*call)),
+            FlowKind::Tcp(tcp) => match tcp.application {
+                TcpApplication::Web(_) => Some(ExperienceKind::Web),
+                _ => None,
+            },
             _ => None,
         },
         saturated: matches!(flow.kind, FlowKind::Udp(SourceConfig::Saturated { .. })),

@@ -12,6 +12,7 @@ use crate::names::FlowKind;
 use crate::value::{
     CountSummary, DelayPartsSummary, LossReason, TimeSummary, WindowSummary, kept_schema, to_json,
 };
+use crate::web::WebSummary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -204,6 +205,9 @@ pub struct FlowSummary {
     /// Quality of one direction of a call.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub call: Option<CallSummary>,
+    /// Web pages of a reader.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub web: Option<WebSummary>,
     /// Result of an APQ flow.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub apq: Option<ApqFlowSummary>,
@@ -232,6 +236,9 @@ pub struct FlowGroupSummary {
     /// One-way delays of all flows together, in ms.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub one_way_delay_ms: Option<TimeSummary>,
+    /// Web pages of all readers together.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub web: Option<WebSummary>,
 }
 
 /// One direction of a flow of real programs, over the whole run.

@@ -1,6 +1,7 @@
 //! Makes Ethernet frames (without FCS) for packets without bytes: IPv4 (RFC 791) with TCP in a TCP
 //! flow, ICMP echo in a ping flow, and UDP in others. Node n has the address 10.0.0.1 + n; flow f
-//! uses source port 45000 + f and destination port 55000 + f. The tag is the IP identification, and
+//! uses source port 45000 + f and destination port 55000 + f; its further connections at a time have
+//! destination ports from 10001 on. The tag is the IP identification, and
 //! the first eight bytes of the payload except under TCP, where all are zero; access category and
 //! ECN are the traffic class; lengths and checksums are correct. A TCP packet with an unknown
 //! segment, and a packet too short for an IP or transport header, have protocol numbers for
@@ -8,6 +9,7 @@
 
 use crate::names::{FlowKind, Names};
 use crate::segments::Segments;
+use lasthop_hosts::connection_of;
 use lasthop_packet::ip::protocol::{EXPERIMENT, ICMP, TCP, UDP};
 use lasthop_packet::ip::{IPV4_BYTES, Ipv4, checksum};
 use lasthop_packet::{FlowId, Fragment, NodeId, Packet};
@@ -20,6 +22,8 @@ const IPV4: u16 = 0x0800;
 const EXPERIMENTAL: u16 = 0x88b5;
 /// Length in bytes of the headers of UDP and of ICMP echo.
 const TRANSPORT_HEADER_BYTES: usize = 8;
+/// Added to the number of a further connection of a flow: its port at the flow's end.
+const FURTHER_CONNECTIONS: u16 = 10_000;
 /// Port of packets outside flows: discard (RFC 863).
 const DISCARD: u16 = 9;
 
@@ -93,10 +97,22 @@ pub(crate) fn frame(
     length - made
 }
 
-/// Returns the TCP header of a segment from `source`, with checksum 0.
-pub(crate) fn segment(flow: FlowId, source: NodeId, header: &Header<'_>, names: &Names) -> Vec<u8> {
+/// Returns the TCP header of the segment with this tag from `source`, with checksum 0.
+pub(crate) fn segment(
+    flow: FlowId,
+    tag: u64,
+    source: NodeId,
+    header: &Header<'_>,
+    names: &Names,
+) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(header.header_bytes());
-    header.emit(ports(flow, source, names), &mut bytes);
+    let mut ports = ports(flow, source, names);
+    let connection = connection_of(tag);
+    if connection > 0 {
+        let at_end = usize::from(is_forward(flow, source, names));
+        ports[at_end] = FURTHER_CONNECTIONS + u16::from(connection);
+    }
+    header.emit(ports, &mut bytes);
     bytes
 }
 

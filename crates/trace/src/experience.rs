@@ -1,8 +1,9 @@
 //! Flows whose quality is measured as a person notices it: their kinds, and the measurement during a
 //! run. Summaries of the kinds are in files of their own.
 
-use lasthop_hosts::CallConfig;
+use crate::web::WebTally;
 use lasthop_hosts::playout::Playout;
+use lasthop_hosts::{CallConfig, Page};
 use lasthop_packet::Packet;
 use lasthop_units::Instant;
 
@@ -11,6 +12,8 @@ use lasthop_units::Instant;
 pub enum ExperienceKind {
     /// One direction of a call.
     Call(CallConfig),
+    /// Web pages for a reader.
+    Web,
 }
 
 /// The measurement of such a flow.
@@ -18,13 +21,16 @@ pub enum ExperienceKind {
 pub(crate) enum Experience {
     /// One direction of a call, played from a jitter buffer.
     Call(CallConfig, Playout),
+    /// Pages of a reader.
+    Web(WebTally),
 }
 
 impl Experience {
-    /// Returns the measurement from the instant `from` on.
-    pub(crate) fn new(kind: ExperienceKind, from: Instant) -> Self {
+    /// Returns the measurement in the time from `from` to `until`.
+    pub(crate) fn new(kind: ExperienceKind, from: Instant, until: Instant) -> Self {
         match kind {
             ExperienceKind::Call(call) => Self::Call(call, Playout::new(&call, from)),
+            ExperienceKind::Web => Self::Web(WebTally::new(from, until)),
         }
     }
 
@@ -32,6 +38,7 @@ impl Experience {
     pub(crate) fn sent(&mut self, now: Instant) {
         match self {
             Self::Call(_, playout) => playout.handle_sent(now),
+            Self::Web(_) => {}
         }
     }
 
@@ -39,6 +46,15 @@ impl Experience {
     pub(crate) fn arrived(&mut self, now: Instant, packet: &Packet) {
         match self {
             Self::Call(_, playout) => playout.handle_arrival(now, packet.tag, packet.created),
+            Self::Web(_) => {}
+        }
+    }
+
+    /// Notes a page that was loaded, or that the end of the run interrupted.
+    pub(crate) fn page(&mut self, page: &Page) {
+        match self {
+            Self::Web(web) => web.add(page),
+            Self::Call(..) => {}
         }
     }
 }

@@ -174,7 +174,7 @@ impl Writers {
         header: &Header<'_>,
         names: &Names,
     ) {
-        self.segments.put(flow, tag, ethernet::segment(flow, source, header, names));
+        self.segments.put(flow, tag, ethernet::segment(flow, tag, source, header, names));
     }
 
     pub(crate) fn sent(&mut self, now: Instant, packet: &Packet, names: &Names) {

@@ -88,6 +88,7 @@ mod table;
 #[cfg(feature = "files")]
 mod tidy;
 #[cfg(feature = "files")]
+mod web;
 mod wide;
 
 pub use apq::{
@@ -119,6 +120,7 @@ pub use run_set::{Estimate, FlowEstimates, RunSet, run_set_schema};
 pub use snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
 pub use summary::RunInfo;
 pub use value::{CountSummary, DelayPartsSummary, LossReason, TimeSummary, WindowSummary};
+pub use web::WebSummary;
 
 #[cfg(feature = "files")]
 pub use air::{AirInfo, AirStream};

@@ -22,7 +22,7 @@ use crate::tally::{FlowTally, LinkTally, NodeTally};
 use crate::value::LossReason;
 use lasthop_apq::Report;
 use lasthop_hosts::{
-    ApqEnding, FrameDirection, FrancReport, ProgramFlow, ProgramsLeftOut, Sink, TcpSample,
+    ApqEnding, FrameDirection, FrancReport, Page, ProgramFlow, ProgramsLeftOut, Sink, TcpSample,
 };
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_tcp::wire::Header;
@@ -344,6 +344,15 @@ impl Sink for Recorder {
         self.advance(now);
         if let Some(flow) = self.flows.get_mut(usize::from(id.0)) {
             flow.application_delay(now, delay);
+        }
+    }
+
+    fn page(&mut self, now: Instant, id: FlowId, page: &Page) {
+        self.advance(now);
+        if let Some(flow) = self.flows.get_mut(usize::from(id.0))
+            && let Some(experience) = &mut flow.experience
+        {
+            experience.page(page);
         }
     }
 

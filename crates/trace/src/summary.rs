@@ -19,6 +19,7 @@ use crate::recorder::Recorder;
 use crate::snapshot::Snapshot;
 use crate::tally::FlowTally;
 use crate::value::{CountSummary, WindowSummary, rounded, time_ms};
+use crate::web::WebTally;
 use lasthop_hosts::ProgramsLeftOut;
 use lasthop_net::cable::CableConfig;
 use lasthop_net::network::{NetworkConfig, NetworkStats, WireStats};
@@ -308,8 +309,9 @@ fn flow(name: &FlowName, tally: &FlowTally, duration: Duration) -> FlowSummary {
             Some(Experience::Call(call, playout)) => {
                 CallSummary::new(call, playout, Instant::ZERO + duration)
             }
-            None => None,
+            _ => None,
         },
+        web: web(tally).map(WebTally::summary),
         apq: tally.apq.as_deref().cloned(),
     }
 }
@@ -335,6 +337,22 @@ fn group(members: &[(&FlowName, &FlowTally)], duration: Duration) -> FlowGroupSu
         fairness: (squares > 0.0).then(|| rounded(fairness, 6)),
         rtt_ms: together(|tally| &tally.round_trips),
         one_way_delay_ms: together(|tally| &tally.delays),
+        web: members
+            .iter()
+            .filter_map(|(_, tally)| web(tally).cloned())
+            .reduce(|mut all, one| {
+                all.merge(&one);
+                all
+            })
+            .map(|all| all.summary()),
+    }
+}
+
+/// The pages of a reader; `None` for other flows.
+fn web(tally: &FlowTally) -> Option<&WebTally> {
+    match tally.experience.as_deref()? {
+        Experience::Web(web) => Some(web),
+        Experience::Call(..) => None,
     }
 }
 

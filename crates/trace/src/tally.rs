@@ -90,7 +90,7 @@ impl FlowTally {
     pub(crate) fn new(name: &FlowName, warmup: Instant, end: Instant) -> Self {
         let from = warmup.max(name.start);
         let until = name.stop.map_or(end, |stop| stop.min(end));
-        let experience = name.experience.map(|kind| Box::new(Experience::new(kind, from)));
+        let experience = name.experience.map(|kind| Box::new(Experience::new(kind, from, until)));
         Self { experience, ..Self::empty(name.from, name.kind.header_bytes(), from, until) }
     }
 

@@ -56,7 +56,9 @@ pub fn run(run: &RunDocument, found: &str, stream: Stream) -> String {
     let lines = |sentences: Vec<String>| -> String {
         sentences.iter().map(|sentence| table::wrapped("  ", sentence, wrong::width())).collect()
     };
-    section("Calls", lines(together::calls(run)));
+    for (title, sentences) in together::experiences(run) {
+        section(title, lines(sentences));
+    }
     section("Flows together", lines(together::groups(run)));
     section("Written by senders", lines(together::senders(run)));
     section("Packets not reassembled", reassembly(run, stream));

@@ -5,12 +5,15 @@ use super::nodes::Expanded;
 use super::topology::Islands;
 use super::{Names, apq, is_written, node_id, positive, tcp};
 use crate::attached;
-use crate::raw::{FlowKindName, Offered, Pattern, RawFlow, RawRun, RawScenario};
+use crate::raw::{FlowKindName, Offered, Pattern, RawFlow, RawRun, RawScenario, RawWeb};
 use crate::{Program, Ready, Role};
 use lasthop_config::error::{Place, Problems};
 use lasthop_config::scalar::At;
 use lasthop_hosts::traffic::{KeyFrames, Period, Sizes, UDP_OVERHEAD_BYTES};
-use lasthop_hosts::{CallConfig, Endpoints, Flow, FlowKind, SourceConfig, TcpApplication};
+use lasthop_hosts::web::mean_page_bytes;
+use lasthop_hosts::{
+    CallConfig, Endpoints, Flow, FlowKind, SourceConfig, TcpApplication, TcpFlow, WebConfig,
+};
 use lasthop_units::{Bitrate, Duration, Instant};
 use std::collections::BTreeSet;
 
@@ -200,7 +203,7 @@ fn check_times(flow: &RawFlow, duration: Duration, problems: &mut Problems) {
 
 /// Returns the kind of the flow, from the keys that belong to it.
 fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
-    use FlowKindName::{Apq, Call, Ping, Tcp, Udp, Video};
+    use FlowKindName::{Apq, Call, Ping, Tcp, Udp, Video, Web};
     let kind = flow.kind.value;
     let mut only = |place: Option<&Place>, kinds: &[FlowKindName], text: &str| {
         if let Some(place) = place
@@ -209,9 +212,10 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
             problems.push_unfit(place, format!("this key is for {text} flows only"));
         }
     };
-    only(place(&flow.congestion_control), &[Tcp], "tcp");
+    only(place(&flow.congestion_control), &[Tcp, Web], "tcp and web");
     only(place(&flow.bytes), &[Tcp], "tcp");
-    only(Some(&flow.tcp.here).filter(|place| is_written(place)), &[Tcp], "tcp");
+    only(Some(&flow.tcp.here).filter(|place| is_written(place)), &[Tcp, Web], "tcp and web");
+    only(Some(&flow.web.here).filter(|place| is_written(place)), &[Web], "web");
     only(flow.requests.as_ref().map(|requests| &requests.here), &[Tcp], "tcp");
     only(place(&flow.rate), &[Tcp, Udp, Video], "tcp, udp and video");
     only(place(&flow.packet_bytes), &[Udp, Video, Ping, Call], "udp, video, ping and call");
@@ -236,6 +240,10 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
     let packet_bytes = |default| flow.packet_bytes.as_ref().map_or(default, |at| at.value.get());
     match kind {
         Tcp => FlowKind::Tcp(tcp::flow(flow, problems)),
+        Web => FlowKind::Tcp(Box::new(TcpFlow {
+            application: TcpApplication::Web(web(&flow.web, problems)),
+            ..*tcp::flow(flow, problems)
+        })),
         Udp => FlowKind::Udp(udp(flow, packet_bytes(1500), problems)),
         Video => FlowKind::Video(video(flow, packet_bytes(1500), problems)),
         Ping => FlowKind::Ping {
@@ -248,6 +256,19 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
             buffer: flow.playout.as_ref().map_or(Duration::from_millis(60), |it| it.value),
         }),
         Apq => FlowKind::Apq(apq::flow(flow, problems)),
+    }
+}
+
+fn web(raw: &RawWeb, problems: &mut Problems) -> WebConfig {
+    positive(&raw.think, problems);
+    if let Some(page) = &raw.page {
+        positive(page, problems);
+    }
+    let page = raw.page.as_ref().map(|page| page.value.as_u64() as f64);
+    WebConfig {
+        scale: page.map_or(1.0, |bytes| bytes / mean_page_bytes()),
+        think: raw.think.value,
+        connections: raw.connections.value.get(),
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) enum FlowKindName {
     Video,
     Ping,
     Call,
+    Web,
     Apq,
 }
 
@@ -63,6 +64,7 @@ choices! {
         "video" => Self::Video,
         "ping" => Self::Ping,
         "call" => Self::Call,
+        "web" => Self::Web,
         "apq" => Self::Apq,
     }
     Pattern {
@@ -85,7 +87,8 @@ tables! {
         /// Number of such flows between each two nodes, called "tcp1", "tcp2" and so on for the name
         /// "tcp"; not with group.
         option count: Whole<1, 10_000> = "one flow with exactly that name";
-        /// Kind of traffic. "call" makes two flows: NAME, and NAME-back in the other direction.
+        /// Kind of traffic. "call" makes two flows: NAME, and NAME-back in the other direction. "web"
+        /// is TCP: pages from a server at `from` for a reader at `to`.
         required kind: FlowKindName;
         /// UDP and video: group-addressed packets (broadcast, multicast), each sent once for all
         /// nodes in `to`. An access point sends to all its stations, at channel.group_rate or
@@ -100,16 +103,18 @@ tables! {
         value access_category: Word<AccessCategory> = "best-effort";
         /// Endpoints under `emulate`: sockets of the kernel (bulk transfers, datagrams, video,
         /// pings), or the machines of `simulate`.
-        option endpoints: Word<Endpoints> = "\"kernel\"; \"model\" for requests, a tcp rate, call, apq and group";
-        /// TCP: congestion control. The model has "cubic", "reno", "bbr" (BBR v1), "bbr3", "dctcp" and
+        option endpoints: Word<Endpoints> = "\"kernel\"; \"model\" for requests, a tcp rate, web, call, apq and group";
+        /// TCP and web: congestion control. The model has "cubic", "reno", "bbr" (BBR v1), "bbr3", "dctcp" and
         /// "prague" (of L4S, with ECT(1)); kernel endpoints use any that the kernel has.
         option congestion_control: Name = "\"cubic\", the default of Linux, Windows and macOS";
         /// TCP: number of bytes to send.
         option bytes: Bytes = "as many as the time allows";
         /// TCP: requests and answers instead of a bulk transfer.
         option_table requests: RawRequests = "a bulk transfer";
-        /// TCP: settings of the model's endpoints. Kernel endpoints have their own.
+        /// TCP and web: settings of the model's endpoints. Kernel endpoints have their own.
         table tcp: RawTcp;
+        /// Web: pages and their reader.
+        table web: RawWeb;
         /// APQ: measurement of a queue on the way; the source sends the load. Programs measure an
         /// emulated queue too: `lasthop apq serve` in a [[run]], `lasthop apq measure` as COMMAND.
         table apq: RawApq;
@@ -156,5 +161,19 @@ tables! {
         value response: Bytes = "20kB";
         /// Time from an answer to the next request.
         value think: Duration = "100ms";
+    }
+
+    /// A reader of web pages, after 3GPP2 C.R1002: a main object (mean 10 710 bytes), the time to
+    /// parse it (mean 130 ms), embedded objects (mean number 5.64, mean 7 758 bytes) and the time to
+    /// read the page. The first page follows a time to read, so readers do not begin together. Each
+    /// object is a request and its answer; the page's connections end with it. Results have the
+    /// times to load pages. Make the run several times as long as `think`, or set `count`.
+    RawWeb {
+        /// Mean length of a page with all its objects, whose lengths are scaled to it.
+        option page: Bytes = "the model's: 57 kB";
+        /// Mean time to read a page, from its last byte to the next request (exponential).
+        value think: Duration = "30s";
+        /// Most connections at a time; 6 as in browsers with HTTP/1.1.
+        value connections: Whole<1, 64> = 6;
     }
 }

@@ -236,6 +236,34 @@ fn on_air(frames: &[Frame], from: &str) -> Vec<([String; 6], f64)> {
 
 /// Frames are sent again when only the Ack was lost: the receiver has the packet by
 /// then.
+/// The connections of a page have ports of their own; a page's begin with a handshake and end with the
+/// reader's FIN, so tshark finds nothing lost or sent again.
+#[test]
+fn tshark_follows_the_connections_of_pages() {
+    let text = [
+        "duration = \"60s\"\n",
+        &two_hosts("rate = \"off\"\ndelay = \"10ms\""),
+        &flow("web", ["left", "right"], "web", "web.think = \"2s\""),
+    ]
+    .concat();
+    let run = simulate("web", &text);
+    let pages = run.document.flows["web"].web.unwrap();
+    let Some(reader) = frames(&run.path.join("node-right.pcapng")) else { return };
+    assert_sound(&reader);
+    let reader = of_tcp(&reader);
+    assert!(
+        reader.iter().all(|frame| !frame.is_again() && !frame.has("tcp.analysis.ack_lost_segment"))
+    );
+    let sent: Vec<_> =
+        reader.iter().filter(|frame| frame.number("tcp.dstport") == 45_000).collect();
+    let ports: BTreeSet<u64> = sent.iter().map(|frame| frame.number("tcp.srcport")).collect();
+    assert_eq!(ports, [55_000, 10_001, 10_002, 10_003, 10_004, 10_005].into());
+    let opened = sent.iter().filter(|frame| frame.flags() == SYN).count() as u64;
+    let closed = sent.iter().filter(|frame| frame.flags() & FIN > 0).count() as u64;
+    assert!(opened > pages.pages && opened < 6 * (pages.pages + 1), "{opened}");
+    assert!(opened - closed <= 6 * pages.pages_unfinished, "{opened}, {closed}");
+}
+
 #[test]
 fn frames_that_are_sent_again_have_their_headers() {
     let (mut aggregates, mut late) = (0, 0);

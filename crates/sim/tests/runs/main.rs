@@ -21,3 +21,4 @@ mod saturated;
 mod shipped;
 mod tcp;
 mod warm_up;
+mod web;

@@ -4,7 +4,7 @@
 
 use crate::reproduce::air::Air;
 use lasthop_apq::{PhaseRecord, Report};
-use lasthop_hosts::{ApqEnding, FrameDirection, FrancReport, Sink, TcpSample};
+use lasthop_hosts::{ApqEnding, FrameDirection, FrancReport, Page, Sink, TcpSample};
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_scenario::Scenario;
 use lasthop_tcp::wire::Header;
@@ -115,6 +115,10 @@ impl Sink for Recording {
 
     fn application_delay(&mut self, now: Instant, id: FlowId, delay: Duration) {
         self.recorder.application_delay(now, id, delay);
+    }
+
+    fn page(&mut self, now: Instant, id: FlowId, page: &Page) {
+        self.recorder.page(now, id, page);
     }
 
     fn tcp(&mut self, now: Instant, id: FlowId, sample: &TcpSample) {
