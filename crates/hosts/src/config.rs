@@ -2,6 +2,7 @@
 //! them. Lengths are in bytes of network-layer packets. `scenario` makes these values from a file
 //! after checking them.
 
+use crate::player::StreamConfig;
 use crate::playout::CallConfig;
 use crate::receive_offload::ReceiveOffload;
 use crate::traffic::SourceConfig;
@@ -159,7 +160,7 @@ pub struct TcpFlow {
 }
 
 /// Behaviour of an application with its TCP connection.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum TcpApplication {
     /// Always has more to send.
     Bulk,
@@ -176,6 +177,8 @@ pub enum TcpApplication {
     },
     /// Sends web pages to a reader at the end of the flow, who opens the connections.
     Web(WebConfig),
+    /// Sends a film in segments to a player at the end of the flow, which opens the connection.
+    Stream(StreamConfig),
 }
 
 impl Flow {

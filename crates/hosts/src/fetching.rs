@@ -1,24 +1,85 @@
-//! A flow whose reader, at its end, fetches objects over TCP connections that it opens: the reader
-//! decides (`web`), and each connection is that of a bulk transfer (`tcp`).
+//! A flow whose fetcher, at its end, fetches objects over TCP connections that it opens: the fetcher
+//! decides (`web`, `player`), and each connection is that of a bulk transfer (`tcp`).
 //!
-//! Connections that were closed are forgotten when the reader asks again; packets of them that are
-//! still on their way are then ignored. Small queues are off, because a flow's packets that leave a
-//! node are counted together: the server stands behind the node, as on the Internet. So is the
-//! adaption of segments to an MTU that changes while a connection is open.
+//! Connections of a page are closed at its end, and forgotten when the next one begins; packets of
+//! them that are still on their way are then ignored. Their small queues are off, because a flow's
+//! packets that leave a node are counted together: the server stands behind the node, as on the
+//! Internet. Their windows are not sampled. A stream has one connection for all its time.
 
 use crate::HostsError;
+use crate::player::Player;
 use crate::port::{Port, Wake};
 use crate::tcp::Tcp;
-use crate::web::{Page, Reader, WebConfig};
-use crate::{Flow, Sink, TcpFlow, connection_of};
+use crate::web::{Page, Reader, Request};
+use crate::{Flow, Sink, TcpApplication, TcpFlow, connection_of};
 use alloc::vec::Vec;
 use lasthop_net::network::Network;
-use lasthop_packet::{FlowId, Packet};
+use lasthop_packet::{FlowId, Packet, Released};
 use lasthop_tcp::{Segment, SmallQueues};
-use lasthop_units::{Identity, Instant, Seed, Stream};
+use lasthop_units::{Identity, Instant, Stream};
 
-/// Number of the end of a wake-up for the reader.
-const READER: usize = usize::MAX;
+/// Number of the end of a wake-up for the fetcher.
+const FETCHER: usize = usize::MAX;
+
+/// Who fetches.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Fetcher {
+    Reader(Reader),
+    Player(Player),
+}
+
+impl Fetcher {
+    /// Returns the fetcher of an application; `None` if it does not fetch. `stream` draws a
+    /// reader's pages.
+    pub fn new(application: &TcpApplication, start: Instant, stream: Stream) -> Option<Self> {
+        match application {
+            TcpApplication::Web(web) => Some(Self::Reader(Reader::new(*web, start, stream))),
+            TcpApplication::Stream(film) => Some(Self::Player(Player::new(film.clone(), start))),
+            TcpApplication::Bulk | TcpApplication::Rate(_) | TcpApplication::Requests { .. } => {
+                None
+            }
+        }
+    }
+
+    /// Largest number of connections at a time.
+    fn connections(&self) -> usize {
+        match self {
+            Self::Reader(reader) => reader.connections(),
+            Self::Player(_) => 1,
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        match self {
+            Self::Reader(reader) => reader.poll_timeout(),
+            Self::Player(player) => player.poll_timeout(),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        match self {
+            Self::Reader(reader) => reader.handle_timeout(now),
+            Self::Player(player) => player.handle_timeout(now),
+        }
+    }
+
+    /// Handles the last byte of the object on the connection with this number.
+    fn handle_object(&mut self, now: Instant, connection: usize) {
+        match self {
+            Self::Reader(reader) => reader.handle_object(now, connection),
+            Self::Player(player) => player.handle_segment(now),
+        }
+    }
+
+    fn poll_request(&mut self) -> Option<Request> {
+        match self {
+            Self::Reader(reader) => reader.poll_request(),
+            Self::Player(player) => {
+                player.poll_request().map(|response| Request { connection: 0, response })
+            }
+        }
+    }
+}
 
 /// A flow that fetches.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +89,7 @@ pub(crate) struct Fetching {
     tcp: TcpFlow,
     /// Seeds of the endpoints.
     seeds: Stream,
-    reader: Reader,
+    fetcher: Fetcher,
     /// The connections by number; `None` if it was not opened.
     connections: Vec<Option<Tcp>>,
     /// Whether all connections are closed.
@@ -37,35 +98,35 @@ pub(crate) struct Fetching {
     opened: u64,
     /// Number of segments that forgotten connections sent.
     sent: u64,
-    /// The earliest wake-up that the reader has asked for.
+    /// The earliest wake-up that the fetcher has asked for.
     asked: Instant,
-    /// Instant from which the reader asks for nothing.
+    /// Instant from which the fetcher asks for nothing.
     stop: Instant,
 }
 
 impl Fetching {
-    /// Returns a flow without a connection.
+    /// Returns a flow without a connection. `seeds` draws the seeds of its endpoints.
     pub fn new(
         id: FlowId,
         flow: &Flow,
         tcp: &TcpFlow,
-        web: WebConfig,
+        fetcher: Fetcher,
         stop: Instant,
         network: &Network,
-        seed: Seed,
+        mut seeds: Stream,
     ) -> Result<Self, HostsError> {
         let mut tcp = tcp.clone();
-        for endpoint in tcp.endpoints.iter_mut().flatten() {
-            endpoint.small_queues = SmallQueues::Off;
+        if matches!(fetcher, Fetcher::Reader(_)) {
+            for endpoint in tcp.endpoints.iter_mut().flatten() {
+                endpoint.small_queues = SmallQueues::Off;
+            }
         }
-        let mut seeds = seed.stream_of("flow/tcp", flow.identity());
         // The configuration is sound for all connections if it is for one.
         Tcp::new(id, flow, &tcp, 0, stop, network, &mut seeds)?;
-        let stream = seed.stream_of("flow/web", flow.identity());
         Ok(Self {
             id,
-            reader: Reader::new(web, flow.start, stream),
-            connections: (0..web.connections.max(1)).map(|_| None).collect(),
+            connections: (0..fetcher.connections()).map(|_| None).collect(),
+            fetcher,
             is_closed: false,
             flow: flow.clone(),
             tcp,
@@ -77,14 +138,14 @@ impl Fetching {
         })
     }
 
-    /// Starts the reader.
+    /// Starts the fetcher.
     pub fn start<S: Sink>(&mut self, net: &mut Port<'_, S>) {
         self.ask(net);
     }
 
-    /// Handles a wake-up of the reader, or of an end of a connection that may be closed.
+    /// Handles a wake-up of the fetcher, or of an end of a connection that may be closed.
     pub fn wake<S: Sink>(&mut self, wake: Wake, net: &mut Port<'_, S>) {
-        if wake.end != READER {
+        if wake.end != FETCHER {
             let number = wake.end / 2;
             if let Some(connection) = &mut self.connections[number] {
                 connection.wake(wake, net);
@@ -92,7 +153,7 @@ impl Fetching {
             }
         } else if wake.at == self.asked {
             self.asked = Instant::MAX;
-            self.reader.handle_timeout(wake.at);
+            self.fetcher.handle_timeout(wake.at);
             self.act(wake.at, net);
         }
     }
@@ -124,28 +185,63 @@ impl Fetching {
         }
     }
 
-    /// Reports the page that is not complete.
-    pub fn stop<S: Sink>(&self, now: Instant, sink: &mut S) {
-        if let Some(page) = self.reader.page() {
-            sink.page(now, self.id, &page);
+    /// Handles packets of a stream that have left the node of one end.
+    pub fn released<S: Sink>(&mut self, released: Released, net: &mut Port<'_, S>) {
+        if let Some(Some(connection)) = self.connections.first_mut() {
+            connection.released(released, net);
         }
     }
 
-    /// Tells the reader of an object that arrived on the connection.
+    /// Reports the state of a stream's sender.
+    pub fn sample<S: Sink>(&mut self, now: Instant, sink: &mut S) {
+        if let (Fetcher::Player(_), Some(Some(connection))) =
+            (&self.fetcher, self.connections.first_mut())
+        {
+            connection.sample(now, sink);
+        }
+    }
+
+    /// Reports the page that is not complete, or the stall that lasts.
+    pub fn stop<S: Sink>(&self, now: Instant, sink: &mut S) {
+        match &self.fetcher {
+            Fetcher::Reader(reader) => {
+                if let Some(page) = reader.page() {
+                    sink.page(now, self.id, &page);
+                }
+            }
+            Fetcher::Player(player) => {
+                let until = now.min(self.stop);
+                if let Some(stall) = player.stall(until) {
+                    sink.stream(until, self.id, &stall);
+                }
+            }
+        }
+    }
+
+    /// Tells the fetcher of an object that arrived on the connection.
     fn look<S: Sink>(&mut self, number: usize, now: Instant, net: &mut Port<'_, S>) {
         if self.connections[number].as_mut().is_some_and(Tcp::has_fetched) {
-            self.reader.handle_object(now, number);
+            self.fetcher.handle_object(now, number);
             self.act(now, net);
         }
     }
 
-    /// Makes the reader's requests.
+    /// Reports what the fetcher notices, and makes its requests.
     fn act<S: Sink>(&mut self, now: Instant, net: &mut Port<'_, S>) {
-        if let Some(page) = self.reader.poll_page() {
-            self.end_page(now, &page, net);
+        match &mut self.fetcher {
+            Fetcher::Reader(reader) => {
+                if let Some(page) = reader.poll_page() {
+                    self.end_page(now, &page, net);
+                }
+            }
+            Fetcher::Player(player) => {
+                while let Some(event) = player.poll_event() {
+                    net.sink.stream(now, self.id, &event);
+                }
+            }
         }
         while now < self.stop
-            && let Some(request) = self.reader.poll_request()
+            && let Some(request) = self.fetcher.poll_request()
         {
             self.forget();
             let number = request.connection;
@@ -202,13 +298,13 @@ impl Fetching {
         connection
     }
 
-    /// Asks for the next wake-up of the reader.
+    /// Asks for the next wake-up of the fetcher.
     fn ask<S: Sink>(&mut self, net: &mut Port<'_, S>) {
-        if let Some(at) = self.reader.poll_timeout().filter(|&at| at < self.stop)
+        if let Some(at) = self.fetcher.poll_timeout().filter(|&at| at < self.stop)
             && at < self.asked
         {
             self.asked = at;
-            net.wakes.push(Wake { at, flow: self.id, end: READER });
+            net.wakes.push(Wake { at, flow: self.id, end: FETCHER });
         }
     }
 }

@@ -7,11 +7,11 @@ use crate::HostsError;
 use crate::apq::Apq;
 use crate::config;
 use crate::datagrams::Datagrams;
-use crate::fetching::Fetching;
+use crate::fetching::{Fetcher, Fetching};
 use crate::port::{Shared, Wake};
 use crate::saturation::{Backlog, KernelFlow, Saturation};
 use crate::tcp::Tcp;
-use crate::{CallConfig, Endpoints, FlowKind, Sink, Source, SourceConfig, TcpApplication};
+use crate::{CallConfig, Endpoints, FlowKind, Sink, Source, SourceConfig};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -122,11 +122,13 @@ impl Flows {
             let source = match &flow.kind {
                 FlowKind::Tcp(tcp) => {
                     let mut stream = seed.stream_of("flow/tcp", flow.identity());
-                    flows.push(match tcp.application {
-                        TcpApplication::Web(web) => FlowMachine::Fetching(Box::new(Fetching::new(
-                            id, flow, tcp, web, stop, network, seed,
+                    let stream_of_reader = seed.stream_of("flow/web", flow.identity());
+                    let fetcher = Fetcher::new(&tcp.application, flow.start, stream_of_reader);
+                    flows.push(match fetcher {
+                        Some(fetcher) => FlowMachine::Fetching(Box::new(Fetching::new(
+                            id, flow, tcp, fetcher, stop, network, stream,
                         )?)),
-                        _ => FlowMachine::Tcp(Box::new(Tcp::new(
+                        None => FlowMachine::Tcp(Box::new(Tcp::new(
                             id,
                             flow,
                             tcp,
@@ -423,7 +425,10 @@ impl Flows {
                     saturation.held -= released.packets;
                 }
             }
-            FlowMachine::Fetching(_) | FlowMachine::Apq(_) | FlowMachine::SentFor => {}
+            FlowMachine::Fetching(flow) => {
+                flow.released(released, &mut self.shared.port(network, sink));
+            }
+            FlowMachine::Apq(_) | FlowMachine::SentFor => {}
             FlowMachine::Kernel(flow) => flow.released(released.packets),
         }
     }
@@ -464,8 +469,10 @@ impl Flows {
     /// Reports the state of every TCP sender.
     pub fn sample<S: Sink>(&mut self, now: Instant, sink: &mut S) {
         for flow in &mut self.flows {
-            if let FlowMachine::Tcp(tcp) = flow {
-                tcp.sample(now, sink);
+            match flow {
+                FlowMachine::Tcp(tcp) => tcp.sample(now, sink),
+                FlowMachine::Fetching(flow) => flow.sample(now, sink),
+                _ => {}
             }
         }
     }

@@ -9,7 +9,8 @@
 //! | `receive_offload` | segments that reach TCP as one |
 //! | `saturation` | number of packets that a saturated flow keeps in its queue |
 //! | `franc` | coded links between nodes |
-//! | `fetching`, [`web`] | the connections of a flow that fetches; a reader of web pages |
+//! | `fetching` | the connections of a flow whose reader fetches objects |
+//! | [`web`], [`player`] | a reader of web pages, a player of streamed video |
 //! | [`playout`], [`e_model`] | jitter buffer of a call, and the rating of its quality |
 //! | [`traffic`] | sources that pace simulated flows and real sockets alike |
 //! | [`sink`] | the trait to which a driver reports events |
@@ -36,6 +37,7 @@ mod flows;
 mod franc;
 pub mod hosts;
 mod in_flight;
+pub mod player;
 pub mod playout;
 mod port;
 mod receive_offload;
@@ -53,6 +55,7 @@ pub use config::{
 };
 pub use hosts::{DRIVER_TAGS, Hosts, HostsConfig, HostsError};
 pub use in_flight::connection_of;
+pub use player::{StreamConfig, StreamEvent};
 pub use playout::CallConfig;
 pub use receive_offload::ReceiveOffload;
 pub use saturation::Backlog;

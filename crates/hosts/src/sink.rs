@@ -2,6 +2,7 @@
 //! drivers only call it. Every method has an empty default, so a sink implements only the methods
 //! that it needs.
 
+use crate::player::StreamEvent;
 use crate::web::Page;
 use core::net::IpAddr;
 use lasthop_apq::{ClientError, PhaseRecord, Report};
@@ -161,6 +162,9 @@ pub trait Sink {
     /// Reports a web page that the reader of `flow` has loaded, or that was not complete at the end of
     /// the run.
     fn page(&mut self, _now: Instant, _flow: FlowId, _page: &Page) {}
+
+    /// Reports what the viewer of a stream notices.
+    fn stream(&mut self, _now: Instant, _flow: FlowId, _event: &StreamEvent) {}
 
     /// Reports the state of a TCP sender.
     fn tcp(&mut self, _now: Instant, _flow: FlowId, _sample: &TcpSample) {}

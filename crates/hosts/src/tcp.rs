@@ -433,15 +433,15 @@ impl Tcp {
 
 /// Returns the application at the ends of `flow`.
 fn application(flow: &TcpFlow) -> ApplicationKind {
-    match flow.application {
+    match &flow.application {
         TcpApplication::Bulk => match flow.bytes {
             None => ApplicationKind::Bulk,
             Some(bytes) => ApplicationKind::Transfer(bytes),
         },
-        TcpApplication::Rate(rate) => ApplicationKind::Limited { rate, chunk: CHUNK },
-        TcpApplication::Requests { request, response, think } => {
+        &TcpApplication::Rate(rate) => ApplicationKind::Limited { rate, chunk: CHUNK },
+        &TcpApplication::Requests { request, response, think } => {
             ApplicationKind::RequestResponse { request, response, think, exchanges: None }
         }
-        TcpApplication::Web(_) => ApplicationKind::Fetches,
+        TcpApplication::Web(_) | TcpApplication::Stream(_) => ApplicationKind::Fetches,
     }
 }

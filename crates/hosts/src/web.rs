@@ -161,6 +161,11 @@ impl Reader {
         }
     }
 
+    /// Largest number of connections at a time.
+    pub fn connections(&self) -> usize {
+        self.busy.len()
+    }
+
     /// Instant at which the reader acts next, unless an object arrives.
     pub fn poll_timeout(&self) -> Option<Instant> {
         match self.state {

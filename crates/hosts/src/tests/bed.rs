@@ -4,7 +4,7 @@
 use crate::sink::{Frames, Sink};
 use crate::{
     ApqEnding, Endpoints, Flow, FlowKind, FrancLink, FrancReport, Hosts, HostsConfig, HostsError,
-    Page, SourceConfig, TcpSample,
+    Page, SourceConfig, StreamEvent, TcpSample,
 };
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -28,6 +28,7 @@ pub struct Log {
     pub round_trips: Vec<(Instant, FlowId, Duration)>,
     pub application_delays: Vec<(Instant, Duration)>,
     pub pages: Vec<(Instant, Page)>,
+    pub stream: Vec<(Instant, StreamEvent)>,
     pub samples: Vec<(Instant, TcpSample)>,
     pub segments: Vec<(u64, NodeId, Segment, Announced)>,
     /// Initial sequence numbers and PSH of the same segments.
@@ -85,6 +86,10 @@ impl Sink for Log {
 
     fn page(&mut self, now: Instant, _flow: FlowId, page: &Page) {
         self.pages.push((now, *page));
+    }
+
+    fn stream(&mut self, now: Instant, _flow: FlowId, event: &StreamEvent) {
+        self.stream.push((now, *event));
     }
 
     fn tcp(&mut self, now: Instant, _flow: FlowId, sample: &TcpSample) {

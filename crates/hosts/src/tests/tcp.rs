@@ -179,7 +179,7 @@ fn requests_follow_responses() {
         response: Bytes::new(1_000),
         think: Duration::from_millis(30),
     };
-    let web = || tcp("web", kind, None, Config::default());
+    let web = || tcp("web", kind.clone(), None, Config::default());
     let network = chain([both(&delay(10))]);
     let data = |log: &Log, node: u16, bytes: u16| {
         let of_node = log.sent.iter().filter(|(_, p)| (p.source, p.bytes) == (NodeId(node), bytes));
