@@ -492,6 +492,8 @@ class FlowSummary(_FlowSummary, total=False):
     sender: str
     """Node at which the flow's data enters the network; absent, as `receiver`, in documents of
     earlier versions."""
+    stream: StreamSummary
+    """Streamed video of a viewer."""
     web: WebSummary
     """Web pages of a reader."""
     written_mbps: float
@@ -668,6 +670,29 @@ class RateSummary(TypedDict):
     """Lowest rate of a PPDU."""
     max: float
     """Highest rate of a PPDU."""
+
+
+class _StreamSummary(TypedDict):
+    stalls: int
+    """Number of stalls, in which play waited for the next segment."""
+    stalled_s: float
+    """Time of all stalls, in s."""
+    segments: int
+    """Number of segments that arrived."""
+    switches: int
+    """Number of segments with another bitrate than the segment before."""
+
+
+class StreamSummary(_StreamSummary, total=False):
+    """A film of a viewer, in the measured time."""
+
+    mean_bitrate_mbps: float
+    """Mean bitrate of these segments, in Mb/s. Absent without any."""
+    rebuffering_fraction: float
+    """Share of the stalls in the time since play began, 0 to 1. Absent if it never did."""
+    startup_s: float
+    """Time from the start of the flow until play began, in s, also if play began in the warm-up.
+    Absent if it never did."""
 
 
 class TimeSummary(TypedDict):

@@ -3,7 +3,7 @@
 
 use crate::answer::{Answer, Curve};
 use lasthop_apq::Report;
-use lasthop_hosts::{ApqEnding, FrancReport, Page, Sink, TcpSample};
+use lasthop_hosts::{ApqEnding, FrancReport, Page, Sink, StreamEvent, TcpSample};
 use lasthop_net::network::NetworkStats;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_tcp::wire::Header;
@@ -108,6 +108,10 @@ impl Sink for Watch {
 
     fn page(&mut self, now: Instant, flow: FlowId, page: &Page) {
         self.recorder.page(now, flow, page);
+    }
+
+    fn stream(&mut self, now: Instant, flow: FlowId, event: &StreamEvent) {
+        self.recorder.stream(now, flow, event);
     }
 
     fn tcp(&mut self, now: Instant, flow: FlowId, sample: &TcpSample) {

@@ -3,7 +3,7 @@
 
 use crate::table::{counted, many, percent, value};
 use lasthop_trace::{
-    CallSummary, FlowGroupSummary, FlowSummary, RunDocument, TimeSummary, WebSummary,
+    CallSummary, FlowGroupSummary, FlowSummary, RunDocument, StreamSummary, TimeSummary, WebSummary,
 };
 
 /// Difference between the sender's and the receiver's throughput from which both are shown.
@@ -37,8 +37,8 @@ fn percentiles(times: &TimeSummary) -> String {
 }
 
 /// Returns what people notice of their flows: a heading for each kind, and its sentences.
-pub fn experiences(run: &RunDocument) -> [(&'static str, Vec<String>); 2] {
-    [("Calls", calls(run)), ("Web pages", pages(run))]
+pub fn experiences(run: &RunDocument) -> [(&'static str, Vec<String>); 3] {
+    [("Calls", calls(run)), ("Web pages", pages(run)), ("Streamed video", streams(run))]
 }
 
 /// Returns a sentence for each direction of a call: its quality, and the packets behind it.
@@ -78,6 +78,38 @@ fn waiting(name: &str, web: &WebSummary) -> String {
         parts.push(format!("{} not complete at the end", web.pages_unfinished));
     }
     format!("{name}: {}", parts.join(", "))
+}
+
+/// Returns a sentence for each stream: what its viewer notices.
+fn streams(run: &RunDocument) -> Vec<String> {
+    let streams = run.flows.iter().filter_map(|(name, flow)| Some((name, flow.stream.as_ref()?)));
+    streams.map(|(name, stream)| watching(name, stream)).collect()
+}
+
+fn watching(name: &str, stream: &StreamSummary) -> String {
+    let Some(startup) = stream.startup_s else { return format!("{name}: play did not begin") };
+    let mut parts = vec![format!("play began after {} s", value(startup))];
+    parts.push(match stream.stalls {
+        0 => "no stall".into(),
+        stalls => format!(
+            "{} of {} s together ({} % of the time)",
+            many(stalls, "stall"),
+            value(stream.stalled_s),
+            percent(stream.rebuffering_fraction.unwrap_or(0.0))
+        ),
+    });
+    if let Some(bitrate) = stream.mean_bitrate_mbps {
+        parts.push(format!("{} Mb/s on average", value(bitrate)));
+        parts.push(format!("{} of {}", changes(stream.switches), many(stream.segments, "segment")));
+    }
+    format!("{name}: {}", parts.join(", "))
+}
+
+fn changes(switches: u64) -> String {
+    match switches {
+        1 => "1 switch".into(),
+        _ => format!("{switches} switches"),
+    }
 }
 
 /// Whether the flow is one of a group that the scenario describes together: its name is that of the
@@ -191,6 +223,32 @@ mod tests {
             pages(&document),
             [format!("web: {waited}"), "alone: 0 pages".into(), format!("web-tv: {waited}")]
         );
+    }
+
+    /// A film with stalls, one without, and one that never began.
+    #[test]
+    fn streams_have_sentences() {
+        let stream = StreamSummary {
+            startup_s: Some(1.5),
+            stalls: 2,
+            stalled_s: 6.0,
+            rebuffering_fraction: Some(0.1),
+            segments: 20,
+            mean_bitrate_mbps: Some(1.25),
+            switches: 1,
+        };
+        assert_eq!(
+            watching("film", &stream),
+            "film: play began after 1.50 s, 2 stalls of 6.00 s together (10.00 % of the time), \
+             1.25 Mb/s on average, 1 switch of 20 segments"
+        );
+        let smooth = StreamSummary { stalls: 0, stalled_s: 0.0, switches: 3, ..stream };
+        assert_eq!(
+            watching("film", &smooth),
+            "film: play began after 1.50 s, no stall, 1.25 Mb/s on average, 3 switches of 20 segments"
+        );
+        let none = StreamSummary { startup_s: None, ..smooth };
+        assert_eq!(watching("film", &none), "film: play did not begin");
     }
 
     /// A direction without any packet has no rating; runs are shown where something was concealed.

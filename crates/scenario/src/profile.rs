@@ -260,7 +260,7 @@ fn flow_keys(
 ) -> Vec<Key> {
     let text = |key| flow.child(key).and_then(Node::as_str);
     let has_own_kernel = ["tcp.recovery", "tcp.small_queues"];
-    if !matches!(text("kind"), Some("tcp" | "web"))
+    if !matches!(text("kind"), Some("tcp" | "web" | "stream"))
         || has_own_kernel.iter().any(|path| is_given(Some(flow), path))
     {
         return Vec::new();

@@ -30,7 +30,7 @@ pub(crate) use channel::{
     ShortestGuardInterval, StreamPowerKind,
 };
 pub(crate) use flent::{DscpMapping, FlentTest, RawFlent};
-pub(crate) use flow::{FlowKindName, Offered, Pattern, RawFlow, RawWeb};
+pub(crate) use flow::{FlowKindName, Offered, Pattern, RawFlow, RawStream, RawWeb};
 pub(crate) use franc::{FrancLosses, RawFranc, Relaying};
 pub(crate) use mac::{
     ExtendedRangeTones, RateControlKind, RawAggregation, RawBlockAck, RawEdca, RawEdcaParameters,

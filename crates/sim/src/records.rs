@@ -45,6 +45,7 @@ pub fn names(scenario: &Scenario) -> Names {
             FlowKind::Call(call) => Some(ExperienceKind::Call(*call)),
             FlowKind::Tcp(tcp) => match tcp.application {
                 TcpApplication::Web(_) => Some(ExperienceKind::Web),
+                TcpApplication::Stream(_) => Some(ExperienceKind::Stream),
                 _ => None,
             },
             _ => None,

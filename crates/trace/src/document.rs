@@ -9,6 +9,7 @@ use crate::apq::ApqFlowSummary;
 use crate::call::CallSummary;
 use crate::coded::CodedLinkSummary;
 use crate::names::FlowKind;
+use crate::stream::StreamSummary;
 use crate::value::{
     CountSummary, DelayPartsSummary, LossReason, TimeSummary, WindowSummary, kept_schema, to_json,
 };
@@ -208,6 +209,9 @@ pub struct FlowSummary {
     /// Web pages of a reader.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub web: Option<WebSummary>,
+    /// Streamed video of a viewer.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub stream: Option<StreamSummary>,
     /// Result of an APQ flow.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub apq: Option<ApqFlowSummary>,

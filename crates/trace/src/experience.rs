@@ -1,9 +1,10 @@
 //! Flows whose quality is measured as a person notices it: their kinds, and the measurement during a
 //! run. Summaries of the kinds are in files of their own.
 
+use crate::stream::StreamTally;
 use crate::web::WebTally;
 use lasthop_hosts::playout::Playout;
-use lasthop_hosts::{CallConfig, Page};
+use lasthop_hosts::{CallConfig, Page, StreamEvent};
 use lasthop_packet::Packet;
 use lasthop_units::Instant;
 
@@ -14,6 +15,8 @@ pub enum ExperienceKind {
     Call(CallConfig),
     /// Web pages for a reader.
     Web,
+    /// A film for a viewer.
+    Stream,
 }
 
 /// The measurement of such a flow.
@@ -23,6 +26,8 @@ pub(crate) enum Experience {
     Call(CallConfig, Playout),
     /// Pages of a reader.
     Web(WebTally),
+    /// A film of a viewer.
+    Stream(StreamTally),
 }
 
 impl Experience {
@@ -31,6 +36,7 @@ impl Experience {
         match kind {
             ExperienceKind::Call(call) => Self::Call(call, Playout::new(&call, from)),
             ExperienceKind::Web => Self::Web(WebTally::new(from, until)),
+            ExperienceKind::Stream => Self::Stream(StreamTally::new(from, until)),
         }
     }
 
@@ -38,7 +44,7 @@ impl Experience {
     pub(crate) fn sent(&mut self, now: Instant) {
         match self {
             Self::Call(_, playout) => playout.handle_sent(now),
-            Self::Web(_) => {}
+            Self::Web(_) | Self::Stream(_) => {}
         }
     }
 
@@ -46,7 +52,7 @@ impl Experience {
     pub(crate) fn arrived(&mut self, now: Instant, packet: &Packet) {
         match self {
             Self::Call(_, playout) => playout.handle_arrival(now, packet.tag, packet.created),
-            Self::Web(_) => {}
+            Self::Web(_) | Self::Stream(_) => {}
         }
     }
 
@@ -54,7 +60,15 @@ impl Experience {
     pub(crate) fn page(&mut self, page: &Page) {
         match self {
             Self::Web(web) => web.add(page),
-            Self::Call(..) => {}
+            Self::Call(..) | Self::Stream(_) => {}
+        }
+    }
+
+    /// Notes what the viewer of a film notices.
+    pub(crate) fn stream(&mut self, now: Instant, event: &StreamEvent) {
+        match self {
+            Self::Stream(stream) => stream.add(now, event),
+            Self::Call(..) | Self::Web(_) => {}
         }
     }
 }

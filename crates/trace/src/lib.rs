@@ -84,10 +84,11 @@ mod segments;
 #[cfg(feature = "files")]
 mod series;
 #[cfg(feature = "files")]
+mod stream;
+#[cfg(feature = "files")]
 mod table;
 #[cfg(feature = "files")]
 mod tidy;
-#[cfg(feature = "files")]
 mod web;
 mod wide;
 
@@ -118,6 +119,7 @@ pub use outside::{
 pub use recorder::{Recorder, Recording};
 pub use run_set::{Estimate, FlowEstimates, RunSet, run_set_schema};
 pub use snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
+pub use stream::StreamSummary;
 pub use summary::RunInfo;
 pub use value::{CountSummary, DelayPartsSummary, LossReason, TimeSummary, WindowSummary};
 pub use web::WebSummary;

@@ -22,7 +22,8 @@ use crate::tally::{FlowTally, LinkTally, NodeTally};
 use crate::value::LossReason;
 use lasthop_apq::Report;
 use lasthop_hosts::{
-    ApqEnding, FrameDirection, FrancReport, Page, ProgramFlow, ProgramsLeftOut, Sink, TcpSample,
+    ApqEnding, FrameDirection, FrancReport, Page, ProgramFlow, ProgramsLeftOut, Sink, StreamEvent,
+    TcpSample,
 };
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_tcp::wire::Header;
@@ -353,6 +354,15 @@ impl Sink for Recorder {
             && let Some(experience) = &mut flow.experience
         {
             experience.page(page);
+        }
+    }
+
+    fn stream(&mut self, now: Instant, id: FlowId, event: &StreamEvent) {
+        self.advance(now);
+        if let Some(flow) = self.flows.get_mut(usize::from(id.0))
+            && let Some(experience) = &mut flow.experience
+        {
+            experience.stream(now, event);
         }
     }
 

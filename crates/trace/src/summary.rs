@@ -312,6 +312,10 @@ fn flow(name: &FlowName, tally: &FlowTally, duration: Duration) -> FlowSummary {
             _ => None,
         },
         web: web(tally).map(WebTally::summary),
+        stream: match tally.experience.as_deref() {
+            Some(Experience::Stream(stream)) => Some(stream.summary(Instant::ZERO + duration)),
+            _ => None,
+        },
         apq: tally.apq.as_deref().cloned(),
     }
 }
@@ -352,7 +356,7 @@ fn group(members: &[(&FlowName, &FlowTally)], duration: Duration) -> FlowGroupSu
 fn web(tally: &FlowTally) -> Option<&WebTally> {
     match tally.experience.as_deref()? {
         Experience::Web(web) => Some(web),
-        Experience::Call(..) => None,
+        Experience::Call(..) | Experience::Stream(_) => None,
     }
 }
 

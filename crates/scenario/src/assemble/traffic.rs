@@ -5,14 +5,15 @@ use super::nodes::Expanded;
 use super::topology::Islands;
 use super::{Names, apq, is_written, node_id, positive, tcp};
 use crate::attached;
-use crate::raw::{FlowKindName, Offered, Pattern, RawFlow, RawRun, RawScenario, RawWeb};
+use crate::raw::{FlowKindName, Offered, Pattern, RawFlow, RawRun, RawScenario, RawStream, RawWeb};
 use crate::{Program, Ready, Role};
 use lasthop_config::error::{Place, Problems};
 use lasthop_config::scalar::At;
 use lasthop_hosts::traffic::{KeyFrames, Period, Sizes, UDP_OVERHEAD_BYTES};
 use lasthop_hosts::web::mean_page_bytes;
 use lasthop_hosts::{
-    CallConfig, Endpoints, Flow, FlowKind, SourceConfig, TcpApplication, TcpFlow, WebConfig,
+    CallConfig, Endpoints, Flow, FlowKind, SourceConfig, StreamConfig, TcpApplication, TcpFlow,
+    WebConfig,
 };
 use lasthop_units::{Bitrate, Duration, Instant};
 use std::collections::BTreeSet;
@@ -203,7 +204,7 @@ fn check_times(flow: &RawFlow, duration: Duration, problems: &mut Problems) {
 
 /// Returns the kind of the flow, from the keys that belong to it.
 fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
-    use FlowKindName::{Apq, Call, Ping, Tcp, Udp, Video, Web};
+    use FlowKindName::{Apq, Call, Ping, Stream, Tcp, Udp, Video, Web};
     let kind = flow.kind.value;
     let mut only = |place: Option<&Place>, kinds: &[FlowKindName], text: &str| {
         if let Some(place) = place
@@ -212,10 +213,15 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
             problems.push_unfit(place, format!("this key is for {text} flows only"));
         }
     };
-    only(place(&flow.congestion_control), &[Tcp, Web], "tcp and web");
+    only(place(&flow.congestion_control), &[Tcp, Web, Stream], "tcp, web and stream");
     only(place(&flow.bytes), &[Tcp], "tcp");
-    only(Some(&flow.tcp.here).filter(|place| is_written(place)), &[Tcp, Web], "tcp and web");
+    only(
+        Some(&flow.tcp.here).filter(|place| is_written(place)),
+        &[Tcp, Web, Stream],
+        "tcp, web and stream",
+    );
     only(Some(&flow.web.here).filter(|place| is_written(place)), &[Web], "web");
+    only(Some(&flow.stream.here).filter(|place| is_written(place)), &[Stream], "stream");
     only(flow.requests.as_ref().map(|requests| &requests.here), &[Tcp], "tcp");
     only(place(&flow.rate), &[Tcp, Udp, Video], "tcp, udp and video");
     only(place(&flow.packet_bytes), &[Udp, Video, Ping, Call], "udp, video, ping and call");
@@ -240,6 +246,10 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
     let packet_bytes = |default| flow.packet_bytes.as_ref().map_or(default, |at| at.value.get());
     match kind {
         Tcp => FlowKind::Tcp(tcp::flow(flow, problems)),
+        Stream => FlowKind::Tcp(Box::new(TcpFlow {
+            application: TcpApplication::Stream(stream(&flow.stream, problems)),
+            ..*tcp::flow(flow, problems)
+        })),
         Web => FlowKind::Tcp(Box::new(TcpFlow {
             application: TcpApplication::Web(web(&flow.web, problems)),
             ..*tcp::flow(flow, problems)
@@ -256,6 +266,25 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
             buffer: flow.playout.as_ref().map_or(Duration::from_millis(60), |it| it.value),
         }),
         Apq => FlowKind::Apq(apq::flow(flow, problems)),
+    }
+}
+
+fn stream(raw: &RawStream, problems: &mut Problems) -> StreamConfig {
+    let ladder = &raw.ladder;
+    let rises = ladder.value.windows(2).all(|pair| pair[0] < pair[1]);
+    if ladder.value.first().is_none_or(|&lowest| lowest == Bitrate::default()) || !rises {
+        problems.push(&ladder.place, "expected bit rates above zero, in rising order");
+    }
+    positive(&raw.segment, problems);
+    let least = raw.segment.value * 2;
+    if raw.buffer.value < least {
+        let message = format!("expected at least two segments, {least}, got {}", raw.buffer.value);
+        problems.push(&raw.buffer.place, message);
+    }
+    StreamConfig {
+        ladder: ladder.value.clone(),
+        segment: raw.segment.value,
+        buffer: raw.buffer.value,
     }
 }
 

@@ -20,6 +20,7 @@ pub(crate) enum FlowKindName {
     Ping,
     Call,
     Web,
+    Stream,
     Apq,
 }
 
@@ -65,6 +66,7 @@ choices! {
         "ping" => Self::Ping,
         "call" => Self::Call,
         "web" => Self::Web,
+        "stream" => Self::Stream,
         "apq" => Self::Apq,
     }
     Pattern {
@@ -88,7 +90,7 @@ tables! {
         /// "tcp"; not with group.
         option count: Whole<1, 10_000> = "one flow with exactly that name";
         /// Kind of traffic. "call" makes two flows: NAME, and NAME-back in the other direction. "web"
-        /// is TCP: pages from a server at `from` for a reader at `to`.
+        /// and "stream" are TCP: pages and films from a server at `from` for a person at `to`.
         required kind: FlowKindName;
         /// UDP and video: group-addressed packets (broadcast, multicast), each sent once for all
         /// nodes in `to`. An access point sends to all its stations, at channel.group_rate or
@@ -103,18 +105,20 @@ tables! {
         value access_category: Word<AccessCategory> = "best-effort";
         /// Endpoints under `emulate`: sockets of the kernel (bulk transfers, datagrams, video,
         /// pings), or the machines of `simulate`.
-        option endpoints: Word<Endpoints> = "\"kernel\"; \"model\" for requests, a tcp rate, web, call, apq and group";
-        /// TCP and web: congestion control. The model has "cubic", "reno", "bbr" (BBR v1), "bbr3", "dctcp" and
+        option endpoints: Word<Endpoints> = "\"kernel\"; \"model\" for requests, a tcp rate, web, stream, call, apq and group";
+        /// TCP, web and stream: congestion control. The model has "cubic", "reno", "bbr" (BBR v1), "bbr3", "dctcp" and
         /// "prague" (of L4S, with ECT(1)); kernel endpoints use any that the kernel has.
         option congestion_control: Name = "\"cubic\", the default of Linux, Windows and macOS";
         /// TCP: number of bytes to send.
         option bytes: Bytes = "as many as the time allows";
         /// TCP: requests and answers instead of a bulk transfer.
         option_table requests: RawRequests = "a bulk transfer";
-        /// TCP and web: settings of the model's endpoints. Kernel endpoints have their own.
+        /// TCP, web and stream: settings of the model's endpoints. Kernel endpoints have their own.
         table tcp: RawTcp;
         /// Web: pages and their reader.
         table web: RawWeb;
+        /// Stream: the film and its player.
+        table stream: RawStream;
         /// APQ: measurement of a queue on the way; the source sends the load. Programs measure an
         /// emulated queue too: `lasthop apq serve` in a [[run]], `lasthop apq measure` as COMMAND.
         table apq: RawApq;
@@ -175,5 +179,21 @@ tables! {
         value think: Duration = "30s";
         /// Most connections at a time; 6 as in browsers with HTTP/1.1.
         value connections: Whole<1, 64> = 6;
+    }
+
+    /// Streamed video with an adaptive bitrate: a player fetches segments over one connection, and
+    /// chooses each bitrate by the play time in its buffer (BBA-0, Huang et al., SIGCOMM 2014): the
+    /// lowest in the first 37.5 % of the buffer, the highest in the last 10 %, and between them those
+    /// on a line. Play begins with the first segment and resumes after a stall with the next one.
+    /// Results have the startup delay, the stalls, the mean bitrate and the number of switches.
+    RawStream {
+        /// Bitrates of the film, in rising order; those of Netflix before 2015 ("Per-Title Encode
+        /// Optimization").
+        value ladder: Vec<Bitrate> = ["235kb/s", "375kb/s", "560kb/s", "750kb/s", "1050kb/s", "1750kb/s", "2350kb/s", "3Mb/s", "4300kb/s", "5800kb/s"];
+        /// Play time of a segment.
+        value segment: Duration = "4s";
+        /// Longest play time in the buffer, at least two segments. A run shorter than the buffer
+        /// sees mostly its beginning.
+        value buffer: Duration = "240s";
     }
 }

@@ -19,6 +19,7 @@ mod neighbours;
 mod products;
 mod saturated;
 mod shipped;
+mod stream;
 mod tcp;
 mod warm_up;
 mod web;

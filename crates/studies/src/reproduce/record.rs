@@ -4,7 +4,7 @@
 
 use crate::reproduce::air::Air;
 use lasthop_apq::{PhaseRecord, Report};
-use lasthop_hosts::{ApqEnding, FrameDirection, FrancReport, Page, Sink, TcpSample};
+use lasthop_hosts::{ApqEnding, FrameDirection, FrancReport, Page, Sink, StreamEvent, TcpSample};
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_scenario::Scenario;
 use lasthop_tcp::wire::Header;
@@ -119,6 +119,10 @@ impl Sink for Recording {
 
     fn page(&mut self, now: Instant, id: FlowId, page: &Page) {
         self.recorder.page(now, id, page);
+    }
+
+    fn stream(&mut self, now: Instant, id: FlowId, event: &StreamEvent) {
+        self.recorder.stream(now, id, event);
     }
 
     fn tcp(&mut self, now: Instant, id: FlowId, sample: &TcpSample) {
