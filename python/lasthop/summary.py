@@ -323,6 +323,20 @@ class CountSummary(TypedDict):
     """Greatest of the counts."""
 
 
+class DeadlineSummary(TypedDict):
+    """Packets of a flow with a deadline, of those that left in the measured time, at least the
+    deadline before its end."""
+
+    deadline_ms: float
+    """One-way delay after which a packet is late, in ms."""
+    packets: int
+    """Number of packets."""
+    late_fraction: float
+    """Share of the packets that arrived after the deadline, 0 to 1."""
+    lost_fraction: float
+    """Share of the packets that had not arrived by the end of the run, 0 to 1."""
+
+
 class _DelayPartsSummary(TypedDict):
     queue: float
     """Waiting behind other packets in the queues of the Wi-Fi hop."""
@@ -461,6 +475,8 @@ class FlowSummary(_FlowSummary, total=False):
     """Quality of one direction of a call."""
     cwnd_packets: WindowSummary
     """Congestion window after the warm-up, in segments, over regular readings."""
+    deadline: DeadlineSummary
+    """Packets that came too late or never, of a flow with a deadline."""
     delay_parts_ms: DelayPartsSummary
     """Parts of the one-way delay, in ms a packet; their sum is its mean."""
     delay_parts_slowest_ms: DelayPartsSummary

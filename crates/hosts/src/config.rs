@@ -35,6 +35,8 @@ pub struct Flow {
     pub access_category: AccessCategory,
     /// Whether the model or a kernel sends and receives.
     pub endpoints: Endpoints,
+    /// One-way delay after which its packets are late, for the summary; `None` for no deadline.
+    pub deadline: Option<Duration>,
     /// Index of the flow that sends for this one, by packets to [`Packet::EVERYWHERE`]: itself, or
     /// one from the same node. Only datagrams with endpoints of the model may have it. If `None`,
     /// the packets are for the last node alone.

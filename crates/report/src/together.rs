@@ -1,9 +1,10 @@
 //! Calls, flows that a scenario describes together, and senders that count more than their receivers,
 //! as sentences for the terminal and pages. Throughput is in Mb/s, times are in ms.
 
-use crate::table::{counted, many, percent, value};
+use crate::table::{alone, counted, many, percent, value};
 use lasthop_trace::{
-    CallSummary, FlowGroupSummary, FlowSummary, RunDocument, StreamSummary, TimeSummary, WebSummary,
+    CallSummary, DeadlineSummary, FlowGroupSummary, FlowSummary, RunDocument, StreamSummary,
+    TimeSummary, WebSummary,
 };
 
 /// Difference between the sender's and the receiver's throughput from which both are shown.
@@ -37,8 +38,13 @@ fn percentiles(times: &TimeSummary) -> String {
 }
 
 /// Returns what people notice of their flows: a heading for each kind, and its sentences.
-pub fn experiences(run: &RunDocument) -> [(&'static str, Vec<String>); 3] {
-    [("Calls", calls(run)), ("Web pages", pages(run)), ("Streamed video", streams(run))]
+pub fn experiences(run: &RunDocument) -> [(&'static str, Vec<String>); 4] {
+    [
+        ("Calls", calls(run)),
+        ("Web pages", pages(run)),
+        ("Streamed video", streams(run)),
+        ("Deadlines", deadlines(run)),
+    ]
 }
 
 /// Returns a sentence for each direction of a call: its quality, and the packets behind it.
@@ -110,6 +116,22 @@ fn changes(switches: u64) -> String {
         1 => "1 switch".into(),
         _ => format!("{switches} switches"),
     }
+}
+
+/// Returns a sentence for each flow with a deadline: packets that are of no use, and the delays.
+fn deadlines(run: &RunDocument) -> Vec<String> {
+    let flows = run.flows.iter().filter_map(|(name, flow)| Some((name, flow, flow.deadline?)));
+    let sentence = |(name, flow, packets): (&String, &FlowSummary, DeadlineSummary)| {
+        let delays = flow.one_way_delay_ms.as_ref().map(percentiles);
+        let delays = delays.map_or_else(String::new, |delays| format!(", delays {delays}"));
+        format!(
+            "{name}: {} % of packets later than {} ms, {} % lost{delays}",
+            percent(packets.late_fraction),
+            alone(packets.deadline_ms),
+            percent(packets.lost_fraction)
+        )
+    };
+    flows.map(sentence).collect()
 }
 
 /// Whether the flow is one of a group that the scenario describes together: its name is that of the
@@ -249,6 +271,35 @@ mod tests {
         );
         let none = StreamSummary { startup_s: None, ..smooth };
         assert_eq!(watching("film", &none), "film: play did not begin");
+    }
+
+    /// Late and lost packets are apart; a flow of which nothing arrived has no delays.
+    #[test]
+    fn deadlines_have_sentences() {
+        let flow = |more: &str| {
+            format!(
+                r#"{{"kind": "udp", "packets_sent": 0, "packets_received": 0, "packets_lost": 0, {more}
+                    "deadline": {{"deadline_ms": 100.0, "packets": 50, "late_fraction": 0.02,
+                    "lost_fraction": 0.1}}}}"#
+            )
+        };
+        let delays = r#""one_way_delay_ms": {"mean": 9.0, "p50": 5.0, "p95": 20.0, "p99": 110.0,
+            "max": 120.0},"#;
+        let document = run(&format!(
+            r#"{{"scenario": "s", "seed": 1, "run": 0, "duration_s": 10.0, "warmup_s": 0.0,
+                "wall_s": 0.0, "version": "0", "nodes": {{}}, "links": {{}},
+                "flows": {{"game": {}, "game-back": {}}}}}"#,
+            flow(delays),
+            flow("")
+        ));
+        let late = "2.00 % of packets later than 100 ms, 10.00 % lost";
+        assert_eq!(
+            deadlines(&document),
+            [
+                format!("game: {late}, delays 5.00 / 20.00 / 110.0 ms (p50, p95, p99)"),
+                format!("game-back: {late}")
+            ]
+        );
     }
 
     /// A direction without any packet has no rating; runs are shown where something was concealed.

@@ -48,7 +48,7 @@ pub fn names(scenario: &Scenario) -> Names {
                 TcpApplication::Stream(_) => Some(ExperienceKind::Stream),
                 _ => None,
             },
-            _ => None,
+            _ => flow.deadline.map(ExperienceKind::Deadline),
         },
         saturated: matches!(flow.kind, FlowKind::Udp(SourceConfig::Saturated { .. })),
         from: flow.from,

@@ -8,6 +8,7 @@
 use crate::apq::ApqFlowSummary;
 use crate::call::CallSummary;
 use crate::coded::CodedLinkSummary;
+use crate::deadline::DeadlineSummary;
 use crate::names::FlowKind;
 use crate::stream::StreamSummary;
 use crate::value::{
@@ -212,6 +213,9 @@ pub struct FlowSummary {
     /// Streamed video of a viewer.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub stream: Option<StreamSummary>,
+    /// Packets that came too late or never, of a flow with a deadline.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub deadline: Option<DeadlineSummary>,
     /// Result of an APQ flow.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub apq: Option<ApqFlowSummary>,

@@ -1,12 +1,13 @@
 //! Flows whose quality is measured as a person notices it: their kinds, and the measurement during a
 //! run. Summaries of the kinds are in files of their own.
 
+use crate::deadline::DeadlineTally;
 use crate::stream::StreamTally;
 use crate::web::WebTally;
 use lasthop_hosts::playout::Playout;
 use lasthop_hosts::{CallConfig, Page, StreamEvent};
 use lasthop_packet::Packet;
-use lasthop_units::Instant;
+use lasthop_units::{Duration, Instant};
 
 /// Kinds of such flows, with their properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub enum ExperienceKind {
     Web,
     /// A film for a viewer.
     Stream,
+    /// Packets that are late after this one-way delay.
+    Deadline(Duration),
 }
 
 /// The measurement of such a flow.
@@ -28,6 +31,8 @@ pub(crate) enum Experience {
     Web(WebTally),
     /// A film of a viewer.
     Stream(StreamTally),
+    /// Packets with a deadline.
+    Deadline(DeadlineTally),
 }
 
 impl Experience {
@@ -37,6 +42,9 @@ impl Experience {
             ExperienceKind::Call(call) => Self::Call(call, Playout::new(&call, from)),
             ExperienceKind::Web => Self::Web(WebTally::new(from, until)),
             ExperienceKind::Stream => Self::Stream(StreamTally::new(from, until)),
+            ExperienceKind::Deadline(deadline) => {
+                Self::Deadline(DeadlineTally::new(deadline, from, until))
+            }
         }
     }
 
@@ -44,6 +52,7 @@ impl Experience {
     pub(crate) fn sent(&mut self, now: Instant) {
         match self {
             Self::Call(_, playout) => playout.handle_sent(now),
+            Self::Deadline(packets) => packets.sent(now),
             Self::Web(_) | Self::Stream(_) => {}
         }
     }
@@ -52,6 +61,7 @@ impl Experience {
     pub(crate) fn arrived(&mut self, now: Instant, packet: &Packet) {
         match self {
             Self::Call(_, playout) => playout.handle_arrival(now, packet.tag, packet.created),
+            Self::Deadline(packets) => packets.arrived(now, packet),
             Self::Web(_) | Self::Stream(_) => {}
         }
     }
@@ -60,7 +70,7 @@ impl Experience {
     pub(crate) fn page(&mut self, page: &Page) {
         match self {
             Self::Web(web) => web.add(page),
-            Self::Call(..) | Self::Stream(_) => {}
+            Self::Call(..) | Self::Stream(_) | Self::Deadline(_) => {}
         }
     }
 
@@ -68,7 +78,7 @@ impl Experience {
     pub(crate) fn stream(&mut self, now: Instant, event: &StreamEvent) {
         match self {
             Self::Stream(stream) => stream.add(now, event),
-            Self::Call(..) | Self::Web(_) => {}
+            Self::Call(..) | Self::Web(_) | Self::Deadline(_) => {}
         }
     }
 }

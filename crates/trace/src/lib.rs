@@ -36,6 +36,7 @@ mod apq;
 mod call;
 mod coded;
 mod comparison;
+mod deadline;
 mod document;
 mod error;
 mod experience;
@@ -100,6 +101,7 @@ pub use apq::{
 pub use call::CallSummary;
 pub use coded::{CodedDirectionSummary, CodedLinkSummary, CodedNodeSummary, CodedRole};
 pub use comparison::{Comparison, FlowComparison, NodeComparison, Pair, comparison_schema};
+pub use deadline::DeadlineSummary;
 pub use document::{
     AbsenceSummary, AggregationSummary, DriverQueueSummary, EmulationSummary, FindingSummary,
     FlowGroupSummary, FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary, NeighbourSummary,

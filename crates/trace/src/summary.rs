@@ -312,6 +312,10 @@ fn flow(name: &FlowName, tally: &FlowTally, duration: Duration) -> FlowSummary {
             _ => None,
         },
         web: web(tally).map(WebTally::summary),
+        deadline: match tally.experience.as_deref() {
+            Some(Experience::Deadline(packets)) => packets.summary(),
+            _ => None,
+        },
         stream: match tally.experience.as_deref() {
             Some(Experience::Stream(stream)) => Some(stream.summary(Instant::ZERO + duration)),
             _ => None,
@@ -356,7 +360,7 @@ fn group(members: &[(&FlowName, &FlowTally)], duration: Duration) -> FlowGroupSu
 fn web(tally: &FlowTally) -> Option<&WebTally> {
     match tally.experience.as_deref()? {
         Experience::Web(web) => Some(web),
-        Experience::Call(..) | Experience::Stream(_) => None,
+        Experience::Call(..) | Experience::Stream(_) | Experience::Deadline(_) => None,
     }
 }
 

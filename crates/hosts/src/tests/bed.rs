@@ -248,6 +248,7 @@ pub fn flow(name: &str, from: u16, to: u16, kind: FlowKind) -> Flow {
         stop: None,
         access_category: AccessCategory::Video,
         endpoints: Endpoints::Model,
+        deadline: None,
         group: None,
     }
 }

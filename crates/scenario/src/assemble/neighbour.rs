@@ -267,6 +267,7 @@ pub(super) fn load(
                     start: Instant::ZERO,
                     stop: None,
                     access_category: AccessCategory::BestEffort,
+                    deadline: None,
                     endpoints: Endpoints::Model,
                     table: None,
                     group: None,

@@ -83,24 +83,25 @@ pub(crate) fn flows(
                         [_, true] => format!("{own}-{}", nodes[to].name),
                         _ => own,
                     };
-                    let is_call = matches!(kind, FlowKind::Call(_));
+                    let has_back =
+                        matches!(flow.kind.value, FlowKindName::Call | FlowKindName::Game);
                     if !seen.insert(name.clone()) {
                         let message = format!("there are two flows called {name:?}");
                         problems.push(&flow.name.place, message);
                     }
-                    if flows.len() + usize::from(is_call) >= FLOWS_MAX {
+                    if flows.len() + usize::from(has_back) >= FLOWS_MAX {
                         let message = format!("expected at most {FLOWS_MAX} flows, got more");
                         problems.push(&flow.here, message);
                         return flows;
                     }
-                    if is_call && !seen.insert(format!("{name}-back")) {
+                    if has_back && !seen.insert(format!("{name}-back")) {
                         let message = format!("there are two flows called \"{name}-back\"");
                         problems.push(&flow.name.place, message);
                     }
                     let group = flow.group.value.then(|| *sender.get_or_insert(flows.len()));
                     flows.push(Flow {
                         name,
-                        table: (is_several || is_call).then(|| flow.name.value.0.clone()),
+                        table: (is_several || has_back).then(|| flow.name.value.0.clone()),
                         from: node_id(from),
                         to: node_id(to),
                         kind: match kind.clone() {
@@ -122,10 +123,11 @@ pub(crate) fn flows(
                         stop: flow.stop.as_ref().map(|stop| instant(stop.value)),
                         access_category: flow.access_category.value,
                         endpoints,
+                        deadline: deadline(flow),
                         group,
                     });
-                    if let FlowKind::Call(call) = kind {
-                        let other = flows.last().map(|there| back(there, &call));
+                    if has_back {
+                        let other = flows.last().map(|there| back(flow, there));
                         flows.extend(other);
                     }
                 }
@@ -204,7 +206,7 @@ fn check_times(flow: &RawFlow, duration: Duration, problems: &mut Problems) {
 
 /// Returns the kind of the flow, from the keys that belong to it.
 fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
-    use FlowKindName::{Apq, Call, Ping, Stream, Tcp, Udp, Video, Web};
+    use FlowKindName::{Apq, Call, Game, Ping, Stream, Tcp, Udp, Video, Web};
     let kind = flow.kind.value;
     let mut only = |place: Option<&Place>, kinds: &[FlowKindName], text: &str| {
         if let Some(place) = place
@@ -226,6 +228,8 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
     only(place(&flow.rate), &[Tcp, Udp, Video], "tcp, udp and video");
     only(place(&flow.packet_bytes), &[Udp, Video, Ping, Call], "udp, video, ping and call");
     only(Some(&flow.group.place).filter(|_| flow.group.value), &[Udp, Video], "udp and video");
+    only(place(&flow.deadline), &[Udp, Video, Game], "udp, video and game");
+    only(Some(&flow.game.here).filter(|place| is_written(place)), &[Game], "game");
     only(place(&flow.pattern), &[Udp], "udp");
     only(place(&flow.on), &[Udp], "udp");
     only(place(&flow.off), &[Udp], "udp");
@@ -256,6 +260,10 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
         })),
         Udp => FlowKind::Udp(udp(flow, packet_bytes(1500), problems)),
         Video => FlowKind::Video(video(flow, packet_bytes(1500), problems)),
+        Game => FlowKind::Udp(ticks(
+            flow.game.player_rate.value.get(),
+            flow.game.player_bytes.value.get(),
+        )),
         Ping => FlowKind::Ping {
             interval: interval(flow, Duration::from_millis(100), problems),
             bytes: packet_bytes(84),
@@ -308,14 +316,38 @@ fn interval(flow: &RawFlow, default: Duration, problems: &mut Problems) -> Durat
     interval.value
 }
 
-/// Returns the other direction of a call. The packets of both directions leave in turn, half an
-/// interval apart, because the clocks of two telephones do not agree.
-fn back(there: &Flow, call: &CallConfig) -> Flow {
+/// Delay after which packets of a game are late by default.
+const GAME_DEADLINE: Duration = Duration::from_millis(100);
+
+/// Returns the delay after which packets of the flow are late.
+fn deadline(flow: &RawFlow) -> Option<Duration> {
+    let usual = (flow.kind.value == FlowKindName::Game).then_some(GAME_DEADLINE);
+    flow.deadline.as_ref().map(|at| at.value).or(usual)
+}
+
+/// Returns a source of `rate` packets a second of constant length.
+fn ticks(rate: u32, bytes: u16) -> SourceConfig {
+    SourceConfig::Ping { interval: Duration::from_secs(1) / u64::from(rate), bytes }
+}
+
+/// Returns the other direction of a call or a game. The packets of both directions leave in turn,
+/// half an interval apart, because the clocks of two machines do not agree.
+fn back(flow: &RawFlow, there: &Flow) -> Flow {
+    let (kind, interval) = match &there.kind {
+        FlowKind::Call(call) => (there.kind.clone(), call.interval),
+        _ => {
+            let game = &flow.game;
+            let interval = Duration::from_secs(1) / u64::from(game.player_rate.value.get::<u32>());
+            let source = ticks(game.server_rate.value.get(), game.server_bytes.value.get());
+            (FlowKind::Udp(source), interval)
+        }
+    };
     Flow {
         name: format!("{}-back", there.name),
         from: there.to,
         to: there.from,
-        start: there.start + call.interval / 2,
+        kind,
+        start: there.start + interval / 2,
         ..there.clone()
     }
 }

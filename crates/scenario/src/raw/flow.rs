@@ -21,6 +21,7 @@ pub(crate) enum FlowKindName {
     Call,
     Web,
     Stream,
+    Game,
     Apq,
 }
 
@@ -67,6 +68,7 @@ choices! {
         "call" => Self::Call,
         "web" => Self::Web,
         "stream" => Self::Stream,
+        "game" => Self::Game,
         "apq" => Self::Apq,
     }
     Pattern {
@@ -89,7 +91,7 @@ tables! {
         /// Number of such flows between each two nodes, called "tcp1", "tcp2" and so on for the name
         /// "tcp"; not with group.
         option count: Whole<1, 10_000> = "one flow with exactly that name";
-        /// Kind of traffic. "call" makes two flows: NAME, and NAME-back in the other direction. "web"
+        /// Kind of traffic. "call" and "game" make two flows: NAME, and NAME-back in the other direction. "web"
         /// and "stream" are TCP: pages and films from a server at `from` for a person at `to`.
         required kind: FlowKindName;
         /// UDP and video: group-addressed packets (broadcast, multicast), each sent once for all
@@ -119,6 +121,8 @@ tables! {
         table web: RawWeb;
         /// Stream: the film and its player.
         table stream: RawStream;
+        /// Game: packets in both directions.
+        table game: RawGame;
         /// APQ: measurement of a queue on the way; the source sends the load. Programs measure an
         /// emulated queue too: `lasthop apq serve` in a [[run]], `lasthop apq measure` as COMMAND.
         table apq: RawApq;
@@ -127,6 +131,9 @@ tables! {
         /// drop-tail queue then lose all their packets; with others, use a rate above the link's.
         /// CoDel and FQ-CoDel drop more and more of it; measure a link's capacity with drop-tail.
         option rate: Offered = "\"saturated\" for udp, unlimited for tcp, 5 Mb/s for video (1080p streaming)";
+        /// UDP, video and game: one-way delay after which a packet is late. Results have the shares of
+        /// late and of lost packets.
+        option deadline: Duration = "none; 100ms for game (Claypool and Claypool, CACM 49(11), 2006: shooters)";
         /// UDP, video, ping and call: packet length in bytes, including the IP header. Packets above an
         /// MTU on the way are fragmented.
         option packet_bytes: Whole<29, 65_535> = "1500 for udp and video (the adapted length for saturated flows from a node with mtu \"adaptive\"), 84 for ping (56 bytes of data), 200 for call (20 ms of G.711)";
@@ -195,5 +202,20 @@ tables! {
         /// Longest play time in the buffer, at least two segments. A run shorter than the buffer
         /// sees mostly its beginning.
         value buffer: Duration = "240s";
+    }
+
+    /// A game of fast action: UDP from the player at `from` to the server at `to` and back, a packet of
+    /// constant length at each tick. Games send such small and regular packets (Feng et al.,
+    /// "Provisioning On-line Games", 2002); the numbers are those of a shooter at 60 Hz. Lengths
+    /// include the IP header.
+    RawGame {
+        /// Packets of the player in a second.
+        value player_rate: Whole<1, 1000> = 60;
+        /// Packets of the server in a second.
+        value server_rate: Whole<1, 1000> = 60;
+        /// Length of the player's packets in bytes.
+        value player_bytes: Whole<29, 65_535> = 100;
+        /// Length of the server's packets in bytes.
+        value server_bytes: Whole<29, 65_535> = 250;
     }
 }

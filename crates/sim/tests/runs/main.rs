@@ -11,6 +11,7 @@ mod captures;
 mod changes;
 mod common;
 mod franc;
+mod game;
 mod generations;
 mod group;
 mod layout;
