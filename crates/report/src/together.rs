@@ -3,9 +3,10 @@
 
 use crate::table::{alone, counted, many, percent, value};
 use lasthop_trace::{
-    CallSummary, DeadlineSummary, FlowGroupSummary, FlowSummary, RunDocument, StreamSummary,
-    TimeSummary, WebSummary,
+    CallSummary, DeadlineSummary, FlowGroupSummary, FlowKind, FlowSummary, RunDocument,
+    StreamSummary, TimeSummary, WebSummary,
 };
+use std::collections::BTreeSet;
 
 /// Difference between the sender's and the receiver's throughput from which both are shown.
 const DIFFERENCE_MIN: f64 = 0.05;
@@ -38,12 +39,13 @@ fn percentiles(times: &TimeSummary) -> String {
 }
 
 /// Returns what people notice of their flows: a heading for each kind, and its sentences.
-pub fn experiences(run: &RunDocument) -> [(&'static str, Vec<String>); 4] {
+pub fn experiences(run: &RunDocument) -> [(&'static str, Vec<String>); 5] {
     [
         ("Calls", calls(run)),
         ("Web pages", pages(run)),
         ("Streamed video", streams(run)),
         ("Deadlines", deadlines(run)),
+        ("Tests of flent", tests_of_flent(run)),
     ]
 }
 
@@ -132,6 +134,39 @@ fn deadlines(run: &RunDocument) -> Vec<String> {
         )
     };
     flows.map(sentence).collect()
+}
+
+/// Returns a sentence for each test of flent that loads both directions (rrul, rtt_fair): the numbers
+/// that flent prints. The flows of a test have its name, a word, and more.
+fn tests_of_flent(run: &RunDocument) -> Vec<String> {
+    let tests = run.flows.keys().filter_map(|name| name.split_once("-ping-"));
+    let tests: BTreeSet<&str> = tests.map(|(test, _)| test).collect();
+    tests.into_iter().filter_map(|test| flent(run, test)).collect()
+}
+
+fn flent(run: &RunDocument, test: &str) -> Option<String> {
+    let of = |word: &str, kind: FlowKind, number: fn(&FlowSummary) -> Option<f64>| {
+        let prefix = format!("{test}-{word}-");
+        let flows = run.flows.iter().filter(|(name, _)| name.starts_with(&prefix));
+        flows.filter(|(_, it)| it.kind == kind).filter_map(|(_, it)| number(it)).collect::<Vec<_>>()
+    };
+    let rates = |way| of(way, FlowKind::Tcp, |flow| flow.goodput_mbps);
+    let [download, upload] = ["down", "up"].map(rates);
+    let pings = of("ping", FlowKind::Ping, |flow| flow.rtt_ms.map(|it| it.mean));
+    if download.is_empty() || upload.is_empty() || pings.is_empty() {
+        return None;
+    }
+    let sum = |rates: &[f64]| rates.iter().sum::<f64>();
+    let mean = |numbers: &[f64]| value(sum(numbers) / numbers.len() as f64);
+    let rates = |way: &str, rates: &[f64]| {
+        format!("TCP {way} {} Mb/s, {} a flow", value(sum(rates)), mean(rates))
+    };
+    Some(format!(
+        "{test}: {}; {}; pings {} ms on average",
+        rates("download", &download),
+        rates("upload", &upload),
+        mean(&pings)
+    ))
 }
 
 /// Whether the flow is one of a group that the scenario describes together: its name is that of the
@@ -298,6 +333,40 @@ mod tests {
             [
                 format!("game: {late}, delays 5.00 / 20.00 / 110.0 ms (p50, p95, p99)"),
                 format!("game-back: {late}")
+            ]
+        );
+    }
+
+    /// The sums of both directions, and the mean of the pings' means. Other names with such words, and
+    /// tests of one direction, have no sentence.
+    #[test]
+    fn tests_of_flent_have_sentences() {
+        let tcp = |mbps: f64| flow(mbps, mbps);
+        let ping = |ms: f64| {
+            format!(
+                r#"{{"kind": "ping", "packets_sent": 0, "packets_received": 0, "packets_lost": 0,
+                    "rtt_ms": {{"mean": {ms}, "p50": 1.0, "p95": 1.0, "p99": 1.0, "max": 1.0}}}}"#
+            )
+        };
+        let document = run(&format!(
+            r#"{{"scenario": "s", "seed": 1, "run": 0, "duration_s": 10.0, "warmup_s": 0.0,
+                "wall_s": 0.0, "version": "0", "nodes": {{}}, "links": {{}},
+                "flows": {{"it-up-be": {}, "it-up-bk": {}, "it-down-be": {}, "it-down-bk": {},
+                    "it-ping-icmp": {}, "it-ping-udp-ef": {}, "other-ping-x": {}, "x-up-y": {}}}}}"#,
+            tcp(10.0),
+            tcp(2.0),
+            tcp(30.0),
+            tcp(3.0),
+            ping(20.0),
+            ping(40.0),
+            ping(1.0),
+            tcp(1.0),
+        ));
+        assert_eq!(
+            tests_of_flent(&document),
+            [
+                "it: TCP download 33.00 Mb/s, 16.50 a flow; TCP upload 12.00 Mb/s, 6.00 a flow; pings \
+              30.00 ms on average"
             ]
         );
     }

@@ -108,8 +108,9 @@ tables! {
         /// Endpoints under `emulate`: sockets of the kernel (bulk transfers, datagrams, video,
         /// pings), or the machines of `simulate`.
         option endpoints: Word<Endpoints> = "\"kernel\"; \"model\" for requests, a tcp rate, web, stream, call, apq and group";
-        /// TCP, web and stream: congestion control. The model has "cubic", "reno", "bbr" (BBR v1), "bbr3", "dctcp" and
-        /// "prague" (of L4S, with ECT(1)); kernel endpoints use any that the kernel has.
+        /// TCP, web and stream: congestion control. The model has "cubic", "reno", "bbr" (BBR v1),
+        /// "bbr3", "dctcp" and "prague" (of L4S, with ECT(1)); kernel endpoints use any that the kernel
+        /// has.
         option congestion_control: Name = "\"cubic\", the default of Linux, Windows and macOS";
         /// TCP: number of bytes to send.
         option bytes: Bytes = "as many as the time allows";

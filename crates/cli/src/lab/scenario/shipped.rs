@@ -24,7 +24,7 @@ macro_rules! shipped {
 
 /// All built-in scenarios in the order of their names; static, so that their text is in the program
 /// once.
-pub static ALL: [Shipped; 61] = [
+pub static ALL: [Shipped; 63] = [
     shipped!("apartment"),
     shipped!("apq"),
     shipped!("apq/adapting"),
@@ -42,6 +42,7 @@ pub static ALL: [Shipped; 61] = [
     shipped!("demo"),
     shipped!("doze"),
     shipped!("edca"),
+    shipped!("evening"),
     shipped!("fading"),
     shipped!("far-sensor"),
     shipped!("franc"),
@@ -76,6 +77,7 @@ pub static ALL: [Shipped; 61] = [
     shipped!("places/scan"),
     shipped!("places/train"),
     shipped!("retryout/upload"),
+    shipped!("rrul"),
     shipped!("scan"),
     shipped!("scan/fig3"),
     shipped!("scan/fig6"),
