@@ -656,7 +656,7 @@ class PseudoRetryOutSummary(TypedDict):
     """Of those, MPDUs that arrived later and were ignored."""
 
 
-QueueKind = Literal["drop-tail", "codel", "fq-codel", "ebdp", "dualpi2"]
+QueueKind = Literal["drop-tail", "codel", "fq-codel", "ebdp", "dualpi2", "cake"]
 """Queue disciplines, by their words in scenario files."""
 
 

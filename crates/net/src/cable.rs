@@ -351,6 +351,10 @@ impl Cable {
 
     fn serve_until(&mut self, now: Instant) {
         while let Some(start) = self.next_start().filter(|&start| start <= now) {
+            if let Some(free) = self.free.as_mut().filter(|free| free.now() < start) {
+                // A shaper held the packet back.
+                free.restart(start);
+            }
             let head = self.queue.dequeue(start, &mut self.scratch);
             self.is_queueing = !self.queue.is_empty();
             self.report(DropReason::ActiveQueue);
@@ -394,7 +398,10 @@ impl Cable {
     /// Instant at which the transmitter takes the next packet from the queue. The transmitter is
     /// restarted when a packet finds it idle, so this is never before the packet arrived.
     fn next_start(&self) -> Option<Instant> {
-        if self.is_queueing { self.free.as_ref().map(Transmitter::now) } else { None }
+        if !self.is_queueing {
+            return None;
+        }
+        self.free.as_ref().map(|free| free.now().max(self.queue.ready_at()))
     }
 
     /// Transmits a packet after all packets sent so far.

@@ -6,7 +6,7 @@
 //! | [`drop_reason`] | reasons for dropped packets |
 //! | [`ip`] | IP headers as bytes: flows, ECN, the Internet checksum |
 //! | [`transport`] | headers of TCP, UDP and ICMP as bytes |
-//! | [`queue`] | queues for several next hops: drop-tail, CoDel, FQ-CoDel, eBDP, a driver's |
+//! | [`queue`] | queues for several next hops: drop-tail, CoDel, FQ-CoDel, eBDP, DualPI2, CAKE, a driver's |
 //! | [`aqm`] | active queue management for packets of any kind: CoDel, flow queueing |
 //!
 //! Lengths are in bytes, times in nanoseconds since the start of a run. The crate implements no

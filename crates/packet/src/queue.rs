@@ -1,13 +1,14 @@
 //! The packet queues above the MAC, one per access category of a station:
 //! drop-tail, CoDel (RFC 8289), FQ-CoDel (RFC 8290) with airtime fairness, a
-//! drop-tail queue that adapts its capacity (eBDP), and DualPI2 (RFC 9332).
+//! drop-tail queue that adapts its capacity (eBDP), DualPI2 (RFC 9332), and CAKE.
 //!
 //! A queue holds packets for several peers (next receivers on the air). The queue selects the peer
 //! to serve next, and the next packet of a peer. A peer needs no memory before its first packet.
-//! Limits are in packets or in bytes of network-layer packets. Left out: classes and shaping; the
-//! queue below is [`DriverQueue`].
+//! Limits are in packets or in bytes of network-layer packets. Left out: classes; the queue
+//! below is [`DriverQueue`].
 
 mod bare;
+mod cake;
 mod codel;
 mod driver;
 mod drop_tail;
@@ -16,6 +17,7 @@ mod ebdp;
 mod fifo;
 mod fq_codel;
 
+pub use cake::{Cake, Isolation, Tins};
 pub use codel::CoDel;
 pub use driver::{DriverLimit, DriverQueue};
 pub use drop_tail::DropTail;
@@ -26,7 +28,7 @@ pub use fq_codel::FqCodel;
 use crate::Packet;
 use crate::aqm::{Parameters, Pi2Parameters, Variant};
 use alloc::vec::Vec;
-use lasthop_units::{Bytes, Duration, Instant};
+use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 
 /// Header of an Ethernet frame, which disciplines of Linux count with the packet.
 const ETHERNET_HEADER_BYTES: u64 = 14;
@@ -154,6 +156,25 @@ pub enum QueueConfig {
         /// Share of the classic queue in percent of bytes, 0 to 100, while both have packets.
         classic_percent: u8,
     },
+    /// CAKE: flows isolated by host, under COBALT, behind a shaper if there is a bandwidth.
+    Cake {
+        /// Rate of the shaper, overhead included, above zero; without one the link below limits. The
+        /// server must ask [`Queue::ready_at`], as a wire does.
+        bandwidth: Option<Bitrate>,
+        /// Limit in bytes of frames; `None` for four intervals at the bandwidth, at least 4 MiB and
+        /// at most 10 240 packets.
+        memory_limit: Option<Bytes>,
+        /// Acceptable standing delay; more at bandwidths that need longer for 1.5 packets.
+        target: Duration,
+        /// Time in which a burst may drain (`rtt`).
+        interval: Duration,
+        /// Shares of hosts.
+        isolation: Isolation,
+        /// Tins of different priority.
+        tins: Tins,
+        /// Bytes that the shaper and the turns of flows count beside a network-layer packet.
+        overhead_bytes: u16,
+    },
 }
 
 impl QueueConfig {
@@ -216,6 +237,18 @@ impl QueueConfig {
         classic_percent: 10,
     };
 
+    /// `cake` without options: no shaper, an interval of 100 ms, a target of 5 ms, triple isolation,
+    /// three tins.
+    pub const CAKE: Self = Self::Cake {
+        bandwidth: None,
+        memory_limit: None,
+        target: Duration::from_millis(5),
+        interval: Duration::from_millis(100),
+        isolation: Isolation::Triple,
+        tins: Tins::Diffserv3,
+        overhead_bytes: ETHERNET_HEADER_BYTES as u16,
+    };
+
     /// Target of fair queueing without CoDel: no packet waits for so long.
     pub const NO_TARGET: Duration = Duration::MAX;
 
@@ -248,6 +281,25 @@ impl QueueConfig {
             Self::EmulatedBdp { limit_packets, .. } | Self::DualPi2 { limit_packets, .. } => {
                 limit_packets
             }
+            Self::Cake { .. } => {
+                let limit = self.cake().map_or(0, |config| config.limit_bytes());
+                packets(Limit::Bytes(Bytes::new(limit)))
+            }
+        }
+    }
+
+    /// The limit in bytes, if there is one.
+    pub fn bytes_max(&self) -> Option<Bytes> {
+        match *self {
+            Self::DropTail { limit }
+            | Self::DropTailByPeer { limit, .. }
+            | Self::CoDel { limit, .. } => match limit {
+                Limit::Bytes(limit) => Some(limit),
+                Limit::Packets(_) => None,
+            },
+            Self::FqCodel { memory_limit, .. } => Some(memory_limit),
+            Self::Cake { .. } => self.cake().map(|config| Bytes::new(config.limit_bytes())),
+            Self::EmulatedBdp { .. } | Self::DualPi2 { .. } => None,
         }
     }
 
@@ -261,9 +313,10 @@ impl QueueConfig {
             Self::FqCodel { limit_packets, .. }
             | Self::EmulatedBdp { limit_packets, .. }
             | Self::DualPi2 { limit_packets, .. } => limit_packets,
-            Self::DropTail { .. } | Self::DropTailByPeer { .. } | Self::CoDel { .. } => {
-                return None;
-            }
+            Self::DropTail { .. }
+            | Self::DropTailByPeer { .. }
+            | Self::CoDel { .. }
+            | Self::Cake { .. } => return None,
         };
         *bound = packets;
         (packets > 0).then_some(self)
@@ -275,9 +328,10 @@ impl QueueConfig {
         match &mut self {
             Self::CoDel { target, .. } | Self::FqCodel { target, .. } => *target = to,
             Self::DualPi2 { pi2, .. } => pi2.target = to,
-            Self::DropTail { .. } | Self::DropTailByPeer { .. } | Self::EmulatedBdp { .. } => {
-                return None;
-            }
+            Self::DropTail { .. }
+            | Self::DropTailByPeer { .. }
+            | Self::EmulatedBdp { .. }
+            | Self::Cake { .. } => return None,
         }
         (!to.is_zero()).then_some(self)
     }
@@ -295,19 +349,47 @@ impl QueueConfig {
             Self::CoDel { target, .. } | Self::FqCodel { target, .. } => {
                 target.as_nanos() < Self::NO_TARGET.as_nanos()
             }
-            Self::DualPi2 { .. } => true,
+            Self::DualPi2 { .. } | Self::Cake { .. } => true,
             Self::DropTail { .. } | Self::DropTailByPeer { .. } | Self::EmulatedBdp { .. } => false,
         }
     }
 
     /// Whether a packet that finds the queue empty and its server idle may be served without
     /// passing through, because it would leave no trace. CoDel's state is at rest whenever its
-    /// queue is empty; that of schedulers and DualPI2 is not, and eBDP counts every flow.
+    /// queue is empty; that of schedulers, shapers and DualPI2 is not, and eBDP counts every flow.
     pub const fn is_stateless_when_empty(&self) -> bool {
         match self {
             Self::DropTail { .. } | Self::DropTailByPeer { .. } | Self::CoDel { .. } => true,
-            Self::FqCodel { .. } | Self::EmulatedBdp { .. } | Self::DualPi2 { .. } => false,
+            Self::FqCodel { .. }
+            | Self::EmulatedBdp { .. }
+            | Self::DualPi2 { .. }
+            | Self::Cake { .. } => false,
         }
+    }
+
+    /// The parameters of CAKE, if it is that.
+    fn cake(&self) -> Option<cake::Config> {
+        let Self::Cake {
+            bandwidth,
+            memory_limit,
+            target,
+            interval,
+            isolation,
+            tins,
+            overhead_bytes,
+        } = *self
+        else {
+            return None;
+        };
+        Some(cake::Config {
+            bandwidth,
+            memory_limit,
+            target,
+            interval,
+            isolation,
+            tins,
+            overhead_bytes,
+        })
     }
 }
 
@@ -379,6 +461,8 @@ pub enum Queue {
     EmulatedBdp(EmulatedBdp),
     /// An L4S queue beside a classic one.
     DualPi2(DualPi2),
+    /// Flows isolated by host, under COBALT.
+    Cake(Cake),
 }
 
 macro_rules! each {
@@ -389,6 +473,7 @@ macro_rules! each {
             Queue::FqCodel($inner) => $body,
             Queue::EmulatedBdp($inner) => $body,
             Queue::DualPi2($inner) => $body,
+            Queue::Cake($inner) => $body,
         }
     };
 }
@@ -451,6 +536,26 @@ impl Queue {
                     dual_pi2::Config { limit_packets, pi2, update_interval, step, classic_percent };
                 Self::DualPi2(DualPi2::new(config, perturbation))
             }
+            QueueConfig::Cake {
+                bandwidth,
+                memory_limit,
+                target,
+                interval,
+                isolation,
+                tins,
+                overhead_bytes,
+            } => Self::Cake(Cake::new(
+                &cake::Config {
+                    bandwidth,
+                    memory_limit,
+                    target,
+                    interval,
+                    isolation,
+                    tins,
+                    overhead_bytes,
+                },
+                perturbation,
+            )),
         }
     }
 
@@ -465,6 +570,7 @@ impl Queue {
             Self::FqCodel(queue) => queue.set_limit(packets),
             Self::EmulatedBdp(queue) => queue.set_limit(packets),
             Self::DualPi2(queue) => queue.set_limit(packets),
+            Self::Cake(_) => {}
         }
     }
 
@@ -474,7 +580,10 @@ impl Queue {
             Self::CoDel(queue) => queue.set_target(target),
             Self::FqCodel(queue) => queue.set_target(target),
             Self::DualPi2(queue) => queue.set_target(target),
-            Self::DropTail(_) | Self::DropTailByPeer { .. } | Self::EmulatedBdp(_) => {}
+            Self::DropTail(_)
+            | Self::DropTailByPeer { .. }
+            | Self::EmulatedBdp(_)
+            | Self::Cake(_) => {}
         }
     }
 
@@ -500,6 +609,9 @@ impl Queue {
         for (peer, packet) in waiting {
             self.enqueue_copy(packet.arrived, peer, &packet, held_below, dropped);
         }
+        if let Self::Cake(queue) = self {
+            queue.restart(now);
+        }
     }
 
     /// Lets the packets leave without drops and marks.
@@ -508,6 +620,7 @@ impl Queue {
         match self {
             Self::FqCodel(queue) => queue.silence(),
             Self::DualPi2(queue) => queue.silence(),
+            Self::Cake(queue) => queue.silence(),
             _ => {}
         }
     }
@@ -550,6 +663,7 @@ impl Queue {
             Self::FqCodel(queue) => queue.enqueue(peer, copy(), held_below, dropped),
             Self::EmulatedBdp(queue) => queue.enqueue(peer, copy(), held_below, dropped),
             Self::DualPi2(queue) => queue.enqueue(now, peer, copy(), held_below, dropped),
+            Self::Cake(queue) => queue.enqueue(now, peer, copy(), held_below, dropped),
         }
     }
 
@@ -578,15 +692,15 @@ impl Queue {
         number
     }
 
-    /// Whether `packet` would be accepted, if its peer may have more packets. FQ-CoDel accepts every
-    /// packet and drops others instead.
+    /// Whether `packet` would be accepted, if its peer may have more packets. FQ-CoDel and CAKE accept
+    /// every packet and drops others instead.
     pub fn admits(&self, packet: &Packet, held_below: Held) -> bool {
         match self {
             Self::DropTail(queue) | Self::DropTailByPeer { tail: queue, .. } => {
                 queue.admits(packet, held_below)
             }
             Self::CoDel(queue) => queue.admits(packet, held_below),
-            Self::FqCodel(_) => true,
+            Self::FqCodel(_) | Self::Cake(_) => true,
             Self::EmulatedBdp(queue) => queue.admits(packet, held_below),
             Self::DualPi2(queue) => queue.admits(held_below),
         }
@@ -712,6 +826,16 @@ impl Queue {
             && queue.schedules_airtime()
         {
             queue.set_waiting(peer, waiting);
+        }
+    }
+
+    /// First instant at which a packet may leave, if there is one: later than now only while a
+    /// shaper (CAKE with a bandwidth) holds them back.
+    #[inline]
+    pub fn ready_at(&self) -> Instant {
+        match self {
+            Self::Cake(queue) => queue.ready_at(),
+            _ => Instant::ZERO,
         }
     }
 

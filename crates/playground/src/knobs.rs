@@ -432,8 +432,9 @@ fn queue_kind(group: &str, path: &str, queue: &QueueConfig) -> (Knob, Option<u32
         QueueConfig::FqCodel { limit_packets, .. } => ("fq-codel", Some(*limit_packets)),
         QueueConfig::EmulatedBdp { limit_packets, .. } => ("ebdp", Some(*limit_packets)),
         QueueConfig::DualPi2 { limit_packets, .. } => ("dualpi2", Some(*limit_packets)),
+        QueueConfig::Cake { .. } => ("cake", None),
     };
-    let options = ["drop-tail", "codel", "fq-codel", "ebdp", "dualpi2"];
+    let options = ["drop-tail", "codel", "fq-codel", "ebdp", "dualpi2", "cake"];
     let options = options.map(|word| (word.to_owned(), word.to_owned())).to_vec();
     let knob = Knob {
         group: group.to_owned(),

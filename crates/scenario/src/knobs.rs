@@ -249,7 +249,9 @@ fn queue(evolved: &Evolved, radio: &Radio, knobs: &mut Vec<Knob>) {
         QueueConfig::DropTail { .. } | QueueConfig::DropTailByPeer { .. } => QUEUES[0],
         QueueConfig::CoDel { .. } => QUEUES[1],
         QueueConfig::FqCodel { .. } => QUEUES[2],
-        QueueConfig::EmulatedBdp { .. } | QueueConfig::DualPi2 { .. } => return,
+        QueueConfig::EmulatedBdp { .. }
+        | QueueConfig::DualPi2 { .. }
+        | QueueConfig::Cake { .. } => return,
     };
     let (path, name) = (format!("node.{}.queue", radio.path), &radio.name);
     knobs.push(choice(format!("{path}.kind"), format!("queue of {name}"), kind.into(), &QUEUES));

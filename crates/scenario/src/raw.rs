@@ -41,7 +41,9 @@ pub(crate) use multi_user::{
     RawUplink,
 };
 pub(crate) use node::{Mtu, RawNode, RawNodeSettings, RxInterruptKind};
-pub(crate) use queue::{QueueKind, RawDriverQueue, RawQueue, SelectorKind};
+pub(crate) use queue::{
+    IsolationKind, QueueKind, RawDriverQueue, RawQueue, SelectorKind, TinsKind,
+};
 pub(crate) use scenario::{RawChange, RawRun, RawScenario, RawSweep};
 pub(crate) use tcp::{LocalDrop, PacingKind, RawTcp, ReceiverKind, SmallQueuesKind};
 pub(crate) use wire::{JitterKind, LossKind, RawJitter, RawLoss, RawWire, RawWireDirection};

@@ -988,6 +988,58 @@ fn coupled_queues() {
     assert!(format!("{why:?}").contains("dualpi2"), "{why:?}");
 }
 
+/// CAKE has the defaults of `tc-cake`; a shaper is for wires.
+#[test]
+fn queues_that_share_among_hosts() {
+    use lasthop_packet::queue::{Isolation, Tins};
+    let of = |sets: &[&str]| cell(&with(CELL, sets)).stations[1].queue;
+    let usual = of(&["node.laptop.queue=cake"]);
+    assert_eq!(usual, QueueConfig::CAKE);
+    let written = "node.laptop.queue={ kind = \"cake\", rtt = \"100ms\", overhead_bytes = 14, \
+                   isolation = \"triple-isolate\", diffserv = \"diffserv3\" }";
+    assert_eq!(of(&[written]), usual);
+    let wire = |keys: &str| {
+        let set = format!("wire.a-b.queue={{ kind = \"cake\", {keys} }}");
+        with(WIRE, &[&set]).network.wires[0].directions[0].queue
+    };
+    assert_eq!(
+        wire(
+            "bandwidth = \"20Mb/s\", rtt = \"40ms\", isolation = \"dual-dsthost\", \
+              diffserv = \"besteffort\", bytes = \"1MB\", overhead_bytes = 38"
+        ),
+        QueueConfig::Cake {
+            bandwidth: Some(Bitrate::from_mbps(20)),
+            memory_limit: Some(Bytes::new(1_000_000)),
+            target: Duration::from_millis(2),
+            interval: Duration::from_millis(40),
+            isolation: Isolation::DualDestination,
+            tins: Tins::BestEffort,
+            overhead_bytes: 38,
+        }
+    );
+    for (keys, wrong) in [
+        ("bandwidth = \"20Mb/s\"", "no shaper is modelled above the air"),
+        ("bandwidth = \"1kb/s\"", "at least 64 kb/s"),
+        ("rtt = \"0s\"", "more than zero"),
+        ("isolation = \"triple\"", "triple-isolate"),
+        ("diffserv = \"diffserv8\"", "diffserv4"),
+        ("overhead_bytes = 300", "expected a whole number from 0 to 256"),
+        ("bytes = \"1kB\"", "expected room"),
+        ("packets = 100", "bounded by bytes"),
+        ("target = \"5ms\"", "is for kind"),
+        ("interval = \"2s\"", "is for kind"),
+        ("ecn = true", "is for kind"),
+        ("flows = 8", "is for kind"),
+    ] {
+        let set = format!("node.laptop.queue={{ kind = \"cake\", {keys} }}");
+        let why = parse("test.toml", CELL, &[set]).expect_err(keys);
+        assert!(format!("{why:?}").contains(wrong), "{keys}: {why:?}");
+    }
+    let set = "node.laptop.queue={ kind = \"codel\", rtt = \"1ms\" }".to_owned();
+    let why = parse("test.toml", CELL, &[set]).expect_err("another kind");
+    assert!(format!("{why:?}").contains("cake"), "{why:?}");
+}
+
 /// The authors' programs of the FRANC paper differ from its text.
 #[test]
 fn rules_of_the_papers_programs() {

@@ -391,6 +391,8 @@ pub enum QueueKind {
     /// A queue for L4S packets beside a classic one (RFC 9332).
     #[serde(rename = "dualpi2")]
     DualPi2,
+    /// Flows isolated by host, with an optional shaper (Linux' cake).
+    Cake,
 }
 
 /// Limits of a node's A-MPDUs in the scenario.

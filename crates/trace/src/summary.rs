@@ -436,6 +436,9 @@ fn queue(config: &QueueConfig) -> QueueSummary {
         QueueConfig::DualPi2 { limit_packets, pi2, .. } => {
             (QueueKind::DualPi2, (Some(limit_packets), None), ms(pi2.target))
         }
+        QueueConfig::Cake { target, .. } => {
+            (QueueKind::Cake, (None, config.bytes_max().map(|bytes| bytes.as_u64())), ms(target))
+        }
     };
     QueueSummary { kind, limit_packets, limit_bytes, target_ms }
 }

@@ -116,6 +116,8 @@ fn station() -> impl Strategy<Value = StationConfig> {
         Just(QueueConfig::DropTailByPeer { limit: Limit::Packets(30), peer_packets: 9 }),
         Just(QueueConfig::RFC_8289),
         Just(QueueConfig::MAC80211),
+        Just(QueueConfig::DUAL_PI2),
+        Just(QueueConfig::CAKE),
     ];
     let driver_queue = prop_oneof![
         Just(DriverLimit::None),

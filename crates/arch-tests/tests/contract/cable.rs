@@ -16,6 +16,8 @@ pub fn config() -> impl Strategy<Value = CableConfig> {
         Just(QueueConfig::DropTail { limit: Limit::Bytes(Bytes::new(9_000)) }),
         Just(QueueConfig::RFC_8289),
         Just(QueueConfig::RFC_8290),
+        Just(QueueConfig::DUAL_PI2),
+        Just(QueueConfig::CAKE),
     ];
     let rate = prop::option::of(1_000_000..1_000_000_000u64);
     let ns = 0..500_000u64;

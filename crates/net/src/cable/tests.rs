@@ -12,6 +12,17 @@ fn at(nanos: u64) -> Instant {
     Instant::from_nanos(nanos)
 }
 
+/// CAKE with a shaper.
+fn shaped(rate: Bitrate) -> QueueConfig {
+    let QueueConfig::Cake { memory_limit, target, interval, isolation, tins, .. } =
+        QueueConfig::CAKE
+    else {
+        unreachable!()
+    };
+    let (bandwidth, overhead_bytes) = (Some(rate), 14);
+    QueueConfig::Cake { bandwidth, memory_limit, target, interval, isolation, tins, overhead_bytes }
+}
+
 /// Drives the wire until it is empty; returns the arrivals with their instants.
 fn drain(wire: &mut Cable) -> Vec<(Instant, Packet)> {
     let mut arrivals: Vec<_> = core::iter::from_fn(|| wire.poll_transmit())
@@ -249,7 +260,7 @@ proptest! {
     fn keeps_the_contract(
         steps in prop::collection::vec((0..400_000u64, 40..1500u16, any::<bool>()), 1..200),
         rate in prop_oneof![Just(None), (1_000_000..1_000_000_000u64).prop_map(Some)],
-        which in 0..4, reorder: bool, adjustable: bool, jitter_ns in 0..500_000u64, loss in 0.0..0.5,
+        which in 0..7, reorder: bool, adjustable: bool, jitter_ns in 0..500_000u64, loss in 0.0..0.5,
     ) {
         let config = CableConfig {
             is_interface: false,
@@ -263,7 +274,10 @@ proptest! {
                 0 => QueueConfig::DropTail { limit: Limit::Packets(20) },
                 1 => QueueConfig::DropTail { limit: Limit::Bytes(Bytes::new(9000)) },
                 2 => QueueConfig::RFC_8289,
-                _ => QueueConfig::RFC_8290,
+                3 => QueueConfig::RFC_8290,
+                4 => QueueConfig::DUAL_PI2,
+                5 => QueueConfig::CAKE,
+                _ => shaped(Bitrate::from_mbps(2)),
             },
             loss: Loss::Random(Probability::new(loss).expect("in range")),
             adjustable,
@@ -456,5 +470,27 @@ fn dual_pi2_marks_by_the_rate_of_the_wire() {
         let tags = [0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 11, 12, 13];
         let expected = (0..).zip(tags).map(|(n, tag)| (tag, tag != 1 && n >= first_marked));
         assert_eq!(sent, expected.collect::<Vec<_>>(), "{mbps} Mb/s");
+    }
+}
+
+/// A shaper of 10 Mb/s before a wire of 100 Mb/s, with propagation of 1 ms: frames of 1 500 bytes
+/// begin 1.2 ms apart and take 0.12 ms. After a pause the first one leaves at once: a shaper in
+/// deficit mode saves nothing for bursts.
+#[test]
+fn cake_shapes_without_bursts() {
+    let config = CableConfig {
+        rate: Some(Bitrate::from_mbps(100)),
+        delay: Duration::from_millis(1),
+        queue: shaped(Bitrate::from_mbps(10)),
+        ..CableConfig::default()
+    };
+    let mut wire = wire(&config);
+    for begin in [0, 1_000_000_000] {
+        for tag in 0..4 {
+            wire.handle_packet(at(begin), Packet::new(tag, 1486, at(begin)), false);
+        }
+        let arrivals = drain(&mut wire);
+        let expected = [0, 1, 2, 3].map(|n| (at(begin + 1_200_000 * n + 1_120_000), n));
+        assert_eq!(arrivals.iter().map(|(at, p)| (*at, p.tag)).collect::<Vec<_>>(), expected);
     }
 }

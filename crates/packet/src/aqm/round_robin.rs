@@ -159,13 +159,17 @@ struct Place {
     index: usize,
 }
 
-/// Returns the bucket of a keyed hash (MurmurHash3's finaliser), uniform over 0 to `buckets` - 1.
+/// Returns the bucket of a keyed hash ([`mixed`]), uniform over 0 to `buckets` - 1.
 pub fn bucket_of(hash: u32, perturbation: u32, buckets: u16) -> u16 {
+    ((u64::from(mixed(hash, perturbation)) * u64::from(buckets)) >> 32) as u16
+}
+
+/// Returns a keyed hash of a hash (MurmurHash3's finaliser).
+pub(crate) fn mixed(hash: u32, perturbation: u32) -> u32 {
     let mut h = hash ^ perturbation;
     h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
     h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);
-    h ^= h >> 16;
-    ((u64::from(h) * u64::from(buckets)) >> 32) as u16
+    h ^ (h >> 16)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! leaves exactly once, unchanged and in order, or is dropped. Separate files compare each
 //! discipline with a reference model.
 
+mod cake;
 mod codel;
 mod drop_tail;
 mod dual_pi2;
@@ -62,7 +63,7 @@ fn any_config() -> impl Strategy<Value = QueueConfig> {
         (1500..40_000u64).prop_map(|b| Limit::Bytes(Bytes::new(b))),
     ];
     let (target, interval) = (Duration::from_millis(5), Duration::from_millis(20));
-    (0..6, limit, 1..40u32, any::<bool>(), any::<bool>(), 1..8u16).prop_map(
+    (0..7, limit, 1..40u32, any::<bool>(), any::<bool>(), 1..8u16).prop_map(
         move |(which, limit, limit_packets, ecn, airtime, flows)| match which {
             0 => QueueConfig::DropTail { limit },
             3 => QueueConfig::DropTailByPeer { limit, peer_packets: flows.into() },
@@ -73,6 +74,15 @@ fn any_config() -> impl Strategy<Value = QueueConfig> {
                 burst_packets: u32::from(flows),
                 average_packets: 10,
                 flows: ecn.then_some(interval),
+            },
+            5 => QueueConfig::Cake {
+                bandwidth: None,
+                memory_limit: Some(Bytes::new(30_000)),
+                target,
+                interval,
+                isolation: [Isolation::Triple, Isolation::Flows][usize::from(ecn)],
+                tins: [Tins::BestEffort, Tins::Diffserv3][usize::from(airtime)],
+                overhead_bytes: 14,
             },
             4 => QueueConfig::DualPi2 {
                 limit_packets,
@@ -215,7 +225,7 @@ proptest! {
                     match config {
                         // One flow more may shrink its share.
                         QueueConfig::EmulatedBdp { flows: Some(_), .. } => {}
-                        QueueConfig::FqCodel { .. } => {
+                        QueueConfig::FqCodel { .. } | QueueConfig::Cake { .. } => {
                             prop_assert!(admitted);
                         }
                         _ => prop_assert_eq!(dropped.is_empty(), admitted),
@@ -237,6 +247,9 @@ proptest! {
                         QueueConfig::EmulatedBdp { limit_packets, .. }
                         | QueueConfig::DualPi2 { limit_packets, .. } => {
                             prop_assert!(packets == 0 || packets + held.packets <= limit_packets);
+                        }
+                        QueueConfig::Cake { .. } => {
+                            prop_assert!(packets == 0 || bytes + held.bytes <= Bytes::new(30_000));
                         }
                         QueueConfig::FqCodel { limit_packets, memory_limit, .. } => {
                             prop_assert!(packets == 0 || packets + held.packets <= limit_packets);
@@ -329,13 +342,14 @@ proptest! {
     }
 }
 
-const ALL: [QueueConfig; 6] = [
+const ALL: [QueueConfig; 7] = [
     QueueConfig::DropTail { limit: Limit::Packets(10) },
     QueueConfig::RFC_8289,
     QueueConfig::RFC_8290,
     QueueConfig::MAC80211,
     QueueConfig::EMULATED_BDP,
     QueueConfig::DUAL_PI2,
+    QueueConfig::CAKE,
 ];
 
 /// The queue was asked for another packet while its only one was taken, so its flow left the turns;

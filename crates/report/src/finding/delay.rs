@@ -169,7 +169,9 @@ fn is_bloated(flow: &Flow<'_>, flows: &[Flow<'_>]) -> bool {
     let standing = mean > QUEUE_STANDING_MS && slowest > QUEUE_SLOWEST_MS;
     let is_long = mean > QUEUE_MEAN_MS || standing;
     let managed = flow.queue.and_then(|queue| match queue.kind {
-        QueueKind::Codel | QueueKind::FqCodel | QueueKind::DualPi2 => queue.target_ms,
+        QueueKind::Codel | QueueKind::FqCodel | QueueKind::DualPi2 | QueueKind::Cake => {
+            queue.target_ms
+        }
         QueueKind::DropTail | QueueKind::Ebdp => None,
     });
     // No discipline above reaches the driver's queue.
@@ -202,6 +204,7 @@ pub(super) fn described(queue: &QueueSummary) -> String {
         QueueKind::FqCodel => "FQ-CoDel",
         QueueKind::Ebdp => "eBDP",
         QueueKind::DualPi2 => "DualPI2",
+        QueueKind::Cake => "CAKE",
     };
     match (queue.limit_packets, queue.limit_bytes) {
         (Some(packets), _) => format!("{kind}, {packets} packets at most"),

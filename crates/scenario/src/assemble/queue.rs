@@ -1,10 +1,10 @@
 //! Queues, of stations and of wires.
 
-use crate::raw::{Positive, QueueKind, RawQueue, SelectorKind};
+use crate::raw::{IsolationKind, Positive, QueueKind, RawQueue, SelectorKind, TinsKind};
 use lasthop_config::error::{Place, Problems};
 use lasthop_config::scalar::{At, Factor};
 use lasthop_packet::aqm::Pi2Parameters;
-use lasthop_packet::queue::{CeThreshold, Limit, QueueConfig};
+use lasthop_packet::queue::{CeThreshold, Isolation, Limit, QueueConfig, Tins};
 use lasthop_units::{Bytes, Duration};
 
 /// Limit of Linux' txqueuelen, in packets.
@@ -27,6 +27,7 @@ pub(crate) fn config(
             QueueConfig::FqCodel { .. } => QueueKind::FqCodel,
             QueueConfig::EmulatedBdp { .. } => QueueKind::EmulatedBdp,
             QueueConfig::DualPi2 { .. } => QueueKind::DualPi2,
+            QueueConfig::Cake { .. } => QueueKind::Cake,
         },
         |at| at.value,
     );
@@ -82,6 +83,7 @@ pub(crate) fn config(
         }
         QueueKind::EmulatedBdp => ebdp(raw, problems),
         QueueKind::DualPi2 => dual_pi2(raw, problems),
+        QueueKind::Cake => cake(raw, problems),
     }
 }
 
@@ -130,6 +132,37 @@ fn dual_pi2(raw: &RawQueue, problems: &mut Problems) -> QueueConfig {
             .map_or(classic_percent, |at| at.value.get()),
     }
 }
+
+fn cake(raw: &RawQueue, problems: &mut Problems) -> QueueConfig {
+    let QueueConfig::Cake { interval, overhead_bytes, .. } = QueueConfig::CAKE else {
+        unreachable!("it is CAKE")
+    };
+    if let Some(rtt) = &raw.rtt {
+        super::positive(rtt, problems);
+    }
+    let interval = or(&raw.rtt, interval);
+    QueueConfig::Cake {
+        bandwidth: raw.bandwidth.as_ref().map(|at| at.value),
+        memory_limit: raw.bytes.as_ref().map(|at| at.value),
+        target: (interval / CAKE_TARGETS).max(Duration::from_micros(1)),
+        interval,
+        isolation: match or(&raw.isolation, IsolationKind::Triple) {
+            IsolationKind::Flows => Isolation::Flows,
+            IsolationKind::Sources => Isolation::DualSource,
+            IsolationKind::Destinations => Isolation::DualDestination,
+            IsolationKind::Triple => Isolation::Triple,
+        },
+        tins: match or(&raw.diffserv, TinsKind::Diffserv3) {
+            TinsKind::BestEffort => Tins::BestEffort,
+            TinsKind::Diffserv3 => Tins::Diffserv3,
+            TinsKind::Diffserv4 => Tins::Diffserv4,
+        },
+        overhead_bytes: raw.overhead_bytes.as_ref().map_or(overhead_bytes, |at| at.value.get()),
+    }
+}
+
+/// Targets of CAKE in its interval (`rtt` of tc).
+const CAKE_TARGETS: u64 = 20;
 
 fn ebdp(raw: &RawQueue, problems: &mut Problems) -> QueueConfig {
     let QueueConfig::EmulatedBdp { limit_packets, target, burst_packets, average_packets, .. } =
@@ -199,15 +232,15 @@ fn limit(raw: &RawQueue, problems: &mut Problems) -> Limit {
 }
 
 fn check_keys(raw: &RawQueue, kind: QueueKind, on_air: bool, problems: &mut Problems) {
-    use QueueKind::{CoDel, DropTail, DualPi2, EmulatedBdp, FqCodel};
+    use QueueKind::{Cake, CoDel, DropTail, DualPi2, EmulatedBdp, FqCodel};
     if let Some(place) = place(&raw.target)
-        && kind == DropTail
+        && matches!(kind, DropTail | Cake)
     {
         let only = "this key is for kind = \"codel\", \"fq-codel\", \"ebdp\" and \"dualpi2\" only";
         problems.push_unfit(place, only);
     }
     if let Some(place) = place(&raw.interval)
-        && matches!(kind, DropTail | DualPi2)
+        && matches!(kind, DropTail | DualPi2 | Cake)
     {
         let only = "this key is for kind = \"codel\", \"fq-codel\" and \"ebdp\" only";
         problems.push_unfit(place, only);
@@ -223,6 +256,29 @@ fn check_keys(raw: &RawQueue, kind: QueueKind, on_air: bool, problems: &mut Prob
     ];
     for place in coupled.into_iter().flatten().filter(|_| kind != DualPi2) {
         problems.push_unfit(place, "this key is for kind = \"dualpi2\" only");
+    }
+    let shared = [
+        place(&raw.bandwidth),
+        place(&raw.rtt),
+        place(&raw.isolation),
+        place(&raw.diffserv),
+        place(&raw.overhead_bytes),
+    ];
+    for place in shared.into_iter().flatten().filter(|_| kind != Cake) {
+        problems.push_unfit(place, "this key is for kind = \"cake\" only");
+    }
+    if let Some(packets) = place(&raw.packets)
+        && kind == Cake
+    {
+        problems.push_unfit(packets, "this queue is bounded by bytes");
+    }
+    if let Some(bandwidth) = &raw.bandwidth {
+        if bandwidth.value.as_bps() < BANDWIDTH_MIN_BPS {
+            problems.push(&bandwidth.place, "expected at least 64 kb/s");
+        } else if on_air && kind == Cake {
+            let message = "no shaper is modelled above the air: let a wire have this queue";
+            problems.push(&bandwidth.place, message);
+        }
     }
     if let Some(place) = place(&raw.ecn)
         && !matches!(kind, CoDel | FqCodel)
@@ -291,6 +347,9 @@ fn check_keys(raw: &RawQueue, kind: QueueKind, on_air: bool, problems: &mut Prob
         problems.push(&bytes.place, message);
     }
 }
+
+/// Least bandwidth of a shaper: a longest packet takes 190 ms.
+const BANDWIDTH_MIN_BPS: u64 = 64_000;
 
 /// Length of a packet that every Ethernet carries. A queue that is too short for it would stall
 /// without a message.

@@ -6,7 +6,7 @@ use super::Positive;
 use lasthop_config::choices;
 use lasthop_config::scalar::{Factor, OrOff, Whole};
 use lasthop_config::tables;
-use lasthop_units::{Bytes, Duration};
+use lasthop_units::{Bitrate, Bytes, Duration};
 
 /// Discipline of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,7 @@ pub(crate) enum QueueKind {
     FqCodel,
     EmulatedBdp,
     DualPi2,
+    Cake,
 }
 
 choices! {
@@ -25,6 +26,41 @@ choices! {
         "fq-codel" => Self::FqCodel,
         "ebdp" => Self::EmulatedBdp,
         "dualpi2" => Self::DualPi2,
+        "cake" => Self::Cake,
+    }
+}
+
+/// Sharing among hosts, in the words of `tc-cake`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IsolationKind {
+    Flows,
+    Sources,
+    Destinations,
+    Triple,
+}
+
+choices! {
+    IsolationKind {
+        "flows" => Self::Flows,
+        "dual-srchost" => Self::Sources,
+        "dual-dsthost" => Self::Destinations,
+        "triple-isolate" => Self::Triple,
+    }
+}
+
+/// Tins, in the words of `tc-cake`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TinsKind {
+    BestEffort,
+    Diffserv3,
+    Diffserv4,
+}
+
+choices! {
+    TinsKind {
+        "besteffort" => Self::BestEffort,
+        "diffserv3" => Self::Diffserv3,
+        "diffserv4" => Self::Diffserv4,
     }
 }
 
@@ -48,7 +84,8 @@ tables! {
     RawQueue {
         /// Queue discipline. "ebdp" is a drop-tail queue that holds the packets served in the
         /// target delay (Li, Leith, Malone, "Buffer Sizing for 802.11 Based Networks", 2011);
-        /// "dualpi2" has an L4S queue beside a classic one (RFC 9332, Linux 6.17).
+        /// "dualpi2" has an L4S queue beside a classic one (RFC 9332, Linux 6.17); "cake" shares
+        /// among hosts and flows, and can shape (Linux 6.12).
         option kind: QueueKind = "\"fq-codel\" on the air (Linux since 2016), \"drop-tail\" on wires";
         /// Limit of the queue in packets.
         option packets: Positive = "1000 for drop-tail and codel (Linux' txqueuelen); fq-codel: 8192 on the air, 10240 on wires; ebdp: 400 at any rate (lasthop's choice); dualpi2: 10000";
@@ -56,7 +93,7 @@ tables! {
         /// that count those of each. Packets in flight count in the limit of the queue only.
         option station_packets: Positive = "no limit but that of the queue";
         /// Limit of the queue in bytes; for drop-tail and codel instead of packets.
-        option bytes: Bytes = "none for drop-tail and codel; fq-codel: 4 MiB on the air (mac80211 without VHT), 32 MiB on wires";
+        option bytes: Bytes = "none for drop-tail and codel; fq-codel: 4 MiB on the air (mac80211 without VHT), 32 MiB on wires; cake: frames of four rtt at the bandwidth, 4 MiB to 15.5 MB, without bandwidth 15.5 MB";
         /// Standing delay that codel and fq-codel accept, "off" for fair queueing without CoDel;
         /// ebdp: delay of a full queue; dualpi2: delay that the controller keeps.
         option target: OrOff<Duration> = "20 ms on the air, where an aggregate takes milliseconds, 5 ms on wires; ebdp: 200 ms, the median round trip of TCP in the trace of the apq paper; dualpi2: 15 ms";
@@ -84,6 +121,19 @@ tables! {
         option classic_protection: Whole<0, 100> = "10";
         /// dualpi2: drop packets of both queues once the L4S queue would mark all of its packets.
         option drop_on_overload: bool = "true";
+        /// cake on wires: rate of its shaper, overhead included.
+        option bandwidth: Bitrate = "no shaper";
+        /// cake: time in which a burst may drain; the standing delay that it accepts is a twentieth.
+        /// Both are longer at bandwidths that need more than the latter for one and a half packets.
+        option rtt: Duration = "100ms";
+        /// cake: even shares of flows only, of sources, of destinations, or of the busier of a flow's
+        /// two hosts, and then of their flows. Hosts are the nodes at both ends.
+        option isolation: IsolationKind = "\"triple-isolate\"";
+        /// cake: one tin; or bulk (at most 1/16 of the rate before others), best effort and voice (1/4), by
+        /// access category; or also video (1/2).
+        option diffserv: TinsKind = "\"diffserv3\"";
+        /// cake: bytes of a frame beside the network-layer packet, for shaper and shares.
+        option overhead_bytes: Whole<0, 256> = "14, the header of Ethernet";
         /// fq-codel: buckets of the flow hash.
         option flows: Whole<1, 65_535> = "4096 on the air, 1024 on wires";
         /// fq-codel: bytes that a flow sends in a turn.

@@ -4,7 +4,7 @@ use super::*;
 use lasthop_packet::queue::{DriverLimit, QueueConfig};
 use proptest::prelude::*;
 
-fn queues() -> [QueueConfig; 5] {
+fn queues() -> [QueueConfig; 7] {
     let limit = Limit::Packets(12);
     let (target, interval) = (Duration::from_millis(1), Duration::from_millis(10));
     [
@@ -23,6 +23,8 @@ fn queues() -> [QueueConfig; 5] {
             ce_threshold: None,
         },
         QueueConfig::EMULATED_BDP,
+        QueueConfig::DUAL_PI2,
+        QueueConfig::CAKE,
     ]
 }
 
@@ -56,7 +58,7 @@ proptest! {
     /// Both ways have the same result in any state.
     #[test]
     fn together_or_one_by_one(
-        queue in 0usize..5,
+        queue in 0usize..7,
         ampdu in prop::bool::ANY,
         records in prop::bool::ANY,
         driver in prop::option::of(4u32..20),
