@@ -2,9 +2,9 @@
 //! decides (`web`, `player`), and each connection is that of a bulk transfer (`tcp`).
 //!
 //! Connections of a page are closed at its end, and forgotten when the next one begins; packets of
-//! them that are still on their way are then ignored. Their small queues are off, because a flow's
+//! them that are still on their way are then ignored. Pages have no small queues, because a flow's
 //! packets that leave a node are counted together: the server stands behind the node, as on the
-//! Internet. Their windows are not sampled. A stream has one connection for all its time.
+//! Internet. Windows of pages are not sampled. A stream has one connection for all its time.
 
 use crate::HostsError;
 use crate::player::Player;
@@ -21,7 +21,7 @@ use lasthop_units::{Identity, Instant, Stream};
 /// Number of the end of a wake-up for the fetcher.
 const FETCHER: usize = usize::MAX;
 
-/// Who fetches.
+/// A reader of pages, or a player of a film.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Fetcher {
     Reader(Reader),
@@ -100,7 +100,7 @@ pub(crate) struct Fetching {
     sent: u64,
     /// The earliest wake-up that the fetcher has asked for.
     asked: Instant,
-    /// Instant from which the fetcher asks for nothing.
+    /// Instant from which the fetcher makes no request.
     stop: Instant,
 }
 
@@ -254,7 +254,7 @@ impl Fetching {
         self.ask(net);
     }
 
-    /// Reports a page, and closes its connections. They end by themselves.
+    /// Reports a page, and closes its connections.
     fn end_page<S: Sink>(&mut self, now: Instant, page: &Page, net: &mut Port<'_, S>) {
         net.sink.page(now, self.id, page);
         for connection in self.connections.iter_mut().flatten() {

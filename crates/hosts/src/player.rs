@@ -62,10 +62,10 @@ impl StreamConfig {
     }
 }
 
-/// What a viewer notices.
+/// An event that a viewer notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEvent {
-    /// Play began, so long after the viewer asked for it.
+    /// Play began; the delay counts from the start of the flow.
     Began(Duration),
     /// A segment of this bitrate arrived.
     Segment {
@@ -78,7 +78,7 @@ pub enum StreamEvent {
     Stalled(Instant),
 }
 
-/// A player.
+/// A player with its buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Player {
     config: StreamConfig,

@@ -39,9 +39,9 @@ pub struct Lengths {
     pub mean: f64,
     /// Standard deviation before the truncation.
     pub deviation: f64,
-    /// Shortest length.
+    /// Shortest length that is kept.
     pub min: f64,
-    /// Longest length.
+    /// Longest length that is kept.
     pub max: f64,
 }
 
@@ -210,7 +210,7 @@ impl Reader {
         Some(Request { connection, response })
     }
 
-    /// Returns the page that was loaded, once. Its connections are to be closed.
+    /// Returns the page that was loaded, once; the caller closes the connections.
     pub fn poll_page(&mut self) -> Option<Page> {
         self.loaded.take()
     }

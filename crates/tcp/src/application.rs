@@ -375,7 +375,7 @@ mod tests {
         assert!(client.is_finished() && !server.is_finished());
     }
 
-    /// Two exchanges of different lengths; the client stays open until it is told to close.
+    /// Two exchanges of different lengths; the client stays open until `close`.
     #[test]
     fn a_fetcher_asks_when_it_is_told_to() {
         let kind = ApplicationKind::Fetches;

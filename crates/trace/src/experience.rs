@@ -1,5 +1,5 @@
 //! Flows whose quality is measured as a person notices it: their kinds, and the measurement during a
-//! run. Summaries of the kinds are in files of their own.
+//! run. The summary of each kind is in its file.
 
 use crate::deadline::DeadlineTally;
 use crate::stream::StreamTally;

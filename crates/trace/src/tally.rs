@@ -49,7 +49,7 @@ pub(crate) struct FlowTally {
     /// time.
     pub(crate) application_delays: Histogram,
     pub(crate) tcp: Option<TcpTally>,
-    /// What a person notices of the flow; `None` for flows that nobody uses directly.
+    /// Measurement of the quality that a person notices; `None` for other flows.
     pub(crate) experience: Option<Box<Experience>>,
     /// Result of a measurement of a queue; `None` until it has ended.
     pub(crate) apq: Option<Box<ApqFlowSummary>>,

@@ -51,7 +51,7 @@ rate = "30Mb/s"
 delay = "3ms"
 "#;
 
-const KINDS: [&str; 7] = [
+const KINDS: [&str; 10] = [
     "\"tcp\"",
     "\"tcp\"\nbytes = \"200kB\"",
     "\"udp\"\nrate = \"saturated\"",
@@ -59,6 +59,9 @@ const KINDS: [&str; 7] = [
     "\"ping\"\ninterval = \"7ms\"",
     "\"video\"\nrate = \"2Mb/s\"",
     "\"apq\"",
+    "\"web\"\nweb.think = \"100ms\"",
+    "\"stream\"\nstream = { segment = \"100ms\", buffer = \"1s\" }",
+    "\"game\"",
 ];
 
 /// The index of the saturated flow in [`KINDS`].

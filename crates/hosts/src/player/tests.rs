@@ -38,8 +38,8 @@ fn the_rule_is_the_published_one() {
     assert!((0..=240).all(|s| one.next_rung(0, Duration::from_secs(s)) == 0));
 }
 
-/// What a player of `film` notices on a line of `bps`, until `seconds`; and the instants of its
-/// requests and of the arrivals.
+/// Returns the events of a player of `film` on a line of `bps`, until `seconds`, and the instants of
+/// requests and arrivals.
 fn watch(film: StreamConfig, bps: u64, seconds: u64) -> (Vec<StreamEvent>, Vec<[Instant; 2]>) {
     let mut player = Player::new(film, Instant::ZERO);
     let (mut events, mut fetched) = (Vec::new(), Vec::new());

@@ -236,8 +236,8 @@ fn on_air(frames: &[Frame], from: &str) -> Vec<([String; 6], f64)> {
 
 /// Frames are sent again when only the Ack was lost: the receiver has the packet by
 /// then.
-/// The connections of a page have ports of their own; a page's begin with a handshake and end with the
-/// reader's FIN, so tshark finds nothing lost or sent again.
+/// Each connection of a page has its port, begins with a handshake and ends with the reader's FIN, so
+/// tshark finds nothing lost or sent again.
 #[test]
 fn tshark_follows_the_connections_of_pages() {
     let text = [
