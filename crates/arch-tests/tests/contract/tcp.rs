@@ -30,14 +30,17 @@ fn config() -> impl Strategy<Value = Config> {
         Just(CongestionControlKind::Cubic { hystart: HyStart::Linux }),
         Just(CongestionControlKind::Bbr),
         Just(CongestionControlKind::Bbr3),
+        Just(CongestionControlKind::Dctcp),
+        Just(CongestionControlKind::Prague),
     ];
-    (small_queues, pacing, kind, any::<bool>(), any::<bool>()).prop_map(
-        |(small_queues, pacing, congestion_control, sack, ecn)| Config {
+    (small_queues, pacing, kind, any::<[bool; 3]>()).prop_map(
+        |(small_queues, pacing, congestion_control, [sack, ecn, accurate_ecn])| Config {
             small_queues,
             pacing,
             congestion_control,
             sack,
             ecn,
+            accurate_ecn,
             local_congestion: true,
             ..Config::default()
         },
@@ -71,7 +74,9 @@ fn segment() -> impl Strategy<Value = Segment> {
                 sack_blocks,
                 ecn_echo,
                 window_reduced: ecn_echo,
+                accurate_ecn: ecn_echo != echo,
                 ecn_capable: !ecn_echo,
+                ecn_l4s: echo,
             }
         },
     )
@@ -107,8 +112,13 @@ proptest! {
         work in prop::collection::vec((pause(Duration::from_millis(300)), work()), 1..60),
     ) {
         let mut driver = Driver::new(Endpoint::new(&config));
+        // The peer has what the endpoint wants (RFC 9768, table 2).
+        let is_accurate = config.accurate_ecn || config.congestion_control.needs_marks();
         let opening = Segment {
             syn: true,
+            accurate_ecn: is_accurate && !connects,
+            window_reduced: is_accurate || !connects,
+            ecn_echo: !(is_accurate && connects),
             acknowledgement: connects.then_some(1),
             window_bytes: 1 << 20,
             ..Segment::default()

@@ -18,6 +18,8 @@ fn config() -> impl Strategy<Value = Config> {
         Just(CongestionControlKind::Cubic { hystart: HyStart::PlusPlus }),
         Just(CongestionControlKind::Bbr),
         Just(CongestionControlKind::Bbr3),
+        Just(CongestionControlKind::Dctcp),
+        Just(CongestionControlKind::Prague),
     ];
     let small_queues = prop_oneof![
         Just(SmallQueues::Off),
