@@ -311,7 +311,9 @@ impl Endpoint {
                 self.fill_in(&mut segment);
                 if !self.receiver.is_open() {
                     write_flags(&mut segment, requested.request());
-                } else if !self.sender.has_accurate_ecn() {
+                } else if self.sender.has_accurate_ecn() {
+                    self.receiver.report_marks(&mut segment);
+                } else {
                     segment.ecn_echo = self.sender.has_ecn();
                 }
                 return Some(segment);
@@ -342,25 +344,32 @@ impl Endpoint {
             ..Segment::default()
         };
         self.receiver.fill_in(&mut segment);
-        self.set_codepoint(&mut segment);
+        if self.sender.has_accurate_ecn() {
+            self.mark_accurately(&mut segment);
+        }
         if segment.payload_bytes > 0 {
             self.sender.charge(segment.packet_bytes());
         }
         segment
     }
 
+    #[inline]
     fn bare(&mut self, now: Instant, sequence: u64) -> Segment {
         let mut segment = Segment { sequence, sent: now, ..Segment::default() };
         self.receiver.fill_in(&mut segment);
-        self.set_codepoint(&mut segment);
+        if self.sender.has_accurate_ecn() {
+            self.mark_accurately(&mut segment);
+        }
         segment
     }
 
-    /// Makes every segment ECN-capable with accurate feedback (tcp_ecn_send), with Prague by ECT(1)
-    /// (RFC 9331, 4.1).
-    fn set_codepoint(&self, segment: &mut Segment) {
-        segment.ecn_capable |= self.sender.has_accurate_ecn();
-        segment.ecn_l4s = segment.ecn_capable && self.sender.is_l4s();
+    /// Sets the flags of accurate feedback and makes the segment ECN-capable (tcp_ecn_send), with
+    /// Prague by ECT(1) (RFC 9331, 4.1).
+    #[cold]
+    fn mark_accurately(&mut self, segment: &mut Segment) {
+        segment.ecn_capable = true;
+        segment.ecn_l4s = self.sender.is_l4s();
+        self.receiver.report_marks(segment);
     }
 
     fn fill_in(&mut self, segment: &mut Segment) {

@@ -98,7 +98,7 @@ pub(crate) struct Receiver {
     /// Whether a segment with an ECN codepoint has arrived.
     has_seen_ecn: bool,
     /// The counter of marks, with accurate feedback instead of `must_echo`.
-    counter: Option<Counter>,
+    counter: Option<Box<Counter>>,
 }
 
 impl Receiver {
@@ -149,7 +149,7 @@ impl Receiver {
     /// Counts marks from now on (RFC 9768); the next segment answers the peer's SYN or SYN-ACK with
     /// these flags.
     pub(crate) fn count_marks(&mut self, answer: u8) {
-        self.counter = Some(Counter::new(answer));
+        self.counter = Some(Box::new(Counter::new(answer)));
     }
 
     /// Acknowledges a repeated SYN or SYN-ACK at once; with accurate feedback by these flags.
@@ -175,11 +175,8 @@ impl Receiver {
         sender: &RoundTripTime,
     ) {
         let end = segment.end();
-        let must_acknowledge = self.next > self.acknowledged;
-        if let Some(counter) = &mut self.counter
-            && counter.count(is_marked, segment.payload_bytes > 0, must_acknowledge)
-        {
-            self.is_due = true;
+        if self.counter.is_some() {
+            self.count_mark(segment, is_marked);
         }
         if end < self.acknowledged {
             // All of it is acknowledged: it is answered and otherwise ignored, its
@@ -233,6 +230,22 @@ impl Receiver {
         } else {
             let is_news = self.take_out_of_order(segment.sequence, end);
             self.acknowledge_gap(now, is_news, sender);
+        }
+    }
+
+    /// Counts an arrived packet for accurate feedback.
+    #[cold]
+    fn count_mark(&mut self, segment: &Segment, is_marked: bool) {
+        let must_acknowledge = self.next > self.acknowledged;
+        if let Some(counter) = &mut self.counter {
+            self.is_due |= counter.count(is_marked, segment.payload_bytes > 0, must_acknowledge);
+        }
+    }
+
+    /// Sets the flags of accurate feedback.
+    pub(crate) fn report_marks(&mut self, segment: &mut Segment) {
+        if let Some(counter) = &mut self.counter {
+            write_flags(segment, counter.report(segment.syn));
         }
     }
 
@@ -444,9 +457,6 @@ impl Receiver {
         segment.window_bytes = (self.window_end - self.next) as u32;
         segment.echoed = self.timestamp;
         segment.ecn_echo = self.must_echo;
-        if let Some(counter) = &mut self.counter {
-            write_flags(segment, counter.report(segment.syn));
-        }
         if self.has_sack && (self.recent_count > 0 || self.duplicate.is_some()) {
             self.fill_in_sack(segment);
         }
