@@ -1,5 +1,8 @@
 //! Tests of DualPI2 against the pseudo-code of RFC 9332, appendix A, in floating point, and against
-//! closed forms: shares of the scheduler, frequencies of marks and drops under a standing queue.
+//! closed forms: shares of the scheduler, frequencies of marks and drops under a standing queue. A
+//! separate file compares it with the kernel's.
+
+mod kernel;
 
 use super::*;
 use crate::aqm::{Pi2, Signal};
@@ -79,6 +82,22 @@ fn updates_have_the_kernels_integers() {
     assert_eq!(control.probability(), probability(82_421_875 - 68_671_875 - 10_312_500));
     control.update(Duration::ZERO, &PI2);
     assert!(control.is_at_rest());
+}
+
+/// Half a second of queue that leaves within one update takes 1.6 from p', which is 1 and ends at 0
+/// (RFC 9332, figure 6: p' stays within 0 and 1). In Linux 7.2 the difference wraps around at 1, and
+/// 0.41 remain.
+#[test]
+fn a_long_queue_that_leaves_at_once_leaves_no_probability() {
+    let (mut control, mut model) = (Pi2::default(), Model::ROUNDED);
+    for millis in (0..=496).step_by(16) {
+        control.update(Duration::from_millis(millis), &PI2);
+        model.update(millis as f64 * 1e-3);
+    }
+    assert_eq!((control.probability(), model.p), (1.0, 1.0));
+    control.update(Duration::ZERO, &PI2);
+    model.update(0.0);
+    assert_eq!((control.probability(), model.p), (0.0, 0.0));
 }
 
 /// Returns shares of marks and drops of `count` decisions at a base probability of about `p`.
