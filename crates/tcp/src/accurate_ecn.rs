@@ -30,7 +30,7 @@ const MEAN_MANY: u32 = 4;
 /// Linux' timestamps count milliseconds.
 const TICK_NANOS: u64 = 1_000_000;
 
-/// How the ends of a connection tell each other of congestion marks.
+/// Feedback of congestion marks between the ends of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) enum Feedback {
     /// Not at all: nothing is sent as ECN-capable.
@@ -52,7 +52,7 @@ impl Feedback {
         }
     }
 
-    /// What an end that supports `self` uses after a SYN with these flags (RFC 9768, table 2). One
+    /// The feedback of an end that supports `self`, after a SYN with these flags (RFC 9768, table 2). One
     /// with classic ECN does not know AE, and answers a request of accurate feedback as its own.
     /// Combinations without a meaning count as a request of accurate feedback (3.1.3).
     pub const fn accept(self, flags: u8) -> Self {
@@ -64,7 +64,7 @@ impl Feedback {
         }
     }
 
-    /// What an end that requested `self` uses after a SYN-ACK with these flags (RFC 9768, table 2
+    /// The feedback of an end that requested `self`, after a SYN-ACK with these flags (RFC 9768, table 2
     /// and 3.1.3): 111 comes from peers that only return what they got, 101 is reserved.
     pub const fn settle(self, flags: u8) -> Self {
         match (self, flags) {
@@ -178,7 +178,7 @@ impl Marks {
     /// have arrived. Returns the number of them, or of packets without data, that were marked: the
     /// most that agrees with the flags if the counter may have gone round (RFC 9768, A.2.1), the
     /// least if acknowledgements usually cover many packets, as in Linux. An acknowledgement that is
-    /// not newer than the ones before tells nothing.
+    /// not newer than the ones before is ignored.
     pub fn take(&mut self, flags: u8, packets: u32, is_progress: bool, sent: Instant) -> u32 {
         if core::mem::take(&mut self.passes_over) {
             return 0;
@@ -271,7 +271,7 @@ mod tests {
         }
     }
 
-    /// RFC 9768, A.2.1: an acknowledgement of nine packets whose counter went from 5 to 6 tells of
+    /// RFC 9768, A.2.1: an acknowledgement of nine packets whose counter went from 5 to 6 stands for
     /// nine marks, because one mark and nine agree with it. With fewer packets than values of the
     /// counter the step is certain; where such acknowledgements are usual, Linux takes the step.
     #[test]

@@ -127,7 +127,7 @@ pub struct Acknowledgement {
     pub is_open: bool,
 }
 
-/// Packets whose arrival an acknowledgement told.
+/// Packets that an acknowledgement reports as arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivered {
     /// Number of packets, in order or selectively.
@@ -172,7 +172,7 @@ pub trait Control {
     /// Handles the first transmission after the sender was idle for `idle`.
     fn handle_restart(&mut self, _now: Instant, _idle: Duration) {}
 
-    /// Handles what an acknowledgement tells of marks, in any state, before
+    /// Handles the marks that an acknowledgement reports, in any state, before
     /// [`Control::handle_acknowledgement`] and [`Control::threshold_after_loss`].
     fn handle_delivered(&mut self, _report: &Delivered) {}
 

@@ -520,7 +520,7 @@ impl Endpoint {
         self.receiver.check();
     }
 
-    /// Number of marks that accurate feedback told. Only tests call it.
+    /// Number of marks by accurate feedback. Only tests call it.
     #[cfg(test)]
     pub(crate) fn marks(&self) -> u32 {
         self.sender.marks()

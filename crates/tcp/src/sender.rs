@@ -236,7 +236,7 @@ impl Sender {
         self.marks = Some(Marks::new());
     }
 
-    /// Makes the next acknowledgement tell no marks: its flags are those of the handshake.
+    /// Takes no marks from the next acknowledgement: its flags are those of the handshake.
     pub(crate) fn pass_over_flags(&mut self) {
         if let Some(marks) = &mut self.marks {
             marks.pass_over();
@@ -414,7 +414,7 @@ impl Sender {
         self.next
     }
 
-    /// Number of marks that accurate feedback told. Only tests call it.
+    /// Number of marks by accurate feedback. Only tests call it.
     #[cfg(test)]
     pub(crate) fn marks(&self) -> u32 {
         self.marks.as_ref().map_or(0, Marks::count)

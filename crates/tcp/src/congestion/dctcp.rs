@@ -13,7 +13,7 @@ const ALPHA_MAX: u32 = 1024;
 /// log2 of 1/g, the weight of a round trip in α (RFC 8257, 4.1: g = 1/16).
 const GAIN_SHIFT: u32 = 4;
 
-/// DCTCP.
+/// The state of DCTCP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dctcp {
     alpha: u32,

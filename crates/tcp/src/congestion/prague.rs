@@ -1,5 +1,5 @@
 //! Prague (draft-briscoe-iccrg-prague-congestion-control), the congestion control of L4S (RFC 9330 and
-//! 9331), by the rules of the Linux module's version 0.7. It reduces the window in proportion to the
+//! 9331), by the rules of the Linux module's version 0.7. Prague reduces the window in proportion to the
 //! share of marked packets, once a round trip, and grows with each packet that is not marked. Below a
 //! round trip of 25 ms flows grow as if they had 25 ms, so that their rates do not depend on it: with
 //! a share p of marks a flow has 1/p - 1 Mb/s, and 25 ms / RTT of it above. Segments are paced with 3
@@ -61,7 +61,7 @@ impl Moment {
     }
 }
 
-/// Prague.
+/// The state of Prague.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prague {
     packet_bytes: u64,

@@ -19,7 +19,7 @@ enum Line {
     Write(u64),
     /// The peer's segment: flags, whether it is marked, position, payload, acknowledgement.
     In(u8, bool, u64, u32, u64),
-    /// The kernel's segment: flags, position, payload, acknowledgement. It is ECN-capable.
+    /// The kernel's segment: flags, position, payload, acknowledgement; all are ECN-capable.
     Out(u8, u64, u32, u64),
     /// Number of marks that the kernel knows of.
     Marked(u32),
@@ -169,8 +169,8 @@ fn a_server_knows_the_marks_that_its_peer_counts() {
     ]);
 }
 
-/// delivered_largeack, delivered_largeack2, delivered_maxack, delivered_2ndlargeack: what an
-/// acknowledgement of ten packets tells as the first one, and of nine as the second.
+/// delivered_largeack, delivered_largeack2, delivered_maxack, delivered_2ndlargeack: the
+/// marks of an acknowledgement of ten packets as the first one, and of nine as the second.
 #[test]
 fn an_acknowledgement_of_many_packets_tells_the_least_where_that_is_usual() {
     for (flags, marks) in [(5, 0), (6, 1), (4, 7)] {
@@ -192,7 +192,7 @@ fn an_acknowledgement_of_many_packets_tells_the_least_where_that_is_usual() {
     ]);
 }
 
-/// noprogress, tsprogress: an acknowledgement of nothing new tells nothing, unless its timestamp is
+/// noprogress, tsprogress: an acknowledgement of nothing new is ignored, unless its timestamp is
 /// new.
 #[test]
 fn an_acknowledgement_of_nothing_new_tells_marks_by_its_timestamp_only() {

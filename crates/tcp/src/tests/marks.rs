@@ -39,7 +39,7 @@ fn regularly(every: usize) -> Rule {
     })
 }
 
-/// Packets in a round trip of so many ms, mean of a minute after the first: the window grows by one
+/// Packets in a round trip of `round_trip` ms, mean of a minute after the first: the window grows by one
 /// packet in 100 ms.
 fn packets(path: &mut Path, round_trip: u64) -> f64 {
     path.run(Duration::from_secs(60));
@@ -77,7 +77,7 @@ fn prague_with_random_marks_has_the_window_of_its_rules() {
 }
 
 /// Below 25 ms the rate does not depend on the round trip (at a constant window it would double from
-/// 20 to 10 ms). What is left: reductions at ends of round trips that are 25 ms or more apart.
+/// 20 to 10 ms). A difference is left, since reductions come at ends of round trips, 25 ms or more apart.
 #[test]
 fn prague_has_one_rate_for_short_round_trips() {
     let rate = |round_trip| {

@@ -627,22 +627,23 @@ fn speed(options: &SpeedOptions) -> ExitCode {
 const L4S_INTRODUCTION: &str = "\
 # L4S over Wi-Fi
 
-For engineers of access points and senders: what Prague (`congestion_control = \"prague\"`) waits for \
-beside CUBIC at one access point, and what it gets. `cargo run --release -p lasthop-studies -- l4s \
---write` generates this page; do not edit it. The scenario is built in: `lasthop simulate l4s`.
+For engineers of access points and senders: delay and share of the air of Prague, the sender of \
+L4S, beside CUBIC at one access point. `cargo run --release -p lasthop-studies -- l4s --write` \
+generates this page; do not edit it. The scenario is built in: `lasthop simulate l4s`.
 
 ![99th percentile of Prague's delay, and its air over CUBIC's, for one to ten stations of each kind](pictures/l4s.svg)
 
-An access point of 802.11ax with 80 MHz sends to stations of both kinds, in aggregates of at most 1 \
-ms. Each flow has its queue (FQ-CoDel with airtime fairness, as mac80211 has it); an L4S queue marks \
-packets that waited for longer than a threshold. A packet also waits for the aggregates of other \
-stations. A threshold below that time marks packets of a queue that does not stand, and Prague gives \
-up its share; a threshold above it keeps the share, and the delay is as long. In the access category \
-\"video\" Prague's packets overtake CUBIC's, and wait for less than 5 ms with any number of stations. \
-What each kind gets then depends on the threshold: with 1.2 ms Prague has less air with few stations, \
-with 2 ms CUBIC starves with many. No threshold is right for all. DualPI2 has one pair of queues for \
-all stations and balances the rates of both kinds, but L4S packets leave at once and thus in short \
-aggregates: the air carries a tenth.
+An access point of 802.11ax with 80 MHz sends to stations of both kinds, in aggregates of at \
+most 1 ms. Each flow has its queue (FQ-CoDel with airtime fairness, as mac80211 has it); an L4S \
+queue marks packets that waited for longer than a threshold. A packet also waits for the \
+aggregates of other stations. A threshold below that time marks packets of a queue that does not \
+stand, and Prague gives up its share; a threshold above it keeps the share, and the delay is as \
+long. In the access category \"video\" Prague's packets overtake CUBIC's, and wait for less than \
+5 ms with up to ten stations of each kind. The shares then depend on the threshold: with 1.2 ms \
+Prague has less air with few stations, with 2 ms CUBIC starves with many. None of the three is \
+right for all numbers. DualPI2 has one pair of queues for all stations and balances the rates of \
+both kinds, but L4S packets leave at once and thus in short aggregates: the air carries a sixth \
+to a tenth.
 
 ";
 
