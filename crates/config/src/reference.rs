@@ -48,7 +48,8 @@ fn described(keys: &Keys) -> Vec<KeyReference> {
         name: key.name,
         allowed: without_units(&key.allowed),
         default: match (&key.default, key.required, &key.table) {
-            (Some(default), ..) => Some(default.clone()),
+            // Lists break between their elements.
+            (Some(default), ..) => Some(default.replace("\",\"", "\", \"")),
             (None, true, _) => None,
             (None, false, Some(_)) if key.allowed == "tables" => Some("none".into()),
             (None, false, _) => Some("its defaults".into()),
