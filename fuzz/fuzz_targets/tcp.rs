@@ -3,7 +3,9 @@
 
 #![no_main]
 
-use lasthop_tcp::{Config, Endpoint, Pacing, SackBlock, Segment, SmallQueues};
+use lasthop_tcp::{
+    Config, CongestionControlKind, Endpoint, HyStart, Pacing, SackBlock, Segment, SmallQueues,
+};
 use lasthop_units::{Bitrate, Bytes, Duration, Instant, Machine};
 use libfuzzer_sys::fuzz_target;
 
@@ -18,6 +20,12 @@ fuzz_target!(|bytes: &[u8]| {
     let config = Config {
         sack: bit(0),
         ecn: bit(1),
+        accurate_ecn: bit(7),
+        congestion_control: match [bit(7), bit(5)] {
+            [true, true] => CongestionControlKind::Prague,
+            [true, false] => CongestionControlKind::Bbr3,
+            [false, _] => CongestionControlKind::Cubic { hystart: HyStart::Linux },
+        },
         local_congestion: bit(2),
         pacing: if bit(3) { Pacing::Fixed(Bitrate::from_mbps(10)) } else { Pacing::Off },
         small_queues: match bit(4) {
@@ -62,7 +70,9 @@ fuzz_target!(|bytes: &[u8]| {
                     sack_blocks: step[3] >> 6,
                     ecn_echo: step[3] & 32 != 0,
                     window_reduced: step[3] & 16 != 0,
+                    accurate_ecn: step[3] & 64 != 0,
                     ecn_capable: step[3] & 4 != 0,
+                    ecn_l4s: step[3] & 128 != 0,
                 };
                 endpoint.handle_segment(now, &segment, step[3] & 8 != 0);
             }
