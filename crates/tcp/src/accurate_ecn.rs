@@ -32,7 +32,7 @@ const TICK_NANOS: u64 = 1_000_000;
 
 /// Feedback of congestion marks between the ends of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(crate) enum Feedback {
+pub(crate) enum EcnFeedback {
     /// Not at all: nothing is sent as ECN-capable.
     #[default]
     Off,
@@ -42,7 +42,7 @@ pub(crate) enum Feedback {
     Accurate,
 }
 
-impl Feedback {
+impl EcnFeedback {
     /// The flags AE, CWR and ECE, as bits 2 to 0, of a first SYN.
     pub const fn request(self) -> u8 {
         match self {
@@ -215,14 +215,14 @@ impl Marks {
 
 #[cfg(test)]
 mod tests {
-    use super::Feedback::{Accurate, Classic, Off};
+    use super::EcnFeedback::{Accurate, Classic, Off};
     use super::*;
 
     /// RFC 9768, table 2: the flags (AE, CWR, ECE) of SYN and SYN-ACK, and what both ends use; with
     /// 3.1.3 for the combinations without a meaning.
     #[test]
     fn flags_of_the_handshake_settle_the_feedback() {
-        let requests = [Off, Classic, Accurate].map(Feedback::request);
+        let requests = [Off, Classic, Accurate].map(EcnFeedback::request);
         assert_eq!(requests, [0b000, 0b011, 0b111]);
         let answers = [
             (Accurate, 0b010, Accurate),

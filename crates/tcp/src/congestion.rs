@@ -129,7 +129,7 @@ pub struct Acknowledgement {
 
 /// Packets that an acknowledgement reports as arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Delivered {
+pub struct DeliveryReport {
     /// Number of packets, in order or selectively.
     pub packets: u32,
     /// Number of marked packets, by accurate feedback.
@@ -174,7 +174,7 @@ pub trait Control {
 
     /// Handles the marks that an acknowledgement reports, in any state, before
     /// [`Control::handle_acknowledgement`] and [`Control::threshold_after_loss`].
-    fn handle_delivered(&mut self, _report: &Delivered) {}
+    fn handle_delivered(&mut self, _report: &DeliveryReport) {}
 
     /// Handles the beginning of a recovery from losses, or a timeout, after
     /// [`Control::threshold_after_loss`].
@@ -345,7 +345,7 @@ impl Control for CongestionControl {
         }
     }
 
-    fn handle_delivered(&mut self, report: &Delivered) {
+    fn handle_delivered(&mut self, report: &DeliveryReport) {
         if let Self::Dctcp(control) = self {
             control.handle_delivered(report);
         }

@@ -15,7 +15,7 @@
 
 use lasthop_units::{Bitrate, Duration, Instant, Machine};
 
-use crate::accurate_ecn::{Feedback, describe_arrival, read_flags, write_flags};
+use crate::accurate_ecn::{EcnFeedback, describe_arrival, read_flags, write_flags};
 use crate::receiver::Receiver;
 use crate::rtt::{TIMEOUT_INITIAL, TIMEOUT_MAX};
 use crate::sender::{Outgoing, Sender, State, Timer};
@@ -93,7 +93,7 @@ pub struct Endpoint {
     /// Timeouts of a SYN that do not double the next one.
     syn_timeouts_linear: u32,
     /// The feedback of congestion marks that this end supports.
-    feedback: Feedback,
+    feedback: EcnFeedback,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ struct Opening {
     timeout: Duration,
     timeouts: u32,
     /// The feedback that the last SYN requested.
-    requested: Feedback,
+    requested: EcnFeedback,
 }
 
 impl Opening {
@@ -128,7 +128,7 @@ impl Opening {
             timer: None,
             timeout: TIMEOUT_INITIAL,
             timeouts: 0,
-            requested: Feedback::Off,
+            requested: EcnFeedback::Off,
         }
     }
 }
@@ -146,10 +146,10 @@ impl Endpoint {
             must_probe_window: false,
             syn_timeouts_linear: if config.recovery.counts() { 0 } else { SYN_LINEAR_TIMEOUTS },
             feedback: match (config.ecn, config.accurate_ecn) {
-                _ if config.congestion_control.needs_marks() => Feedback::Accurate,
-                (false, _) => Feedback::Off,
-                (true, false) => Feedback::Classic,
-                (true, true) => Feedback::Accurate,
+                _ if config.congestion_control.needs_marks() => EcnFeedback::Accurate,
+                (false, _) => EcnFeedback::Off,
+                (true, false) => EcnFeedback::Classic,
+                (true, true) => EcnFeedback::Accurate,
             },
         }
     }
@@ -218,9 +218,9 @@ impl Endpoint {
                 Handshake::Opening(opening) if is_answer => opening.requested.settle(flags),
                 _ => self.feedback.accept(flags),
             };
-            self.receiver.open(segment, feedback == Feedback::Classic);
-            self.sender.set_ecn(feedback == Feedback::Classic);
-            if feedback == Feedback::Accurate {
+            self.receiver.open(segment, feedback == EcnFeedback::Classic);
+            self.sender.set_ecn(feedback == EcnFeedback::Classic);
+            if feedback == EcnFeedback::Accurate {
                 self.receiver.count_marks(describe_arrival(segment, is_marked));
                 self.sender.set_accurate_ecn();
             }
@@ -303,8 +303,8 @@ impl Endpoint {
                 opening.timer = Some(now + opening.timeout);
                 // RFC 9768, 3.1.4.1: accurate feedback is requested twice, classic ECN once.
                 opening.requested = match (self.feedback, opening.timeouts) {
-                    (Feedback::Accurate, 0 | 1) | (Feedback::Classic, 0) => self.feedback,
-                    _ => Feedback::Off,
+                    (EcnFeedback::Accurate, 0 | 1) | (EcnFeedback::Classic, 0) => self.feedback,
+                    _ => EcnFeedback::Off,
                 };
                 let requested = opening.requested;
                 let mut segment = Segment { syn: true, sent: now, ..Segment::default() };

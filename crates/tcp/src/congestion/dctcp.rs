@@ -6,7 +6,7 @@
 use lasthop_units::Instant;
 
 use super::new_reno::THRESHOLD_MIN;
-use super::{Acknowledgement, Control, Delivered, NewReno, Window};
+use super::{Acknowledgement, Control, DeliveryReport, NewReno, Window};
 
 /// α of 1, also that of a new connection (dctcp_alpha_on_init).
 const ALPHA_MAX: u32 = 1024;
@@ -49,7 +49,7 @@ impl Control for Dctcp {
 
     fn handle_timeout(&mut self, _now: Instant) {}
 
-    fn handle_delivered(&mut self, report: &Delivered) {
+    fn handle_delivered(&mut self, report: &DeliveryReport) {
         self.delivered += report.packets;
         self.marked += report.marked;
         if report.acknowledged < self.round_end {
@@ -83,7 +83,7 @@ mod tests {
         for round in 1..200_u64 {
             let marked = if round < 100 { 25 } else { 0 };
             let (acknowledged, next) = (1_000 * round, 1_000 * (round + 1));
-            control.handle_delivered(&Delivered { packets: 100, marked, acknowledged, next });
+            control.handle_delivered(&DeliveryReport { packets: 100, marked, acknowledged, next });
             let share = f64::from(marked) / 100.0;
             mean = mean * 15.0 / 16.0 + share / 16.0;
             // Rounding down by at most one of each term, summed over 16 round trips.

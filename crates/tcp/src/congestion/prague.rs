@@ -12,7 +12,7 @@
 
 use lasthop_units::{Bitrate, Duration, Instant};
 
-use super::{Acknowledgement, Control, Delivered, Window};
+use super::{Acknowledgement, Control, DeliveryReport, Window};
 use crate::segment::HEADER_BYTES;
 use crate::{Config, State};
 
@@ -140,7 +140,7 @@ impl Prague {
     }
 
     /// Handles an acknowledgement (prague_cong_control).
-    pub(crate) fn control(&mut self, at: &Moment, report: &Delivered, window: &mut Window) {
+    pub(crate) fn control(&mut self, at: &Moment, report: &DeliveryReport, window: &mut Window) {
         self.round_trip = at.round_trip();
         self.is_in_loss &= at.state != State::Open;
         self.delivered += u64::from(report.packets);
@@ -201,7 +201,7 @@ impl Prague {
         self.round_trip.max(ROUND_TRIP_REFERENCE)
     }
 
-    fn update_window(&mut self, at: &Moment, report: &Delivered, window: &mut Window) {
+    fn update_window(&mut self, at: &Moment, report: &DeliveryReport, window: &mut Window) {
         if report.marked > 0 {
             if !self.has_seen_mark {
                 self.window = (self.window + 1) >> 1;

@@ -6,7 +6,7 @@ use lasthop_units::Instant;
 
 use super::Sender;
 use super::acknowledge::Said;
-use crate::congestion::{CongestionControl, Control, Delivered, Moment, NewReno};
+use crate::congestion::{CongestionControl, Control, DeliveryReport, Moment, NewReno};
 
 /// Largest buffer of segments with Prague: 2^-12 seconds at its rate (prague_burst_shift).
 const PRAGUE_BUFFER_SHIFT: u8 = 12;
@@ -22,8 +22,8 @@ impl Sender {
         }
     }
 
-    fn delivered(&self, said: &Said) -> Delivered {
-        Delivered {
+    fn delivered(&self, said: &Said) -> DeliveryReport {
+        DeliveryReport {
             packets: said.delivered,
             marked: said.marked,
             acknowledged: self.una,
