@@ -232,7 +232,14 @@ fn agreements_with_access_points_that_have_none() {
 /// Keys of another kind of flow, or of node.
 #[test]
 fn of_another_kind() {
-    for (kind, is_sound) in [("tcp", true), ("udp", false), ("ping", false), ("video", false)] {
+    for (kind, is_sound) in [
+        ("tcp", true),
+        ("web", true),
+        ("stream", true),
+        ("udp", false),
+        ("ping", false),
+        ("video", false),
+    ] {
         let flow = format!(
             "[[flow]]\nname = \"down\"\nfrom = \"ap\"\nto = \"sta1\"\nkind = \"{kind}\"\n\
              tcp = {{ sack = false }}"
@@ -241,7 +248,7 @@ fn of_another_kind() {
         if is_sound {
             assert_sound(&text)
         } else {
-            assert_refused(&text, 15, "flow.down.tcp", "for tcp flows only")
+            assert_refused(&text, 15, "flow.down.tcp", "for tcp, web and stream flows only")
         }
     }
     let buffer = "power_save_buffer = 10";
