@@ -159,7 +159,7 @@ struct Place {
     index: usize,
 }
 
-/// Returns the bucket of a keyed hash ([`mixed`]), uniform over 0 to `buckets` - 1.
+/// Returns the bucket of a keyed hash (`mixed`), uniform over 0 to `buckets` - 1.
 pub fn bucket_of(hash: u32, perturbation: u32, buckets: u16) -> u16 {
     ((u64::from(mixed(hash, perturbation)) * u64::from(buckets)) >> 32) as u16
 }
