@@ -8,6 +8,7 @@ mod drop_tail;
 mod dual_pi2;
 mod ebdp;
 mod fq_codel;
+mod replay;
 
 use super::*;
 use crate::ip::Ecn;

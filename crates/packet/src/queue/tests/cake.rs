@@ -4,17 +4,13 @@
 //! here (`skb->hash`, `get_random_u16`, `get_random_u32`), and code points CS1, 0, AF41 and EF. A
 //! packet's memory was the length of its frame, as here.
 //!
-//! The decisions are in `cake/`. A line for each event has the packets that were dropped (`x`), and
-//! the one that left (`m` if marked), or `.` for none.
+//! The decisions are in `cake/`, written as [`super::replay`] says.
 
 use super::*;
 use crate::aqm::mixed;
-
 use crate::queue::cake::{Isolation, Tins};
+use crate::queue::tests::replay::{Event, assert_decides};
 use crate::{AccessCategory, NodeId};
-use alloc::format;
-use alloc::string::String;
-use core::fmt::Write;
 
 use lasthop_units::{Bitrate, Seed, Stream};
 
@@ -35,12 +31,6 @@ struct Scene {
     /// Mean times between arrivals, and between requests.
     arrival: Duration,
     request: Duration,
-}
-
-#[derive(Clone, Copy)]
-enum Event {
-    Arrival(Packet),
-    Request,
 }
 
 fn config(
@@ -161,32 +151,6 @@ impl Scene {
         }
         events
     }
-
-    fn run(&self) -> String {
-        let mut queue = Queue::new(&self.config, PERTURBATION);
-        let mut text = String::new();
-        let events = self.events();
-        for (now, event) in events {
-            let mut dropped = vec![];
-            let left = match event {
-                Event::Arrival(packet) => {
-                    queue.enqueue(now, peer(0), packet, Held::NONE, &mut dropped);
-                    None
-                }
-                Event::Request => queue.dequeue(now, &mut dropped),
-            };
-            let mut words =
-                dropped.iter().map(|packet| format!("x{}", packet.tag)).collect::<Vec<_>>();
-            words.extend(left.map(|(_, packet)| {
-                format!("{}{}", packet.tag, if packet.ecn_marked { "m" } else { "" })
-            }));
-            if words.is_empty() {
-                words.push(".".into());
-            }
-            writeln!(text, "{}", words.join(" ")).expect("text");
-        }
-        text
-    }
 }
 
 /// A packet of a flow: four sources, six destinations, all classes.
@@ -206,10 +170,7 @@ fn flow(index: u64, stream: &mut Stream) -> Packet {
 #[test]
 fn decisions_are_the_kernels() {
     for scene in scenes() {
-        let ours = scene.run();
-        let differs = ours.lines().zip(scene.kernel.lines()).position(|(a, b)| a != b);
-        let at = differs.map(|at| (at, ours.lines().nth(at), scene.kernel.lines().nth(at)));
-        assert_eq!(at, None, "{}", scene.name);
-        assert_eq!(ours.lines().count(), scene.kernel.lines().count(), "{}", scene.name);
+        let events = scene.events();
+        assert_decides(scene.name, &scene.config, PERTURBATION, events, scene.kernel);
     }
 }

@@ -8,9 +8,7 @@
 //! and the one that left (`m` with CE), or `.` for none.
 
 use super::*;
-use alloc::format;
-use alloc::string::String;
-use core::fmt::Write;
+use crate::queue::tests::replay::{Event, assert_decides};
 
 use lasthop_units::{Seed, Stream};
 
@@ -34,12 +32,6 @@ struct Scene {
     /// Arrivals for each request on average, in percent, and for how many milliseconds. Again and
     /// again.
     phases: &'static [(u32, u64)],
-}
-
-#[derive(Clone, Copy)]
-enum Event {
-    Arrival(Packet),
-    Request,
 }
 
 /// Limit in packets, update interval and step in milliseconds, percent of the classic queue.
@@ -219,41 +211,13 @@ impl Scene {
         };
         Packet { arrived: now, ..coded(tag, 1_500 - shorter as u16, ecn) }
     }
-
-    fn run(&self) -> String {
-        let mut queue = Queue::new(&self.config, PERTURBATION);
-        let mut text = String::new();
-        for (now, event) in self.events() {
-            let mut dropped = vec![];
-            let left = match event {
-                Event::Arrival(packet) => {
-                    queue.enqueue(now, peer(0), packet, Held::NONE, &mut dropped);
-                    None
-                }
-                Event::Request => queue.dequeue(now, &mut dropped),
-            };
-            let mut words =
-                dropped.iter().map(|packet| format!("x{}", packet.tag)).collect::<Vec<_>>();
-            words.extend(left.map(|(_, packet)| {
-                format!("{}{}", packet.tag, if packet.ecn_marked { "m" } else { "" })
-            }));
-            if words.is_empty() {
-                words.push(".".into());
-            }
-            writeln!(text, "{}", words.join(" ")).expect("text");
-        }
-        text
-    }
 }
 
 /// Every packet leaves, is dropped or marked at the same event as in Linux.
 #[test]
 fn decisions_are_the_kernels() {
     for scene in scenes() {
-        let ours = scene.run();
-        let differs = ours.lines().zip(scene.kernel.lines()).position(|(a, b)| a != b);
-        let at = differs.map(|at| (at, ours.lines().nth(at), scene.kernel.lines().nth(at)));
-        assert_eq!(at, None, "{}", scene.name);
-        assert_eq!(ours.lines().count(), scene.kernel.lines().count(), "{}", scene.name);
+        let events = scene.events();
+        assert_decides(scene.name, &scene.config, PERTURBATION, events, scene.kernel);
     }
 }
