@@ -65,7 +65,7 @@ impl EcnFeedback {
     }
 
     /// The feedback of an end that requested `self`, after a SYN-ACK with these flags (RFC 9768, table 2
-    /// and 3.1.3): 111 comes from peers that only return what they got, 101 is reserved.
+    /// and 3.1.3): 111 comes from peers that return the flags of the SYN, 101 is reserved.
     pub const fn settle(self, flags: u8) -> Self {
         match (self, flags) {
             (Self::Off, _) | (_, 0b000 | 0b111) => Self::Off,
