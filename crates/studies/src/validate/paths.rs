@@ -11,7 +11,7 @@ pub mod grid;
 pub mod outcome;
 pub mod real;
 
-use lasthop_units::{Bitrate, Duration, fnv_1a};
+use lasthop_units::{Bitrate, Duration};
 use outcome::PathOutcome;
 use std::fmt::Write as _;
 
@@ -197,14 +197,16 @@ pub struct PathCase {
     pub beside: PathBeside,
     /// The group of the case.
     pub family: PathFamily,
+    /// The half of the grid that it belongs to.
+    pub half: Half,
 }
 
-/// The halves of the grid.
+/// The halves of the grid, each drawn with a seed of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Half {
     /// Constants may be chosen with it.
     Tuned,
-    /// The half that decides no constant.
+    /// The half that decides no constant: drawn later.
     Judged,
 }
 
@@ -451,7 +453,7 @@ impl Room {
 
 impl PathCase {
     /// A case of the grid, with a name made from its parameters.
-    pub fn new(family: PathFamily, medium: Medium, beside: PathBeside) -> Self {
+    pub fn new(half: Half, family: PathFamily, medium: Medium, beside: PathBeside) -> Self {
         let mut name = match &medium {
             Medium::Line(line) => line.name(),
             Medium::Room(room) => room.name(),
@@ -461,19 +463,7 @@ impl PathCase {
             PathBeside::Tcp(flows) => write!(name, " beside {flows}"),
             PathBeside::Tunnel => write!(name, " two tunnels"),
         };
-        Self { name, medium, beside, family }
-    }
-
-    /// The half of the grid of the case, which depends on the name only, so other
-    /// cases do not change it.
-    pub fn half(&self) -> Half {
-        let hash = fnv_1a(self.name.bytes());
-        // The low bit is the parity of the sum of all bytes; higher bits mix better.
-        if self.family == PathFamily::Reported || (hash >> 32) & 1 == 0 {
-            Half::Tuned
-        } else {
-            Half::Judged
-        }
+        Self { name, medium, beside, family, half }
     }
 
     /// The times of its runs.

@@ -862,7 +862,7 @@ fn radios(options: &RadiosOptions) -> std::io::Result<()> {
 #[expect(clippy::print_stdout, reason = "the table is what the command is for")]
 fn paths(options: &PathsOptions) -> ExitCode {
     let is_wanted = |case: &PathCase| {
-        options.half.is_none_or(|half| case.half() == half)
+        options.half.is_none_or(|half| case.half == half)
             && (options.words.is_empty()
                 || options.words.iter().any(|word| case.name.contains(word.as_str())))
     };

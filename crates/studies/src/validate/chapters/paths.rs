@@ -57,7 +57,7 @@ pub(super) fn real_time() -> Table {
 /// The table of the half of the grid with which no constant was chosen.
 pub(super) fn judged() -> Table {
     let cases: Vec<PathCase> =
-        grid::all().into_iter().filter(|case| case.half() == Half::Judged).collect();
+        grid::all().into_iter().filter(|case| case.half == Half::Judged).collect();
     let mut table = outcome::summary(&cases, &outcomes(&cases));
     table.text.push_str(
         " These cases are the half of the grid that was never used to choose a constant; `cargo \
