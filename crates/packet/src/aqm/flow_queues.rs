@@ -108,15 +108,15 @@ impl<P: Queueable> FlowQueues<P> {
         queue.packets.push_back(packet);
     }
 
-    /// Lets `grow` extend the last packet of `flow`. Returns the result of `grow`; `false` if the
+    /// Lets `change` change the last packet of `flow`. Returns the result of `change`; `false` if the
     /// queue is empty.
-    pub fn grow_last(&mut self, flow: u32, grow: impl FnOnce(&mut P) -> bool) -> bool {
+    pub fn change_last(&mut self, flow: u32, change: impl FnOnce(&mut P) -> bool) -> bool {
         let queue = &mut self.0[flow as usize];
         let Some(last) = queue.packets.back_mut() else { return false };
-        let before = last.len_bytes();
-        let has_grown = grow(last);
-        queue.bytes += last.len_bytes() - before;
-        has_grown
+        let others = queue.bytes - last.len_bytes();
+        let is_changed = change(last);
+        queue.bytes = others + last.len_bytes();
+        is_changed
     }
 
     /// Reverts the last [`FlowQueues::take`] from `flow`.
