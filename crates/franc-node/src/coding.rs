@@ -104,6 +104,10 @@ tables! {
         value backlog_interval: Duration = "100ms";
         /// Mark ECN-capable packets (RFC 3168) instead of dropping them.
         value ecn: bool = true;
+        /// Stream, with backlog_target: a TCP acknowledgement without data takes the place of the
+        /// previous one of its flow that waits, if it has all of its information, as CAKE's
+        /// `ack-filter`. The first and the last of those that wait stay.
+        option ack_filter: bool = "true";
     }
 }
 
@@ -238,6 +242,7 @@ impl RawCoding {
             target: value(&self.backlog_target).map_or(usual, |target| target.0),
             interval: self.backlog_interval.value,
             ecn: self.ecn.value,
+            ack_filter: !is_paper && value(&self.ack_filter).unwrap_or(true),
         };
     }
 
@@ -282,13 +287,14 @@ impl RawCoding {
     /// `is_paced` is the default.
     pub fn check(&self, is_paced: bool, problems: &mut Problems) {
         use CodingMode::{Paper, Stream};
-        let only: [(Option<&Place>, &[CodingMode]); 15] = [
+        let only: [(Option<&Place>, &[CodingMode]); 16] = [
             (place(&self.field), &[Stream, Paper]),
             (place(&self.block_symbols), &[Stream, Paper]),
             (place(&self.symbol_bytes), &[Stream, Paper]),
             (place(&self.backlog_target), &[Stream, Paper]),
             (place(&self.blocks_max), &[Stream]),
             (place(&self.pace), &[Stream]),
+            (place(&self.ack_filter), &[Stream]),
             (place(&self.overshoot), &[Paper]),
             (place(&self.systematic), &[Paper]),
             (place(&self.acknowledgements), &[Paper]),

@@ -9,8 +9,11 @@
 //! one without the others would only fill the memory of whoever reassembles them.
 //! Leaves out classes and shaping.
 
+mod acknowledgements;
 #[cfg(test)]
 mod tests;
+
+use acknowledgements::{AckRun, PureAck, is_superseded};
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -46,10 +49,14 @@ pub struct BacklogConfig {
     pub interval: Duration,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
+    /// Whether a TCP acknowledgement without data replaces one that waits and has nothing to add.
+    /// Without a target all stay.
+    pub ack_filter: bool,
 }
 
 impl Default for BacklogConfig {
-    /// 1 000 packets, 4 MiB, 5 ms and 100 ms (RFC 8289, 4.3 and 4.4), with ECN.
+    /// 1 000 packets, 4 MiB, 5 ms and 100 ms (RFC 8289, 4.3 and 4.4), with ECN and the filter of
+    /// acknowledgements.
     fn default() -> Self {
         Self {
             packets_max: 1_000,
@@ -57,6 +64,7 @@ impl Default for BacklogConfig {
             target: Some(Duration::from_millis(5)),
             interval: Duration::from_millis(100),
             ecn: true,
+            ack_filter: true,
         }
     }
 }
@@ -125,6 +133,7 @@ pub struct Backlog {
     /// arrive later are of no use.
     dropped: Vec<Option<Whole>>,
     drops: u64,
+    acks_superseded: u64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -138,6 +147,8 @@ enum Queueing {
         turns: RoundRobin,
         /// Time at which the last packet of each bucket arrived.
         arrived: Vec<Option<Instant>>,
+        /// The last acknowledgements of each bucket; empty without the filter.
+        acks: Vec<AckRun>,
     },
 }
 
@@ -163,6 +174,7 @@ impl Backlog {
             Some(target) => {
                 let mut flows = FlowQueues::default();
                 let arrived = (0..BUCKETS).map(|_| flows.add()).map(|_| None).collect();
+                let runs = if config.ack_filter { usize::from(BUCKETS) } else { 0 };
                 Queueing::Turns {
                     parameters: Parameters {
                         target,
@@ -173,6 +185,7 @@ impl Backlog {
                     flows,
                     turns: RoundRobin::default(),
                     arrived,
+                    acks: alloc::vec![AckRun::default(); runs],
                 }
             }
         };
@@ -186,6 +199,7 @@ impl Backlog {
             fragments: VecDeque::new(),
             dropped: alloc::vec![None; usize::from(BUCKETS)],
             drops: 0,
+            acks_superseded: 0,
         }
     }
 
@@ -222,7 +236,16 @@ impl Backlog {
             Queueing::Turns { .. } if is_later && whole == self.dropped[usize::from(bucket)] => {
                 self.forget(&waiting);
             }
-            Queueing::Turns { flows, turns, arrived, .. } => {
+            Queueing::Turns { flows, turns, arrived, acks, .. } => {
+                let run = acks.get_mut(usize::from(bucket));
+                if run.is_some_and(|run| supersede(flows, hash, &mut waiting, run)) {
+                    // The one that was replaced is here now.
+                    self.packets -= 1;
+                    self.bytes -= waiting.packet.len();
+                    self.acks_superseded += 1;
+                    arrived[usize::from(bucket)] = Some(now);
+                    return self.drop_excess();
+                }
                 let joins = |last: &mut Waiting| {
                     let is_same = whole_of(&last.packet) == whole;
                     if is_same {
@@ -230,7 +253,7 @@ impl Backlog {
                     }
                     is_same
                 };
-                if whole.is_some() && flows.grow_last(u32::from(bucket), joins) {
+                if whole.is_some() && flows.change_last(u32::from(bucket), joins) {
                     arrived[usize::from(bucket)] = Some(now);
                     return self.drop_excess();
                 }
@@ -297,6 +320,11 @@ impl Backlog {
         self.drops
     }
 
+    /// Number of TCP acknowledgements that later ones replaced so far.
+    pub fn acks_superseded(&self) -> u64 {
+        self.acks_superseded
+    }
+
     fn is_over(&self) -> bool {
         self.packets > self.config.packets_max as usize
             || self.bytes > self.config.bytes_max as usize
@@ -360,6 +388,36 @@ impl Queueing {
             }
         }
     }
+}
+
+/// Exchanges the packet of `waiting`, of the flow with this hash, for the last one of its bucket, if
+/// both are acknowledgements and that one has nothing to add. Returns whether it did. The place and
+/// the time of arrival stay with the bucket: acknowledgements have waited since then.
+fn supersede(
+    flows: &mut FlowQueues<Waiting>,
+    hash: u64,
+    waiting: &mut Waiting,
+    run: &mut AckRun,
+) -> bool {
+    let Some(ack) = PureAck::read(&waiting.packet) else {
+        run.end();
+        return false;
+    };
+    let bucket = u32::from(waiting.bucket);
+    if !run.follow(hash, &ack, flows.packets(bucket)) {
+        return false;
+    }
+    let is_replaced = flows.change_last(bucket, |last| {
+        let is_superseded = is_superseded(&last.packet, &waiting.packet);
+        if is_superseded {
+            core::mem::swap(&mut last.packet, &mut waiting.packet);
+        }
+        is_superseded
+    });
+    if is_replaced {
+        run.replace();
+    }
+    is_replaced
 }
 
 impl Queueable for Waiting {

@@ -27,6 +27,8 @@ macro_rules! franc_counters {
             bytes_out;
             /// Packets that the backlog dropped.
             backlog_drops;
+            /// TCP acknowledgements in the backlog that later ones of their flow replaced.
+            acks_superseded;
             /// Packets refused because they were not IP, or too long.
             refused;
             /// Blocks begun as encoder.

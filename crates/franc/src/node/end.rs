@@ -588,6 +588,7 @@ impl End {
         stats.symbols_lost += sent_before.symbols_lost;
         stats.backlog_packets = self.backlog.packets() as u64;
         stats.backlog_drops = self.backlog.drops();
+        stats.acks_superseded = self.backlog.acks_superseded();
         let Some(session) = &self.current else { return };
         stats.connected = true;
         session.fill(stats);
