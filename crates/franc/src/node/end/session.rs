@@ -711,7 +711,7 @@ impl Session {
             usize::from(bytes_max) - (wire::SYMBOL_OVERHEAD_BYTES - symbol::RECORD_BYTES);
         // A small amount of data is sent with an acknowledgement, if one is sent.
         let is_little = 2 * backlog.bytes() < bytes_max && !backlog.has_sparse() && !is_ack_due;
-        let goes_at = self.packed_at + GATHER;
+        let goes_at = gathered_at(self.packed_at, &self.acknowledge);
         if is_little && !backlog.is_empty() && !self.packer.has_rest() && now < goes_at {
             self.held_until = Some(goes_at);
         } else if !sender.has_fresh()
@@ -856,6 +856,17 @@ impl Outgoing {
         if let Self::Stream(sender) = self {
             sender.landed(now, cargo);
         }
+    }
+}
+
+/// Time until which a little data waits, if the last symbol was packed at `packed_at`. If an
+/// acknowledgement is due, both share a datagram: the other end's data come in, and mostly the
+/// acknowledgements of TCP for them wait. These are not later than the link's own, whose delay
+/// the sender's backlog allows for ([`Backlog::set_latency`]).
+fn gathered_at(packed_at: Instant, acknowledge: &Acknowledge) -> Instant {
+    match acknowledge {
+        Acknowledge::Stream { due: Some(due), .. } => (packed_at + GATHER).max(*due),
+        _ => packed_at + GATHER,
     }
 }
 
