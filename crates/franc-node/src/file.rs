@@ -571,6 +571,7 @@ impl Build<'_> {
                 self.problems.push(place, format!("neighbour {number} is named twice"));
             }
         }
+        self.check_neighbours();
         if raw.transport.value == TransportName::Udp {
             if let Some(interface) = &raw.interface {
                 self.problems.push(&interface.place, "only ethernet has an interface");
@@ -615,6 +616,35 @@ impl Build<'_> {
             monitor: raw.monitor.as_ref().map(|monitor| monitor.value.0.clone()),
             neighbours: known,
         })
+    }
+
+    /// Checks that each neighbour has a part in the link: nothing is ever sent to another one.
+    fn check_neighbours(&mut self) {
+        let raw = self.raw;
+        let Some(named) = &raw.neighbours else { return };
+        let one = |number: &Option<At<Number>>| number.as_ref().map(|at| id(at.value));
+        let between = raw.between.as_ref().map_or(Vec::new(), |at| at.value.map(id).to_vec());
+        let several = list(&raw.helpers).iter().chain(list(&raw.copies_to)).map(|&n| id(n));
+        let own = id(raw.id.value);
+        let next = one(&raw.via).or(one(&raw.peer));
+        let known: Vec<NodeId> =
+            one(&raw.peer).into_iter().chain(next).chain(between).chain(several).collect();
+        for Neighbour(number, at) in &named.value {
+            let message = if *number == own {
+                format!(
+                    "{number} is this node itself (`id`): a neighbour's number is of the other node"
+                )
+            } else if known.contains(number) {
+                continue;
+            } else {
+                let named = next.map_or(String::new(), |next| format!(", such as {next}={at}"));
+                format!(
+                    "{number} is none of the nodes in `peer`, `via`, `between`, `helpers` and \
+                     `copies_to`: expected their numbers{named}"
+                )
+            };
+            self.problems.push(&named.place, message);
+        }
     }
 
     fn losses(&mut self) -> Option<Losses> {
@@ -768,6 +798,11 @@ mod tests {
         let Transport::Ethernet { interface, monitor, .. } = link.transport else { panic!() };
         assert_eq!((&*interface, monitor.as_deref()), ("wlan0", Some("mon0")));
         assert!(told("neighbours = [\"2=a\", \"2=b\"]").contains("named twice"));
+        let stranger = told("neighbours = [\"3=a\"]");
+        assert!(stranger.contains("expected their numbers, such as 2=a"), "{stranger}");
+        assert!(told("neighbours = [\"1=a\"]").contains("1 is this node itself"));
+        let helped = format!("{base}helpers = [3]\nvia = 4\nneighbours = [\"3=a\", \"4=b\"]");
+        assert!(parse("franc.toml", &helped, &[]).is_ok());
         assert!(wrong("id = 1\npeer = 2", &[]).contains("key_file"));
         assert!(wrong("id = 1\ninsecure = true", &[]).contains("needs `peer`"));
         assert!(wrong("", &[]).contains("\"id\" is missing"));
