@@ -31,7 +31,7 @@ mod transport;
 
 pub use daemon::{Daemon, DaemonReport, Host, Snapshot};
 pub use monitored::{Deaf, MonitorCounts};
-pub use transport::{Reach, Transport, datagram_bytes_max};
+pub use transport::{Reach, Refusal, Transport, datagram_bytes_max};
 
 use lasthop_franc::{Config, ConfigError, NodeId};
 use lasthop_linux::OsError;
@@ -113,7 +113,10 @@ pub enum FrancError {
         name: String,
     },
     /// There is no route to a neighbour.
-    #[error("there is no route to neighbour {id} at {address}: {}", .error.reason())]
+    #[error(
+        "there is no route to neighbour {id} at {address} (`ip route get {}`): {}",
+        .address.ip(), .error.reason()
+    )]
     NoRoute {
         /// Number of the neighbour.
         id: NodeId,

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`config`] | a node's role, code, keys and parameters |
 //! | [`wire`] | the datagrams as bytes: ENC, ACK and HELLO |
+//! | `agreement` | the parameters that both ends share, and their digest |
 //! | [`budget`] | the number of packets that source and helper send (PlayNCool) |
 //! | [`backlog`] | packets that wait to be coded: flow queueing, controlled delay |
 //! | [`coded`] | a combination with its own memory |
@@ -35,6 +36,7 @@
 extern crate alloc;
 
 pub mod address;
+mod agreement;
 pub mod backlog;
 pub mod budget;
 pub mod coded;
@@ -55,6 +57,7 @@ mod symbol;
 pub mod wire;
 
 pub use address::Address;
+pub use agreement::CodeParameters;
 pub use coded::{Coded, CodedVector};
 pub use config::{Config, ConfigError, Role};
 pub use keys::hop_key;

@@ -18,7 +18,8 @@ mod sessions;
 mod tests;
 
 use crate::address::Address;
-use crate::config::{Config, ConfigError, Role};
+use crate::agreement::CodeParameters;
+use crate::config::{Config, ConfigError, Keys, Role};
 use crate::keys::{Secrets, Tagger};
 use crate::secret::Entropy;
 use crate::stats::Stats;
@@ -74,12 +75,18 @@ pub enum Event {
     KeyMismatch {
         /// The sender that they name.
         sender: NodeId,
+        /// Whether the sender runs without a key ([`crate::config::Keys::Insecure`]).
+        is_keyless: bool,
     },
     /// The other end uses other parameters of the code (reported at most once a
     /// second).
     CodeMismatch {
         /// The other end.
         peer: NodeId,
+        /// The parameters of this end.
+        ours: CodeParameters,
+        /// The likely ones of the other end, which sends only a digest of them.
+        theirs: Option<CodeParameters>,
     },
     /// Datagrams of another version of the protocol arrive (reported at most once a
     /// second).
@@ -229,12 +236,18 @@ impl Shared {
     }
 
     /// Reports an event that strangers can cause at will, at a limited rate.
-    fn complain(&mut self, now: Instant, event: Event) {
+    fn complain(&mut self, now: Instant, event: impl FnOnce() -> Event) {
         self.answers.explained();
         if now >= self.complain_at {
             self.complain_at = now + COMPLAINT_INTERVAL;
-            self.report(event);
+            self.report(event());
         }
+    }
+
+    /// Reports that the end `peer` has parameters of the code with this digest.
+    fn complain_of_code(&mut self, now: Instant, peer: NodeId, digest: u32) {
+        let ours = CodeParameters::from(&self.config);
+        self.complain(now, || Event::CodeMismatch { peer, ours, theirs: ours.with_digest(digest) });
     }
 
     /// Encodes a datagram with a session's tag.
@@ -264,7 +277,11 @@ impl Shared {
     ) -> Option<Body<'a>> {
         if !tagger.is_authentic(datagram) {
             self.stats.unauthentic += 1;
-            self.complain(now, Event::KeyMismatch { sender: header.sender });
+            let sender = header.sender;
+            self.complain(now, || {
+                let keyless = Secrets::new(&Keys::Insecure).hello_tagger();
+                Event::KeyMismatch { sender, is_keyless: keyless.is_authentic(datagram) }
+            });
             return None;
         }
         match wire::parse(datagram, self.config.field) {
@@ -352,7 +369,7 @@ impl Node {
             Err(error) => {
                 shared.stats.malformed += 1;
                 if let WireError::Version { theirs, sender } = error {
-                    shared.complain(now, Event::VersionMismatch { sender, theirs });
+                    shared.complain(now, || Event::VersionMismatch { sender, theirs });
                 }
                 return None;
             }
@@ -366,7 +383,7 @@ impl Node {
                     wire::parse(datagram, shared.config.field)
                 && !shared.addresses.is_own(&hop)
             {
-                shared.answers.note(Unanswered::SameNumber { from });
+                shared.answers.note(now, Unanswered::SameNumber { from });
             }
             return None;
         }
@@ -411,8 +428,9 @@ impl Node {
             _ => return None,
         };
         let me = shared.config.id;
-        if let Some(why) = self.part.explains(me, from, header, body) {
-            shared.answers.note(why);
+        let why = self.part.explains(me, from, header, body);
+        if let Some(why) = why.or_else(|| strangers(&shared.config, from, header, body)) {
+            shared.answers.note(now, why);
         }
         let is_neighbour = match &self.part {
             Part::End(end) => end.is_neighbour(shared, header),
@@ -599,6 +617,23 @@ impl Part {
             _ => None,
         }
     }
+}
+
+/// A HELLO between two ends of which neither is this one or its peer: both numbers may be wrong.
+fn strangers(
+    config: &Config,
+    from: Address,
+    header: &Header,
+    body: &Body<'_>,
+) -> Option<Unanswered> {
+    let (Role::End { peer, via, .. }, Body::Hello(hello)) = (&config.role, body) else {
+        return None;
+    };
+    let known = [config.id, *peer, *via];
+    let named = [header.sender, header.to, hello.origin, hello.destination];
+    let is_known = named.iter().any(|node| known.contains(node));
+    let (asking, wanted) = (hello.origin, hello.destination);
+    (!is_known).then_some(Unanswered::Strangers { asking, wanted, from })
 }
 
 /// A datagram of a session as received.

@@ -99,6 +99,11 @@ impl Inbox {
         }
     }
 
+    /// Whether the last call received nothing.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// Receives the waiting messages of `socket`, [`BATCH`] at most. Returns whether more may wait.
     ///
     /// # Errors

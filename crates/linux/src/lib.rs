@@ -24,6 +24,7 @@
 //! | [`entropy`] | unpredictable bytes |
 //! | [`batch`] | whole datagrams of any socket, many a call |
 //! | [`link`] | frames with an EtherType of our own |
+//! | [`refusal`] | errors that the network reports of datagrams |
 //! | [`listener`] | sockets for questions to a daemon: Unix, and TCP |
 //! | [`confine`] | the rights that a daemon gives up after set-up |
 //! | [`trial`] | trials of the rights of this process |
@@ -64,6 +65,7 @@ pub mod netlink;
 pub mod offload;
 pub mod port;
 pub mod ready;
+pub mod refusal;
 mod report;
 pub mod ring;
 mod sender;

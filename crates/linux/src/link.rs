@@ -8,6 +8,7 @@ use super::batch::{self, Inbox, Name, Sending, Sent};
 use super::datagram::{DatagramSocket, decode, encode};
 use super::device::interface_index;
 pub use super::device::interface_mtu;
+use super::refusal::{self, Refusal};
 use super::socket::set;
 use super::{Call, OsError};
 use lasthop_units::MacAddr;
@@ -66,8 +67,18 @@ impl Link {
         for told in [libc::SO_TIMESTAMPNS, libc::SO_RXQ_OVFL] {
             set(&socket, libc::SOL_SOCKET, told, &0i32.to_ne_bytes()).call("setsockopt(UDP)")?;
         }
+        refusal::keep(&socket, address.is_ipv6()).call("setsockopt(IP_RECVERR)")?;
         set_send_buffer(&socket, send_bytes)?;
         Ok(Self::Udp(socket))
+    }
+
+    /// Takes the oldest refusal of an earlier datagram; `None` if there is none, as always over
+    /// Ethernet.
+    pub fn refusal(&self) -> Option<Refusal> {
+        match self {
+            Self::Udp(socket) => refusal::take(socket),
+            Self::Ethernet { .. } => None,
+        }
     }
 
     /// Opens a packet socket of our EtherType at the interface called `name`; a promiscuous one
@@ -339,7 +350,7 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "the kernel's UDP")]
     fn a_message_that_cannot_be_cut_says_so() {
-        let (one, _, to) = pair();
+        let (one, _open, to) = pair();
         if !one.merge().0.sent {
             return eprintln!("skipped, because the kernel has no UDP_SEGMENT");
         }
@@ -352,5 +363,28 @@ mod tests {
         assert!(sent.unsegmented.is_some());
         let sent = Sent { count: 2, refused: None, unsegmented: None };
         assert_eq!(one.send(&all, HEARD), sent);
+    }
+
+    /// A port whose socket is closed.
+    #[test]
+    #[cfg_attr(miri, ignore = "the kernel's UDP")]
+    fn a_closed_port_is_told() {
+        for own in ["127.0.0.1:0", "[::1]:0"] {
+            let own: SocketAddr = own.parse().unwrap();
+            let Ok(free) = DatagramSocket::bind(own) else { continue };
+            let to = free.address().unwrap();
+            drop(free);
+            let link = Link::udp(own, 1 << 18).unwrap();
+            assert_eq!(link.refusal(), None);
+            let name = link.name(Address::Udp(to));
+            let send = || link.send(&[(&name, b"x")], Sending::default());
+            assert_eq!(send().count, 1);
+            // The refusal stops one call, and then the next datagram is sent.
+            assert_eq!(send().refused, Some(Errno::ECONNREFUSED));
+            let told = Refusal { to, by: Some(to.ip()), why: Errno::ECONNREFUSED };
+            assert_eq!(link.refusal(), Some(told));
+            assert_eq!(link.refusal(), None);
+            assert_eq!(send().count, 1);
+        }
     }
 }

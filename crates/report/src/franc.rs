@@ -3,7 +3,7 @@
 
 use crate::style::Style;
 use lasthop_franc::wire::VERSION;
-use lasthop_franc::{Config, Event, NodeId, Role};
+use lasthop_franc::{CodeParameters, Config, Event, NodeId, Role};
 use lasthop_franc_node::document::FrancDocument;
 use std::fmt::Write;
 
@@ -26,8 +26,9 @@ pub fn node(config: &Config) -> String {
     }
 }
 
-/// Returns a sentence about an event; `None` for those whose checks the daemon names.
-pub fn event(event: Event) -> Option<String> {
+/// Returns a sentence about an event of a node with a key, or without (`has_key`); `None` for
+/// events whose checks the daemon names.
+pub fn event(event: Event, has_key: bool) -> Option<String> {
     Some(match event {
         Event::Connected { peer } => {
             format!("connected to node {peer}")
@@ -35,14 +36,22 @@ pub fn event(event: Event) -> Option<String> {
         Event::Disconnected { peer } => {
             format!("no answer from node {peer}, or it restarted")
         }
-        Event::KeyMismatch { sender } => format!(
-            "datagrams arrive that this key does not open, apparently from node {sender}: do all \
-             nodes have the same key?"
-        ),
-        Event::CodeMismatch { peer } => format!(
-            "node {peer} has another code: field, block and symbol must be the same at both ends; \
-             with different MTUs, set symbol_bytes at both"
-        ),
+        Event::KeyMismatch { sender, is_keyless } => match (has_key, is_keyless) {
+            (true, true) => format!(
+                "node {sender} runs with --insecure, and this node with a key: give node {sender} \
+                 a copy of the key by --key-file"
+            ),
+            (false, _) => format!(
+                "node {sender} runs with a key, and this node with --insecure: give this node a \
+                 copy of the key by --key-file"
+            ),
+            (true, false) => format!(
+                "datagrams of node {sender} have another key: --key-file must name copies of one \
+                 file at both ends (`sha256sum` compares them), and at helpers, recoders and \
+                 forwarders a hop key made from it"
+            ),
+        },
+        Event::CodeMismatch { peer, ours, theirs } => code_mismatch(peer, ours, theirs),
         Event::VersionMismatch { sender, theirs } => format!(
             "node {sender} has version {theirs} of the protocol, this program version {VERSION}: \
              both ends and all nodes between them need the same"
@@ -57,6 +66,46 @@ pub fn event(event: Event) -> Option<String> {
         ),
         Event::Unanswered { .. } => return None,
     })
+}
+
+/// Describes the flags that differ between the ends.
+fn code_mismatch(peer: NodeId, ours: CodeParameters, theirs: Option<CodeParameters>) -> String {
+    let field = |code: CodeParameters| format!("{:?}", code.field).to_lowercase();
+    let keys = |code: CodeParameters| {
+        [
+            ("--field", field(code)),
+            ("--block-symbols", code.block_symbols.to_string()),
+            ("--symbol-bytes", code.symbol_bytes.to_string()),
+            ("--rekey-blocks", code.rekey_blocks.to_string()),
+        ]
+    };
+    let Some(theirs) = theirs else {
+        let ours = keys(ours).map(|(flag, value)| format!("{flag} {value}"));
+        return format!(
+            "node {peer} has another code than this node, which has {}: give both ends the same",
+            ours.join(" ")
+        );
+    };
+    let differing: Vec<String> = keys(theirs)
+        .into_iter()
+        .zip(keys(ours))
+        .filter(|(theirs, ours)| theirs != ours)
+        .map(|((flag, theirs), (_, ours))| format!("{flag} is {theirs} there and {ours} here"))
+        .collect();
+    let is_mode = theirs.field != ours.field && theirs.block_symbols != ours.block_symbols;
+    let is_length = theirs.symbol_bytes != ours.symbol_bytes;
+    let remedy = if is_mode {
+        "give both ends the same --mode".to_owned()
+    } else if is_length {
+        let shorter = theirs.symbol_bytes.min(ours.symbol_bytes);
+        format!(
+            "the length follows from the MTU, --helpers and --via unless it is given: give both \
+             ends --symbol-bytes {shorter}"
+        )
+    } else {
+        "give both ends the same".to_owned()
+    };
+    format!("node {peer} has another code: {}; {remedy}", differing.join(", "))
 }
 
 /// Returns the state and the counters of a node as lines of text.
@@ -192,7 +241,7 @@ mod tests {
     #[test]
     fn an_unanswered_call_has_other_words() {
         let peer = NodeId(2);
-        assert_eq!(event(Event::Connected { peer }).as_deref(), Some("connected to node 2"));
-        assert_eq!(event(Event::Unanswered { peer, why: Unanswered::Silent }), None);
+        assert_eq!(event(Event::Connected { peer }, true).as_deref(), Some("connected to node 2"));
+        assert_eq!(event(Event::Unanswered { peer, why: Unanswered::Silent }, true), None);
     }
 }

@@ -8,8 +8,8 @@ use crate::args::FrancRun;
 use crate::console;
 use crate::failure::Failure;
 use lasthop_daemon::franc::{
-    Daemon, DaemonReport, Deaf, FrancError, Host, Options, PORT, Reach, Snapshot, Transport,
-    datagram_bytes_max,
+    Daemon, DaemonReport, Deaf, FrancError, Host, Options, PORT, Reach, Refusal, Snapshot,
+    Transport, datagram_bytes_max,
 };
 use lasthop_franc::config::Keys;
 use lasthop_franc::{Address as Place, NodeId, Role, Unanswered};
@@ -18,6 +18,7 @@ use lasthop_franc_node::{self as file, Link};
 use lasthop_linux::confine::{self, capabilities};
 use lasthop_linux::link::Address;
 use lasthop_report::franc as words;
+use nix::errno::Errno;
 use std::fs;
 use std::io::ErrorKind;
 use std::ops::ControlFlow;
@@ -46,7 +47,8 @@ pub fn run(args: &FrancRun) -> Result<u8, Failure> {
         control: control(&link)?,
         metrics: link.metrics,
     };
-    let mut host = Printer { name: options.name.clone(), failure: None };
+    let has_key = options.config.keys != Keys::Insecure;
+    let mut host = Printer { name: options.name.clone(), has_key, failure: None };
     let daemon = Daemon::new(options).map_err(failure)?;
     let signal = daemon.run(&mut host).map_err(failure)?;
     Err(match (host.failure, signal) {
@@ -144,12 +146,13 @@ fn control(link: &Link) -> Result<PathBuf, Failure> {
 /// Prints events, and keeps the first failure.
 struct Printer {
     name: String,
+    has_key: bool,
     failure: Option<Failure>,
 }
 
 impl Host for Printer {
     fn report(&mut self, report: DaemonReport<'_>) -> ControlFlow<()> {
-        match console::print(&line(&self.name, report)) {
+        match console::print(&self.line(report)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(why) => {
                 self.failure = Some(why);
@@ -191,112 +194,191 @@ fn document(snapshot: &Snapshot<'_>) -> FrancDocument {
     FrancDocument::new(&options.name, transport, &options.config, *up, stats, &counts, &places)
 }
 
-fn line(name: &str, report: DaemonReport<'_>) -> String {
-    match report {
-        DaemonReport::Ready { config, metrics } => {
-            let metrics =
-                metrics.map_or(String::new(), |at| format!(", metrics at http://{at}/metrics"));
-            format!("{name}: node {}: {}{metrics}\n", config.id, words::node(config))
-        }
-        DaemonReport::Unconfined(refused) => {
-            let refused: Vec<String> = refused.iter().map(ToString::to_string).collect();
-            format!(
-                "{name}: this system lacks some confinement of the daemon: {}\n",
-                refused.join("; ")
-            )
-        }
-        DaemonReport::Slower(refused) => {
-            let refused: Vec<String> = refused.iter().map(ToString::to_string).collect();
-            format!(
-                "{name}: this system lacks features that make the daemon faster: {}\n",
-                refused.join("; ")
-            )
-        }
-        DaemonReport::Event(event) => {
-            words::event(event).map_or(String::new(), |text| format!("{name}: {text}\n"))
-        }
-        DaemonReport::Unanswered { peer, why, options, reached } => {
-            format!("{name}: {}\n", unanswered(peer, why, options, reached))
-        }
-        DaemonReport::SameMac { neighbour, mac } => format!(
-            "{name}: node {neighbour} has the MAC address of this interface, {mac}: give one of \
+impl Printer {
+    /// Returns the line about a report.
+    fn line(&self, report: DaemonReport<'_>) -> String {
+        let name = &self.name;
+        match report {
+            DaemonReport::Ready { config, metrics, reached } => {
+                let calls: Vec<String> = reached
+                    .iter()
+                    .map(|reach| format!("node {} at {}", reach.id, at(reach.address)))
+                    .collect();
+                let calls = if calls.is_empty() {
+                    String::new()
+                } else {
+                    format!("; calls {}", calls.join(", "))
+                };
+                let metrics =
+                    metrics.map_or(String::new(), |at| format!("; metrics at http://{at}/metrics"));
+                format!("{name}: node {}: {}{calls}{metrics}\n", config.id, words::node(config))
+            }
+            DaemonReport::Unconfined(refused) => {
+                let refused: Vec<String> = refused.iter().map(ToString::to_string).collect();
+                format!(
+                    "{name}: this system lacks some confinement of the daemon: {}\n",
+                    refused.join("; ")
+                )
+            }
+            DaemonReport::Slower(refused) => {
+                let refused: Vec<String> = refused.iter().map(ToString::to_string).collect();
+                format!(
+                    "{name}: this system lacks features that make the daemon faster: {}\n",
+                    refused.join("; ")
+                )
+            }
+            DaemonReport::Event(event) => words::event(event, self.has_key)
+                .map_or(String::new(), |text| format!("{name}: {text}\n")),
+            DaemonReport::Unanswered { peer, why, options, reached, refusal } => {
+                format!("{name}: {}\n", unanswered(peer, why, options, reached, refusal))
+            }
+            DaemonReport::SameMac { neighbour, mac } => format!(
+                "{name}: node {neighbour} has the MAC address of this interface, {mac}: give one of \
              the two another (`ip link set IFACE address ..`)\n"
-        ),
-        DaemonReport::Deaf { monitor, why: Deaf::Down } => format!(
-            "{name}: the monitor interface {monitor} is down: other nodes are not heard until it is up \
+            ),
+            DaemonReport::Deaf { monitor, why: Deaf::Down } => format!(
+                "{name}: the monitor interface {monitor} is down: other nodes are not heard until it is up \
              (`ip link set {monitor} up`)\n"
-        ),
-        DaemonReport::Deaf { monitor, why: Deaf::Protected(frames) } => format!(
-            "{name}: no frame of this link was readable on {monitor} for some seconds; {frames} data \
+            ),
+            DaemonReport::Deaf { monitor, why: Deaf::Protected(frames) } => format!(
+                "{name}: no frame of this link was readable on {monitor} for some seconds; {frames} data \
              frames were encrypted, as all frames of other stations in a WPA network. Use an open \
              network or cell (the link itself is encrypted), or udp with --copies-to\n"
-        ),
-        DaemonReport::TooLong { bytes } => format!(
-            "{name}: this host no longer sends datagrams of {bytes} bytes, because the MTU of the interface \
+            ),
+            DaemonReport::TooLong { bytes } => format!(
+                "{name}: this host no longer sends datagrams of {bytes} bytes, because the MTU of the interface \
              has shrunk; searching for the path's MTU again\n"
+            ),
+        }
+    }
+}
+
+/// Describes the unanswered attempts, the numbers seen and expected, and the flags to check.
+fn unanswered(
+    peer: NodeId,
+    why: Unanswered,
+    options: &Options,
+    reached: &[Reach],
+    refusal: Option<Refusal>,
+) -> String {
+    let me = options.config.id;
+    // The neighbour that is asked: on the way to the other end, a recoder. An end without recoders
+    // names it by one flag.
+    let (asked, ours, theirs) = match options.config.role {
+        Role::End { peer, via, .. } if peer == via => (via, "--peer", "--peer"),
+        Role::End { via, .. } => (via, "--via", "--between"),
+        _ => (peer, "--between", "--peer, --via or --between"),
+    };
+    let place = reached.iter().find(|reach| reach.id == asked).map(|reach| reach.address);
+    let refusal = refusal.filter(|refusal| Some(refusal.to) == place);
+    match why {
+        Unanswered::Silent => match refusal {
+            Some(refusal) => {
+                let (fact, check) = refused(refusal, asked);
+                format!("no answer from node {asked}: {fact}; {check}")
+            }
+            None => silent(asked, options, place),
+        },
+        Unanswered::Strangers { asking, wanted, from } => format!(
+            "no answer from node {asked}, but node {asking} at {} calls node {wanted}, and this \
+             one is node {me}: if it is the other end, give it --id {asked} {theirs} {me}, or this \
+             one --id {wanted} {ours} {asking}",
+            place_of(from)
+        ),
+        Unanswered::Deaf => {
+            let told = refusal.map_or(String::new(), |refusal| {
+                let (fact, check) = refused(refusal, asked);
+                format!("; {fact}: {check}")
+            });
+            format!(
+                "datagrams of node {peer} arrive here, but those of this node do not arrive there: \
+                 check that no firewall drops datagrams from here to there, and --neighbours \
+                 here{told}"
+            )
+        }
+        Unanswered::OtherPeer { asking, wanted } => format!(
+            "node {asking} calls node {wanted}, but this one is node {me}: give this one --id \
+             {wanted}, or node {asking} {theirs} {me}"
+        ),
+        Unanswered::OtherNumber { number, from } => format!(
+            "node {number} calls from {}, where node {asked} is expected: give it --id {asked}, or \
+             this node {ours} {number}",
+            place_of(from)
+        ),
+        Unanswered::SameNumber { from } => format!(
+            "the node at {} has --id {me}, as this one does: each node needs another --id, and \
+             here the other one is expected as node {asked}",
+            place_of(from)
         ),
     }
 }
 
-/// Describes the unanswered attempts, and the checks to make.
-fn unanswered(peer: NodeId, why: Unanswered, options: &Options, reached: &[Reach]) -> String {
+/// Describes the checks if nothing at all is known of node `asked`.
+fn silent(asked: NodeId, options: &Options, place: Option<Address>) -> String {
     let me = options.config.id;
-    // The neighbour that is asked: on the way to the other end, a recoder.
-    let asked = match options.config.role {
-        Role::End { via, .. } => via,
-        _ => peer,
+    let runs = format!("check that `lasthop franc run` runs there with --id {asked}");
+    match (&options.transport, place) {
+        (Transport::Udp { listen, .. }, Some(place)) => {
+            let port = listen.map_or(PORT, |listen| listen.port());
+            format!(
+                "no answer from node {asked} at {}: check that this is its address (--neighbours), \
+                 that firewalls let UDP pass both ways, here to port {port}, and that `lasthop franc \
+                 run` runs there with --id {asked} and --transport udp",
+                at(place)
+            )
+        }
+        (Transport::Udp { .. }, None) => format!(
+            "no answer from node {asked} (unknown address): give --neighbours {asked}=HOST here, or \
+             {runs}, --transport udp and --neighbours {me}=THIS_HOST"
+        ),
+        (Transport::Ethernet { interface, .. }, _) => format!(
+            "no answer from node {asked} on {interface}: {runs} and --transport ethernet, and that \
+             both interfaces are in the same network, which passes EtherType 0x88B5"
+        ),
+    }
+}
+
+/// Returns the fact of a refusal, and the checks to make.
+fn refused(refusal: Refusal, asked: NodeId) -> (String, String) {
+    let Refusal { to, by, why } = refusal;
+    let host = match to {
+        Address::Udp(to) => to.ip().to_string(),
+        Address::Mac(mac) => mac.to_string(),
     };
-    let place = reached.iter().find(|reach| reach.id == asked).map(|reach| at(reach.address));
-    let from_place = |place: Place| match place {
+    let port = match to {
+        Address::Udp(to) => to.port(),
+        Address::Mac(_) => PORT,
+    };
+    let route = format!("`ip route get {host}` shows the way");
+    match (by, why) {
+        (None, Errno::EPERM) => (
+            format!("a firewall of this host drops datagrams to {}", at(to)),
+            format!("let UDP to port {port} pass"),
+        ),
+        (None, Errno::EINVAL) => (format!("this host's route to {} is a blackhole", at(to)), route),
+        (None, _) => (format!("this host cannot send to {}: {}", at(to), why.desc()), route),
+        (Some(_), Errno::ECONNREFUSED) => (
+            format!("the host {host} is there, but no program listens to UDP port {port}"),
+            format!(
+                "start `lasthop franc run` there, or check --listen there and --neighbours {asked}={host}:PORT here"
+            ),
+        ),
+        (Some(by), Errno::EHOSTUNREACH) => (
+            format!("{by} finds no host {host}"),
+            format!("check --neighbours {asked}={host}, and that the host is up"),
+        ),
+        (Some(by), _) => (
+            format!("{by} refuses datagrams to {} ({})", at(to), why.desc()),
+            format!("check its firewall and routes; {route}"),
+        ),
+    }
+}
+
+fn place_of(place: Place) -> String {
+    match place {
         Place::Udp(address) => address.to_string(),
         Place::Mac(mac) => mac.to_string(),
         Place::Node(node) => node.to_string(),
-    };
-    match why {
-        Unanswered::Silent => {
-            let (to, check) = match (&options.transport, place) {
-                (Transport::Udp { listen, .. }, Some(place)) => {
-                    let port = listen.map_or(PORT, |listen| listen.port());
-                    (
-                        format!(" at {place}"),
-                        format!("that firewalls let UDP pass both ways, here to port {port}"),
-                    )
-                }
-                (Transport::Udp { .. }, None) => (
-                    " (unknown address)".to_owned(),
-                    format!(
-                        "that it has --neighbours {me}=THIS_HOST, or give --neighbours {asked}=HOST \
-                         here"
-                    ),
-                ),
-                (Transport::Ethernet { interface, .. }, _) => (
-                    format!(" on {interface}"),
-                    "that its interface is in the same network, and passes EtherType 0x88B5"
-                        .to_owned(),
-                ),
-            };
-            format!(
-                "no answer from node {asked}{to}: check that it runs with --id {asked} and the \
-                 same key, and {check}"
-            )
-        }
-        Unanswered::Deaf => format!(
-            "datagrams from node {peer} arrive, but it does not hear this node: check firewalls, and \
-             --neighbours there"
-        ),
-        Unanswered::OtherPeer { asking, wanted } => format!(
-            "node {asking} calls node {wanted}, but this one is node {me}: check --id here, and --peer, \
-             --via or --between there"
-        ),
-        Unanswered::OtherNumber { number, from } => format!(
-            "node {number} calls this node from {}, where node {asked} is expected: check --id there, \
-             and --peer, --via or --between here",
-            from_place(from)
-        ),
-        Unanswered::SameNumber { from } => format!(
-            "the node at {} has the number {me}, as this one does: give one of the two another --id",
-            from_place(from)
-        ),
     }
 }
 

@@ -151,11 +151,13 @@ fn no_answer_is_explained_after_three_seconds() {
         String::from_utf8(output.stdout).expect("text")
     };
     let alone = said(alone);
-    assert!(alone.contains("alone0: no answer from node 1 at 127.0.0.1:9: check that"), "{alone}");
+    let closed = "alone0: no answer from node 1: the host 127.0.0.1 is there, but no program listens \
+                  to UDP port 9";
+    assert!(alone.contains(closed), "{alone}");
     assert_eq!(alone.matches("no answer").count(), 1, "{alone}");
     for (twin, at) in twins.into_iter().zip([&at[1], &at[0]]) {
         let said = said(twin);
-        assert!(said.contains(&format!("the node at {at} has the number 3")), "{said}");
+        assert!(said.contains(&format!("the node at {at} has --id 3")), "{said}");
     }
 }
 

@@ -4,7 +4,7 @@
 use super::metrics::Metrics;
 use super::monitored::Deaf;
 use super::source::Source;
-use super::transport::{Flow, NodeLink, Reach};
+use super::transport::{Flow, NodeLink, Reach, Refusal};
 use super::{Counts, FrancError, Options};
 use lasthop_franc::config::INNER_MTU_MIN;
 use lasthop_franc::{Entropy, Event, Node, NodeId, Reason, Role, Stats, Unanswered};
@@ -30,10 +30,8 @@ const FULL_RETRY: Duration = Duration::from_millis(1);
 /// Datagrams that the rate allows within this time leave together, as Linux's TCP sends a
 /// millisecond's worth at once: a wake-up for each would cost more than the datagram.
 const PACE_GRAIN: Duration = Duration::from_micros(250);
-/// Reports of one kind are this many at short intervals, then rare.
-const TOLD_OFTEN: u32 = 5;
+/// Shortest interval of reports of one kind.
 const TOLD_EVERY: Duration = Duration::from_secs(60);
-const TOLD_AT_MOST_EVERY: Duration = Duration::from_secs(1);
 
 /// A report of a daemon to its [`Host`].
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +42,8 @@ pub enum DaemonReport<'a> {
         config: &'a lasthop_franc::Config,
         /// Address at which Prometheus may ask; `None` if there is none.
         metrics: Option<SocketAddr>,
+        /// Neighbours whose address is known.
+        reached: &'a [Reach],
     },
     /// The parts of the confinement that the kernel refused; the daemon runs without them.
     Unconfined(&'a [OsError]),
@@ -61,6 +61,8 @@ pub enum DaemonReport<'a> {
         options: &'a Options,
         /// Neighbours whose address is known.
         reached: &'a [Reach],
+        /// The last refusal of a datagram to a neighbour since the last report.
+        refusal: Option<Refusal>,
     },
     /// A neighbour has the MAC address of this node's own interface, and is therefore
     /// reached by broadcast.
@@ -131,6 +133,8 @@ struct NodeDriver {
     control: ControlSocket,
     metrics: Option<Metrics>,
     flow: Flow,
+    /// The last report of a missing node, if no refusal explained it.
+    unexplained: Option<(NodeId, Unanswered)>,
     buffer: Vec<u8>,
     scratch: Vec<u8>,
     key_mismatch: Throttle,
@@ -206,6 +210,7 @@ impl Daemon {
             control,
             metrics,
             flow: Flow::Free,
+            unexplained: None,
             buffer: vec![0; READ_BYTES_MAX],
             scratch: Vec::new(),
             key_mismatch: Throttle::default(),
@@ -228,7 +233,9 @@ impl Daemon {
         let Self { events, signals, mut driver } = self;
         let metrics = driver.metrics.as_ref().map(|metrics| metrics.port().address());
         let metrics = metrics.transpose()?;
-        let ready = DaemonReport::Ready { config: driver.node.config(), metrics };
+        let reached = driver.link.reached();
+        let ready =
+            DaemonReport::Ready { config: driver.node.config(), metrics, reached: &reached };
         let needs = Needs { removes: Some(&driver.options.control), ..Needs::default() };
         let refused = confine(needs);
         let unconfined = (!refused.is_empty()).then_some(DaemonReport::Unconfined(&refused));
@@ -338,9 +345,9 @@ impl NodeDriver {
         }
         while let Some(event) = self.node.poll_event() {
             if let Event::Unanswered { peer, why } = event {
-                let (options, reached) = (&self.options, &self.link.reached());
-                let report = DaemonReport::Unanswered { peer, why, options, reached };
-                if host.report(report).is_break() {
+                let refusal = self.link.take_refusal();
+                self.unexplained = refusal.is_none().then_some((peer, why));
+                if self.report_unanswered(host, peer, why, refusal).is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
                 continue;
@@ -351,6 +358,8 @@ impl NodeDriver {
                 Event::VersionMismatch { .. } => self.version_mismatch.is_due(now),
                 Event::Stalled { .. } => self.stalled.is_due(now),
                 Event::Connected { .. } => {
+                    self.unexplained = None;
+                    self.link.take_refusal();
                     self.key_mismatch = Throttle::default();
                     self.code_mismatch = Throttle::default();
                     true
@@ -363,10 +372,29 @@ impl NodeDriver {
                 return Ok(ControlFlow::Break(()));
             }
         }
+        if let Some((peer, why)) = self.unexplained
+            && let Some(refusal) = self.link.take_refusal()
+        {
+            self.unexplained = None;
+            if self.report_unanswered(host, peer, why, Some(refusal)).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
         if let Some(metrics) = &mut self.metrics {
             metrics.expire(registry, now);
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    fn report_unanswered(
+        &self,
+        host: &mut dyn Host,
+        peer: NodeId,
+        why: Unanswered,
+        refusal: Option<Refusal>,
+    ) -> ControlFlow<()> {
+        let (options, reached) = (&self.options, &self.link.reached());
+        host.report(DaemonReport::Unanswered { peer, why, options, reached, refusal })
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
@@ -460,22 +488,19 @@ impl NodeDriver {
 const IPV6_MTU_MIN: usize = 1_280;
 const _: () = assert!(IPV6_MTU_MIN > INNER_MTU_MIN);
 
-/// Limits reports of one kind: one a second until `TOLD_OFTEN`, then one a minute.
+/// Limits reports of one kind to one in [`TOLD_EVERY`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Throttle {
-    told: u32,
     next: Instant,
 }
 
 impl Throttle {
     fn is_due(&mut self, now: Instant) -> bool {
-        if now < self.next {
-            return false;
+        let is_due = now >= self.next;
+        if is_due {
+            self.next = now + TOLD_EVERY;
         }
-        self.told += 1;
-        let often = self.told < TOLD_OFTEN;
-        self.next = now + if often { TOLD_AT_MOST_EVERY } else { TOLD_EVERY };
-        true
+        is_due
     }
 }
 
@@ -493,11 +518,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_goes_on_is_told_ever_more_rarely() {
+    fn what_goes_on_is_told_once_a_minute() {
         let mut throttle = Throttle::default();
-        let told = (0..600)
+        let told = (0..1_300)
             .filter(|&tenths| throttle.is_due(Instant::ZERO + Duration::from_millis(100 * tenths)));
-        assert_eq!(told.collect::<Vec<_>>(), [0, 10, 20, 30, 40]);
-        assert!(throttle.is_due(Instant::ZERO + Duration::from_secs(64)));
+        assert_eq!(told.collect::<Vec<_>>(), [0, 600, 1_200]);
     }
 }

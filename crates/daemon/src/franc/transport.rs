@@ -12,6 +12,7 @@ use lasthop_linux::clock::Clock;
 use lasthop_linux::link::{
     Address, Link, ethernet_datagram_bytes_max, interface_mtu, udp_datagram_bytes_max, udp_mtu,
 };
+use lasthop_linux::refusal as linux;
 use lasthop_units::{Duration, Instant, MacAddr};
 use nix::errno::Errno;
 use std::collections::{BTreeMap, VecDeque};
@@ -149,6 +150,17 @@ struct Leaving {
     datagram: Vec<u8>,
 }
 
+/// A refusal of a datagram to a neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Address of the neighbour.
+    pub to: Address,
+    /// The host that refused it by ICMP; `None`: this host did not send it.
+    pub by: Option<IpAddr>,
+    /// The reason, such as `ECONNREFUSED` for a port without a program.
+    pub why: Errno,
+}
+
 /// The destination of a datagram.
 enum Target {
     /// A neighbour, by broadcast if its address is not known.
@@ -177,6 +189,8 @@ pub(super) struct NodeLink {
     /// A neighbour that was heard from the MAC address of the own interface, until it is taken.
     twin: Option<(NodeId, MacAddr)>,
     overhearing: Option<Overhearing>,
+    /// The last refusal of a datagram to a neighbour, until it is taken.
+    refusal: Option<Refusal>,
     pub counts: Counts,
 }
 
@@ -266,6 +280,7 @@ impl NodeLink {
             },
             twin: None,
             overhearing,
+            refusal: None,
             counts: Counts::default(),
         })
     }
@@ -281,6 +296,25 @@ impl NodeLink {
         self.twin.take()
     }
 
+    /// Returns the last refusal of a datagram to a neighbour since the last call.
+    pub fn take_refusal(&mut self) -> Option<Refusal> {
+        self.refusal.take()
+    }
+
+    /// Reads what the network refused. Returns whether it refused a datagram that was sent before:
+    /// the kernel then fails the next call with the same error, whatever that call is about.
+    fn hear_refusals(&mut self) -> bool {
+        let mut is_late = false;
+        while let Some(linux::Refusal { to, by, why }) = self.link.refusal() {
+            is_late |= by.is_some();
+            let to = Address::Udp(to);
+            if by.is_some() && self.places.values().any(|place| place.address == to) {
+                self.refusal = Some(Refusal { to, by, why });
+            }
+        }
+        is_late
+    }
+
     /// Returns each refusal of the kernel to send or receive many datagrams at once, one a call.
     pub fn take_refused(&mut self) -> Option<OsError> {
         self.refused.pop_front()
@@ -292,8 +326,12 @@ impl NodeLink {
     /// make the least delay of the path too small, and its queue seem longer ever after.
     pub fn receive(&mut self, node: &mut Node, clock: Clock) {
         for _ in 0..BATCHES_MAX {
-            // An error is about an earlier datagram (ICMP); the machine needs no report of it.
+            // An error is about an earlier datagram, and stands among the refusals.
             let is_more = self.link.receive(&mut self.inbox).unwrap_or(false);
+            if self.inbox.is_empty() {
+                self.hear_refusals();
+                return;
+            }
             let now = clock.now();
             let (mut ear, link) = (
                 Ear { places: &mut self.places, link: &self.link, twin: &mut self.twin },
@@ -416,9 +454,15 @@ impl NodeLink {
                     let name = self.interface.clone().unwrap_or_default();
                     return Err(FrancError::InterfaceGone { name });
                 }
+                Some(_) if self.hear_refusals() => {}
                 Some(error) => {
                     let refused = self.waiting.pop_front().expect("it was sent from there");
                     self.alone = self.alone.saturating_sub(1);
+                    if let Target::Neighbour(to) = refused.to
+                        && let Some(&Place { address, .. }) = self.places.get(&to)
+                    {
+                        self.refusal = Some(Refusal { to: address, by: None, why: error });
+                    }
                     self.counts.unsent += 1;
                     if error == Errno::EMSGSIZE {
                         self.counts.too_long += 1;

@@ -7,7 +7,8 @@ use crate::address::Address;
 use crate::wire::NodeId;
 use lasthop_units::{Duration, Instant};
 
-/// Time without a session after which a node says why, and until it says so again.
+/// Time without a session after which a node says why, and until it says so again. A reason that
+/// explains more than the last one said waits only for the first of the two.
 const PATIENCE: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(60)];
 
 /// The reason why a neighbour does not answer; the last one explains most.
@@ -15,6 +16,15 @@ const PATIENCE: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(60)
 pub enum Unanswered {
     /// This node hears no neighbour.
     Silent,
+    /// Two other ends are heard.
+    Strangers {
+        /// The number of the one that is heard.
+        asking: NodeId,
+        /// The node for which it asks.
+        wanted: NodeId,
+        /// The address from which it asks.
+        from: Address,
+    },
     /// This node hears the neighbour, and the neighbour does not hear this node.
     Deaf,
     /// A neighbour asks for another node than this one.
@@ -43,10 +53,11 @@ impl Unanswered {
     const fn rank(self) -> u8 {
         match self {
             Self::Silent => 0,
-            Self::Deaf => 1,
-            Self::OtherPeer { .. } => 2,
-            Self::OtherNumber { .. } => 3,
-            Self::SameNumber { .. } => 4,
+            Self::Strangers { .. } => 1,
+            Self::Deaf => 2,
+            Self::OtherPeer { .. } => 3,
+            Self::OtherNumber { .. } => 4,
+            Self::SameNumber { .. } => 5,
         }
     }
 }
@@ -56,19 +67,25 @@ impl Unanswered {
 pub(super) struct Answers {
     due: Instant,
     heard: Unanswered,
+    /// Rank of the last reason said.
+    said: Option<u8>,
     /// Whether another event explained it.
     is_explained: bool,
 }
 
 impl Answers {
     pub fn new(now: Instant) -> Self {
-        Self { due: now + PATIENCE[0], heard: Unanswered::Silent, is_explained: false }
+        let heard = Unanswered::Silent;
+        Self { due: now + PATIENCE[0], heard, said: None, is_explained: false }
     }
 
     /// Takes a reason.
-    pub fn note(&mut self, heard: Unanswered) {
+    pub fn note(&mut self, now: Instant, heard: Unanswered) {
         if heard.rank() >= self.heard.rank() {
             self.heard = heard;
+        }
+        if self.said.is_some_and(|said| heard.rank() > said) {
+            self.due = self.due.min(now + PATIENCE[0]);
         }
     }
 
@@ -82,8 +99,9 @@ impl Answers {
         if now < self.due {
             return None;
         }
-        let Self { heard, is_explained, .. } =
-            core::mem::replace(self, Self { due: now + PATIENCE[1], ..Self::new(now) });
+        let Self { heard, is_explained, .. } = *self;
+        let said = if is_explained { Unanswered::Silent } else { heard };
+        *self = Self { due: now + PATIENCE[1], said: Some(said.rank()), ..Self::new(now) };
         (!is_explained).then_some(heard)
     }
 }

@@ -11,6 +11,7 @@ use super::handshake::Handshake;
 use super::{
     Address, Came, Event, Heard, Question, Reason, Shared, Transmit, Unanswered, earliest,
 };
+use crate::agreement::CodeParameters;
 use crate::backlog::Backlog;
 use crate::config::Mode;
 use crate::headers;
@@ -114,19 +115,7 @@ impl End {
 
     /// A digest of the parameters that both ends must have in common.
     fn digest(&self, shared: &Shared) -> u32 {
-        let config = &shared.config;
-        let numbers = [
-            config.field.bits() as u32,
-            u32::from(config.block_symbols),
-            u32::from(config.symbol_bytes),
-            config.rekey_blocks,
-        ];
-        // FNV-1a detects accidental differences; the proof in the HELLO detects
-        // forgeries.
-        numbers
-            .iter()
-            .flat_map(|number| number.to_be_bytes())
-            .fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+        CodeParameters::from(&shared.config).digest()
     }
 
     /// Whether a HELLO or a CALL is for this node: from its neighbour on the path,
@@ -192,11 +181,12 @@ impl End {
         }
         if !shared.secrets.is_proven(hello) {
             shared.stats.unauthentic += 1;
-            shared.complain(now, Event::KeyMismatch { sender: hello.origin });
+            let (sender, is_keyless) = (hello.origin, false);
+            shared.complain(now, || Event::KeyMismatch { sender, is_keyless });
             return;
         }
         if hello.digest != self.digest(shared) {
-            shared.complain(now, Event::CodeMismatch { peer: self.peer });
+            shared.complain_of_code(now, self.peer, hello.digest);
             return;
         }
         let pair = Pair::from_hello(hello);

@@ -22,14 +22,20 @@ fn ends_with_other_keys_or_codes_say_so_and_carry_nothing() {
     for (id, other) in [(NodeId(1), NodeId(2)), (NodeId(2), NodeId(1))] {
         let told = net.events.iter().filter(|event| event.0 == id).collect::<Vec<_>>();
         assert!((2..=3).contains(&told.len()), "{told:?}");
-        assert_eq!(told[0].1, Event::KeyMismatch { sender: other });
+        assert_eq!(told[0].1, Event::KeyMismatch { sender: other, is_keyless: false });
     }
     let adjust = |config: &mut Config| config.block_symbols = 50 + u16::from(config.id.0);
     let mut net = Net::pair(adjust, &Link::new(12.0, 10, 0.0), 1);
     chat(&mut net, seconds(0.0), seconds(1.0), &mut BTreeMap::new());
     assert!(net.out.is_empty());
     for (id, other) in [(NodeId(1), NodeId(2)), (NodeId(2), NodeId(1))] {
-        assert!(net.events.contains(&(id, Event::CodeMismatch { peer: other })));
+        let of = |id: NodeId| {
+            let mut config = end(id.0, other.0, other.0);
+            adjust(&mut config);
+            crate::CodeParameters::from(&config)
+        };
+        let (ours, theirs) = (of(id), Some(of(other)));
+        assert!(net.events.contains(&(id, Event::CodeMismatch { peer: other, ours, theirs })));
     }
 }
 
@@ -271,11 +277,16 @@ proptest! {
 /// Runs two nodes for four seconds, and returns their events. The second node may be missing, or
 /// not be heard by the first, or not hear it.
 fn meet(one: Config, other: Option<Config>, hears: [bool; 2]) -> [Vec<Event>; 2] {
+    meet_after(0, one, other, hears)
+}
+
+/// As [`meet`], with nothing arriving in the first ticks of 50 ms.
+fn meet_after(ticks: u64, one: Config, other: Option<Config>, hears: [bool; 2]) -> [Vec<Event>; 2] {
     let make =
         |(at, config): (u64, Config)| node(config, Seed::new(at, 1).stream("meet"), Instant::ZERO);
     let mut nodes: Vec<Node> = (0..).zip([one].into_iter().chain(other)).map(make).collect();
     let mut events = [const { Vec::new() }; 2];
-    for tick in 0..80 {
+    for tick in 0..80 + ticks {
         let now = Instant::ZERO + Duration::from_millis(50 * tick);
         let mut said = Vec::new();
         for (at, node) in nodes.iter_mut().enumerate() {
@@ -285,7 +296,7 @@ fn meet(one: Config, other: Option<Config>, hears: [bool; 2]) -> [Vec<Event>; 2]
             }
         }
         for (to, datagram) in said {
-            if let Some(node) = nodes.get_mut(to).filter(|_| hears[to]) {
+            if let Some(node) = nodes.get_mut(to).filter(|_| hears[to] && tick >= ticks) {
                 let from = Address::Node(NodeId(70 + (1 - to) as u8));
                 node.handle_datagram(now, from, &datagram);
             }
@@ -305,6 +316,11 @@ fn no_answer_is_explained_after_three_seconds() {
     let other = |number, at| Unanswered::OtherNumber { number: NodeId(number), from: from(at) };
     let wanted =
         |asking, wanted| Unanswered::OtherPeer { asking: NodeId(asking), wanted: NodeId(wanted) };
+    let stranger = |asking, wanted, at| Unanswered::Strangers {
+        asking: NodeId(asking),
+        wanted: NodeId(wanted),
+        from: from(at),
+    };
     let same = |at| Unanswered::SameNumber { from: from(at) };
     let recoder = |id| between(id, Role::Recoder { between: [NodeId(1), NodeId(2)] }, Field::Gf256);
     for (one, two, hears, told, told_two) in [
@@ -313,6 +329,14 @@ fn no_answer_is_explained_after_three_seconds() {
         (end(1, 2, 2), Some(end(3, 1, 1)), both, Some((2, other(3, 1))), Some((1, wanted(1, 2)))),
         // The first one looks for another one.
         (end(1, 4, 4), Some(end(2, 1, 1)), both, Some((4, other(2, 1))), Some((1, wanted(1, 4)))),
+        // Both numbers of the second one are wrong.
+        (
+            end(1, 2, 2),
+            Some(end(5, 6, 6)),
+            both,
+            Some((2, stranger(5, 6, 1))),
+            Some((6, stranger(1, 2, 0))),
+        ),
         // Both have the same number.
         (end(1, 2, 2), Some(end(1, 2, 2)), both, Some((2, same(1))), Some((2, same(0)))),
         // One does not hear the other.
@@ -346,4 +370,29 @@ fn no_answer_is_explained_after_three_seconds() {
             "{events:?}"
         );
     }
+}
+
+/// The other end starts ten seconds later with a wrong number. The report follows after three
+/// seconds, not after a minute.
+#[test]
+fn a_reason_that_comes_late_is_told_soon() {
+    let told = meet_after(200, end(1, 2, 2), Some(end(3, 1, 1)), [true; 2]);
+    let from = Address::Node(NodeId(71));
+    let late = Unanswered::OtherNumber { number: NodeId(3), from };
+    let event = |why| Event::Unanswered { peer: NodeId(2), why };
+    assert_eq!(told[0], [event(Unanswered::Silent), event(late)]);
+}
+
+/// One end runs without a key, and the other one says so.
+#[test]
+fn an_end_without_a_key_is_told_as_such() {
+    let mut open = end(2, 1, 1);
+    open.keys = Keys::Insecure;
+    let [keyed, open] = meet(end(1, 2, 2), Some(open), [true; 2]);
+    let mismatch = |sender, is_keyless| Event::KeyMismatch { sender: NodeId(sender), is_keyless };
+    assert!(
+        !keyed.is_empty() && keyed.iter().all(|event| *event == mismatch(2, true)),
+        "{keyed:?}"
+    );
+    assert!(!open.is_empty() && open.iter().all(|event| *event == mismatch(1, false)), "{open:?}");
 }
