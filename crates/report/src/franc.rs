@@ -4,7 +4,7 @@
 use crate::style::Style;
 use lasthop_franc::wire::VERSION;
 use lasthop_franc::{CodeParameters, Config, Event, NodeId, Role};
-use lasthop_franc_node::document::FrancDocument;
+use lasthop_franc_node::document::{FrancCounters, FrancDocument, FrancNeighbour, FrancRole};
 use std::fmt::Write;
 
 /// Returns the role of a node and its code.
@@ -108,115 +108,242 @@ fn code_mismatch(peer: NodeId, ours: CodeParameters, theirs: Option<CodeParamete
     format!("node {peer} has another code: {}; {remedy}", differing.join(", "))
 }
 
-/// Returns the state and the counters of a node as lines of text.
-pub fn status(document: &FrancDocument, style: Style) -> String {
+/// Returns the state and the counters of a node as lines of text, with rates since `previous`, an
+/// earlier document of the same daemon. Lines about problems are left out without any.
+pub fn status(document: &FrancDocument, previous: Option<&FrancDocument>, style: Style) -> String {
     let counters = &document.counters;
     let mut out = String::new();
-    let connected = if document.connected { "connected" } else { "not connected" };
+    let role = match document.role {
+        FrancRole::End => "an end",
+        FrancRole::Helper => "a helper",
+        FrancRole::Recoder => "a recoder",
+        FrancRole::Forwarder => "a forwarder",
+    };
+    let connected =
+        if document.connected { "connected" } else { "not connected (the daemon prints why)" };
     let _ = writeln!(
         out,
-        "{}: node {}, {:?} over {}, {connected}, up {:.0} s",
+        "{}: node {}, {role} over {}, {connected}, up {:.0} s",
         style.bold(&document.name),
         document.id,
-        document.role,
         document.transport,
         document.up_s
     );
-    let _ = writeln!(
-        out,
-        "code        {} in {} mode, blocks of {} symbols of {} bytes; packets of up to {}",
-        document.field,
-        document.mode,
-        document.block_symbols,
-        document.symbol_bytes,
-        document.tunnel_mtu_bytes
+    let mut line = |label: &str, text: String| {
+        let _ = writeln!(out, "{label:<12}{text}");
+    };
+    line(
+        "code",
+        format!(
+            "{} mode, {}, blocks of {} symbols of {} bytes; packets of up to {} bytes",
+            document.mode,
+            document.field,
+            document.block_symbols,
+            document.symbol_bytes,
+            document.tunnel_mtu_bytes
+        ),
     );
-    let mut way = Vec::new();
-    way.extend(document.round_trip_ms.map(|ms| format!("round trip {ms:.1} ms")));
-    way.extend(document.queue_delay_ms.map(|ms| format!("queues {ms:.1} ms")));
-    way.extend(document.path_datagram_bytes.map(|bytes| format!("datagrams of up to {bytes}")));
-    way.extend(document.pace_mbps.map(|mbps| format!("paced at {mbps:.2} Mb/s")));
-    if !way.is_empty() {
-        let _ = writeln!(out, "path        {}", way.join(", "));
+    let mut path = Vec::new();
+    path.extend(document.round_trip_ms.map(|ms| format!("round trip {ms:.1} ms")));
+    path.extend(document.queue_delay_ms.map(|ms| format!("{ms:.1} ms of it in queues")));
+    path.extend(document.pace_mbps.map(|mbps| format!("rate limit {mbps:.2} Mb/s")));
+    path.extend(
+        document.path_datagram_bytes.map(|bytes| format!("datagrams of up to {bytes} bytes")),
+    );
+    if !path.is_empty() {
+        line("path", path.join(", "));
     }
-    let _ = writeln!(
-        out,
-        "packets     {} in, {} out, {} queued, {} dropped from the queue, {} refused",
-        counters.packets_in,
-        counters.packets_out,
-        document.backlog_packets,
-        counters.backlog_drops,
-        counters.refused
-    );
-    let _ = writeln!(
-        out,
-        "sent        {} symbols as they are, {} combinations, {} ACKs, {:.1} MB; {} timeouts",
-        counters.source_sent,
-        counters.coded_sent,
-        counters.acks_sent,
-        counters.datagram_bytes_sent as f64 / 1e6,
-        counters.timeouts
-    );
-    let _ = writeln!(
-        out,
-        "received    {} innovative, {} redundant, {} stale, {} ACKs, {:.1} MB",
-        counters.innovative,
-        counters.redundant,
-        counters.stale,
-        counters.acks_received,
-        counters.datagram_bytes_received as f64 / 1e6
-    );
-    let _ = writeln!(
-        out,
-        "rejected    {} malformed, {} unauthentic, {} replayed, {} unproven, {} lost by injection",
-        counters.malformed,
-        counters.unauthentic,
-        counters.replayed,
-        counters.unproven,
-        counters.injected_losses
-    );
-    let frames = [
-        counters.overheard,
-        counters.overheard_again,
-        counters.overheard_bad_fcs,
-        counters.overheard_protected,
-        counters.overheard_unread,
-        counters.overheard_drops,
-    ];
-    if frames.iter().any(|&count| count > 0) {
-        let [read, again, damaged, encrypted, unread, dropped] = frames;
-        let _ = writeln!(
-            out,
-            "overheard   {read} datagrams; {again} frames again, {damaged} damaged, {encrypted} encrypted, \
-             {unread} not readable, {dropped} dropped by the system"
-        );
-    }
-    let _ = writeln!(
-        out,
-        "not sent    {} without an address, {} refused by the system, {} of them too long",
-        counters.unplaced, counters.unsent, counters.too_long
-    );
     for neighbour in &document.neighbours {
-        let share = |loss: Option<f64>| {
-            loss.map_or("unknown".into(), |loss| format!("{:.1} %", 100.0 * loss))
-        };
-        let _ = writeln!(
-            out,
-            "neighbour {} at {}: {} heard; loss from it {}, to it {}",
-            neighbour.id,
-            neighbour.address.as_deref().unwrap_or("an unknown address"),
-            neighbour.heard,
-            share(neighbour.loss_in),
-            share(neighbour.loss_out)
+        line("neighbour", neighbour_loss(neighbour));
+    }
+    let is_end = document.role == FrancRole::End;
+    if is_end {
+        line(
+            "packets in",
+            format!("{}; {}", carried(counters.packets_in, counters.bytes_in), waiting(document)),
         );
+        let lost = match counters.symbols_lost {
+            0 => "none lost for good".to_owned(),
+            lost => format!("{lost} symbols lost for good, as a node restarted or vanished"),
+        };
+        line(
+            "packets out",
+            format!("{}; {lost}", carried(counters.packets_out, counters.bytes_out)),
+        );
+    }
+    let datagrams = counters.source_sent + counters.coded_sent;
+    let each = if is_end && counters.packets_in > 0 {
+        format!(", {:.2} datagrams a packet", datagrams as f64 / counters.packets_in as f64)
+    } else {
+        String::new()
+    };
+    line(
+        "sent",
+        format!(
+            "{datagrams} datagrams and {} ACKs, {}{each}: {} uncoded, {} combinations (repair)",
+            counters.acks_sent,
+            bytes(counters.datagram_bytes_sent),
+            counters.source_sent,
+            counters.coded_sent,
+        ),
+    );
+    line("received", received(counters));
+    line("", format!("({TERMS})"));
+    if let Some(rates) = previous.and_then(|previous| rates(previous, document)) {
+        line("now", rates);
+    }
+    for (label, counts) in problems(counters) {
+        let told: Vec<String> = counts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        if !told.is_empty() {
+            line(label, told.join(", "));
+        }
     }
     out
+}
+
+/// Describes the losses between this node and a neighbour.
+fn neighbour_loss(neighbour: &FrancNeighbour) -> String {
+    let share =
+        |loss: Option<f64>| loss.map_or("unknown".into(), |loss| format!("{:.1} %", 100.0 * loss));
+    format!(
+        "node {} at {}: {} datagrams received; loss on the path to it {}, from it {}",
+        neighbour.id,
+        neighbour.address.as_deref().unwrap_or("an unknown address"),
+        neighbour.heard,
+        share(neighbour.loss_out),
+        share(neighbour.loss_in)
+    )
+}
+
+/// Describes the backlog: packets, and the time that they wait at the present rate.
+fn waiting(document: &FrancDocument) -> String {
+    let counters = &document.counters;
+    let waiting = document.backlog_packets;
+    let packet_bits = 8.0 * counters.bytes_in as f64 / counters.packets_in.max(1) as f64;
+    let ms = document.pace_mbps.filter(|mbps| *mbps > 0.0 && waiting > 0).map(|mbps| {
+        format!(" (about {:.1} ms at this rate)", waiting as f64 * packet_bits / mbps / 1e3)
+    });
+    format!(
+        "{waiting} waiting{}, {} dropped there, {} refused (too long, or no IP)",
+        ms.unwrap_or_default(),
+        counters.backlog_drops,
+        counters.refused
+    )
+}
+
+/// The terms of [`received`].
+const TERMS: &str =
+    "innovative: of use to their block, redundant: of no use, stale: block complete";
+
+/// Describes the use of the datagrams received.
+fn received(counters: &FrancCounters) -> String {
+    let all = counters.innovative + counters.redundant + counters.stale;
+    let share = |part: u64| 100.0 * part as f64 / all as f64;
+    let shares = if all > 0 {
+        format!(
+            ": {:.1} % innovative, {:.1} % redundant, {:.1} % stale",
+            share(counters.innovative),
+            share(counters.redundant),
+            share(counters.stale)
+        )
+    } else {
+        String::new()
+    };
+    let bytes = bytes(counters.datagram_bytes_received);
+    format!("{all} datagrams and {} ACKs, {bytes}{shares}", counters.acks_received)
+}
+
+/// Describes the rates between two documents; `None` if the daemon restarted, or both are the same.
+fn rates(previous: &FrancDocument, document: &FrancDocument) -> Option<String> {
+    let seconds = document.up_s - previous.up_s;
+    let (old, new) = (&previous.counters, &document.counters);
+    let mbps = |old: u64, new: u64| Some(8e-6 * new.checked_sub(old)? as f64 / seconds);
+    if seconds <= 0.0 {
+        return None;
+    }
+    let lost = match (new.innovative + new.redundant + new.stale)
+        .checked_sub(old.innovative + old.redundant + old.stale)?
+    {
+        0 => String::new(),
+        all => {
+            let useful = (new.innovative - old.innovative) as f64;
+            format!(", {:.1} % of the datagrams received innovative", 100.0 * useful / all as f64)
+        }
+    };
+    Some(format!(
+        "packets: {:.2} Mb/s in, {:.2} Mb/s out; datagrams: {:.2} Mb/s sent, {:.2} Mb/s \
+         received{lost}",
+        mbps(old.bytes_in, new.bytes_in)?,
+        mbps(old.bytes_out, new.bytes_out)?,
+        mbps(old.datagram_bytes_sent, new.datagram_bytes_sent)?,
+        mbps(old.datagram_bytes_received, new.datagram_bytes_received)?
+    ))
+}
+
+/// A label, and counts with their descriptions.
+type Problems = (&'static str, Vec<(u64, &'static str)>);
+
+/// Returns the counts that are zero on a healthy link.
+fn problems(counters: &FrancCounters) -> [Problems; 4] {
+    [
+        (
+            "rejected",
+            vec![
+                (counters.unauthentic, "datagrams of another key"),
+                (counters.malformed, "malformed"),
+                (counters.replayed, "replayed or doubled"),
+                (counters.corrupt, "symbols with an invalid seal"),
+                (counters.injected_losses, "lost by --synthetic-loss"),
+                (counters.stalls, "sessions replaced because nothing arrived"),
+                (counters.undelivered, "packets rejected by the tunnel interface"),
+            ],
+        ),
+        (
+            "not sent",
+            vec![
+                (counters.unplaced, "to a neighbour of unknown address"),
+                (counters.unsent, "refused by the system"),
+                (counters.too_long, "of them too long"),
+            ],
+        ),
+        ("timeouts", vec![(counters.timeouts, "without an ACK in time")]),
+        (
+            "overheard",
+            vec![
+                (counters.overheard, "datagrams"),
+                (counters.overheard_again, "frames again"),
+                (counters.overheard_bad_fcs, "damaged"),
+                (counters.overheard_protected, "encrypted"),
+                (counters.overheard_unread, "not readable"),
+                (counters.overheard_drops, "dropped by the system"),
+            ],
+        ),
+    ]
+}
+
+fn carried(packets: u64, length: u64) -> String {
+    format!("{packets} ({})", bytes(length))
+}
+
+/// Returns a number of bytes with its unit.
+fn bytes(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use lasthop_franc::config::Keys;
+    use lasthop_franc::stats::NeighbourStats;
     use lasthop_franc::{Stats, Unanswered};
     use lasthop_franc_node::document::FrancDaemonCounts;
     use lasthop_units::Duration;
@@ -226,22 +353,67 @@ mod tests {
         let role = Role::Forwarder { between: [NodeId(1), NodeId(2)] };
         let config = Config::new(NodeId(3), role, Keys::Insecure, 1_400);
         assert_eq!(node(&config), "a forwarder between 1 and 2");
-        let stats = Stats { innovative: 7, ..Stats::default() };
+        let stats = Stats { innovative: 6, redundant: 1, stale: 1, ..Stats::default() };
         let (up, counts) = (Duration::from_secs(5), FrancDaemonCounts::default());
         let document = FrancDocument::new("franc0", "udp", &config, up, &stats, &counts, &[]);
-        let text = status(&document, Style::PLAIN);
-        let head = "franc0: node 3, Forwarder over udp, not connected, up 5 s\n";
+        let text = status(&document, None, Style::PLAIN);
+        let head =
+            "franc0: node 3, a forwarder over udp, not connected (the daemon prints why), up 5 s\n";
         assert!(text.starts_with(head), "{text}");
-        let received = "\nreceived    7 innovative, 0 redundant, 0 stale, 0 ACKs, 0.0 MB\n";
+        let received = "\nreceived    8 datagrams and 0 ACKs, 0 B: 75.0 % innovative, 12.5 % redundant, 12.5 % stale\n";
         assert!(text.contains(received), "{text}");
-        // No round trip is known, and no interface overhears.
-        assert!(!text.contains("\npath ") && !text.contains("\noverheard "), "{text}");
+        // No round trip is known, no interface overhears, nothing is rejected, and a forwarder has
+        // no packets of a tunnel.
+        for label in ["path", "overheard", "rejected", "not sent", "packets", "now"] {
+            assert!(!text.contains(&format!("\n{label} ")), "{text}");
+        }
+    }
+
+    /// Judged by hand: 1000 packets of 1250 bytes in a second are 10 Mb/s.
+    #[test]
+    fn the_status_of_an_end_answers_what_the_link_costs() {
+        let (here, peer) = (NodeId(1), NodeId(2));
+        let role = Role::End { peer, via: peer, helpers: 0 };
+        let config = Config::new(here, role, Keys::Insecure, 1_400);
+        let at = |seconds: u64| {
+            let neighbours = vec![NeighbourStats {
+                id: peer,
+                heard: 7,
+                loss_in: Some(0.02),
+                loss_out: Some(0.1),
+            }];
+            let stats = Stats {
+                packets_in: 1_000 * seconds,
+                bytes_in: 1_250_000 * seconds,
+                source_sent: 1_000 * seconds,
+                coded_sent: 150 * seconds,
+                backlog_packets: 20,
+                pace_bps: 10_000_000,
+                connected: true,
+                neighbours,
+                ..Stats::default()
+            };
+            let (up, counts) = (Duration::from_secs(seconds), FrancDaemonCounts::default());
+            FrancDocument::new("franc0", "udp", &config, up, &stats, &counts, &[])
+        };
+        let text = status(&at(3), Some(&at(2)), Style::PLAIN);
+        for part in [
+            "7 datagrams received; loss on the path to it 10.0 %, from it 2.0 %\n",
+            "\npackets in  3000 (3.8 MB); 20 waiting (about 20.0 ms at this rate), 0 dropped there",
+            "\nsent        3450 datagrams and 0 ACKs, 0 B, 1.15 datagrams a packet: 3000 uncoded, 450 ",
+            "\nnow         packets: 10.00 Mb/s in, 0.00 Mb/s out; datagrams: 0.00 Mb/s sent",
+        ] {
+            assert!(text.contains(part), "{part:?} in {text}");
+        }
+        // A daemon that restarted has no rate.
+        assert!(!status(&at(2), Some(&at(3)), Style::PLAIN).contains("\nnow "));
     }
 
     #[test]
     fn an_unanswered_call_has_other_words() {
         let peer = NodeId(2);
-        assert_eq!(event(Event::Connected { peer }, true).as_deref(), Some("connected to node 2"));
+        let told = event(Event::Connected { peer }, true);
+        assert_eq!(told.as_deref(), Some("connected to node 2"));
         assert_eq!(event(Event::Unanswered { peer, why: Unanswered::Silent }, true), None);
     }
 }

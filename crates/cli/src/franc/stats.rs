@@ -25,16 +25,18 @@ pub fn stats(args: &FrancStats) -> Result<u8, Failure> {
         None => sockets(&args.name),
     };
     let interrupt = args.watch.then(Interrupt::catch).transpose()?;
+    let mut previous = None;
     loop {
         let document = ask(&places)?;
         let text = match (args.json, args.prometheus) {
             (true, _) => document.to_json(),
             (_, true) => document.to_prometheus(),
-            _ => status(&document, Stream::Output.style()),
+            _ => status(&document, previous.as_ref(), Stream::Output.style()),
         };
         let is_view = args.watch && Stream::Output.is_terminal();
         console::print(&if is_view { format!("\x1b[H\x1b[2J{text}") } else { text })?;
         let Some(interrupt) = &interrupt else { return Ok(0) };
+        previous = Some(document);
         pause();
         interrupt.check()?;
     }

@@ -369,7 +369,7 @@ fn links(run: &RunDocument, stream: Stream) -> String {
     table::render(&columns, &rows, stream)
 }
 
-/// Returns the table of coded links: packets in, sent and out at each node.
+/// Returns the table of coded links: packets, datagrams and their use at each node.
 fn coded_links(run: &RunDocument, stream: Stream) -> String {
     let columns = [
         text("link"),
@@ -379,28 +379,52 @@ fn coded_links(run: &RunDocument, stream: Stream) -> String {
         number("packets", "dropped"),
         number("sent", "uncoded"),
         number("sent", "coded"),
-        number("sent", "ACKs"),
-        number("", "timeouts"),
-        number("lost on", "purpose"),
+        number("sent", "a packet"),
+        number("loss on", "the way, %"),
+        number("innovative", "%"),
+        number("redundant", "%"),
+        number("stale", "%"),
+        number("injected", "losses"),
     ];
     let mut rows = Vec::new();
     for (link, summary) in &run.franc {
         for (node, coded) in &summary.nodes {
-            let counts = [
-                coded.packets_in,
-                coded.packets_out,
-                coded.backlog_drops,
-                coded.source_sent,
-                coded.coded_sent,
-                coded.acks_sent,
-                coded.timeouts,
-                coded.injected_losses,
-            ];
-            let names = [link.clone(), node.clone()];
-            rows.push(names.into_iter().chain(counts.map(count)).collect());
+            let datagrams = coded.source_sent + coded.coded_sent;
+            let received = coded.innovative + coded.redundant + coded.stale;
+            let share = |part: u64| match received {
+                0 => String::new(),
+                all => percent(part as f64 / all as f64),
+            };
+            let each = match coded.packets_in {
+                0 => String::new(),
+                packets => format!("{:.2}", datagrams as f64 / packets as f64),
+            };
+            let losses = coded.injected_losses;
+            rows.push(vec![
+                link.clone(),
+                node.clone(),
+                count(coded.packets_in),
+                count(coded.packets_out),
+                count(coded.backlog_drops),
+                count(coded.source_sent),
+                count(coded.coded_sent),
+                each,
+                coded.loss_in.values().map(|&loss| percent(loss)).collect::<Vec<_>>().join(" "),
+                share(coded.innovative),
+                share(coded.redundant),
+                share(coded.stale),
+                if losses > 0 { count(losses) } else { String::new() },
+            ]);
         }
     }
-    table::render(&columns, &rows, stream)
+    let mut out = table::render(&columns, &rows, stream);
+    if !out.is_empty() {
+        let legend = "Loss on the way here, from each neighbour. Datagrams received: innovative ones \
+                      raised the rank of their block, redundant ones did not, stale ones came after \
+                      it was complete.";
+        out.push_str(&table::wrapped("  ", legend, wrong::width()));
+    }
+    out
 }
 
 fn wires(run: &RunDocument, stream: Stream) -> String {

@@ -14,8 +14,8 @@ pub(super) fn links(run: &RunDocument) -> String {
     }
     let mut out = String::from(
         "<section><h2>Coded links</h2><p>After the warm-up. Coded datagrams are combinations of \
-         several packets. A datagram is innovative to a node if it tells something new, redundant \
-         if not, stale if its block is done already.</p>",
+         several packets. A received datagram is innovative if it raises the rank of its block, \
+         redundant if not, stale if the block was complete.</p>",
     );
     for (name, link) in &run.franc {
         let _ = write!(out, "<h3>{}</h3>{}", escaped(name), directions(name, link));
