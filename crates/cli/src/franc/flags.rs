@@ -1,27 +1,70 @@
 //! The keys of `franc.toml` as flags. `lasthop_franc_node` declares each key once; the flags and
 //! their long help texts are made from these declarations when the command starts. Values stay
-//! text here; the parser of the file reads them.
+//! text here; the parser of the file reads them. Here is only the order of the help.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use lasthop_franc_node::{Key, keys};
 
+/// All keys in the order of the help, in sections with their headings: the basic ones first, those
+/// of the paper's mode last.
+const SECTIONS: [(&str, &[&str]); 8] = [
+    ("Link", &["id", "peer", "neighbours", "key_file", "address", "insecure"]),
+    ("Network", &["transport", "interface", "listen", "mtu", "pace", "rate_max"]),
+    (
+        "Other roles",
+        &["role", "between", "via", "helpers", "copies_to", "monitor", "e1", "e2", "e3"],
+    ),
+    ("Daemon", &["name", "socket", "metrics"]),
+    (
+        "Waiting packets",
+        &["backlog_packets", "backlog_bytes", "backlog_target", "backlog_interval", "ecn", "small"],
+    ),
+    (
+        "Code, the same at both ends",
+        &["mode", "field", "block_symbols", "symbol_bytes", "rekey_blocks"],
+    ),
+    ("Experiments", &["blocks_max", "encoder_timeout", "synthetic_loss"]),
+    (
+        "The mode of the paper franc (--mode paper)",
+        &[
+            "overshoot",
+            "rules",
+            "systematic",
+            "acknowledgements",
+            "reading",
+            "spending",
+            "helping",
+            "waiting",
+            "timeout_packets",
+        ],
+    ),
+];
+
 /// The keys that most nodes need, which are those of the short help: name, form of the value, and
 /// one line of at most 52 columns, so that the help fits a screen of 80 columns.
-const USUAL: [(&str, &str, &str); 13] = [
-    ("role", "ROLE", "end, helper, recoder or forwarder [default: end]"),
+const USUAL: [(&str, &str, &str); 11] = [
     ("id", "N", "Number of this node on the link"),
     ("peer", "N", "Ends: number of the other end"),
-    ("via", "N", "Ends: next recoder towards the other end"),
-    ("between", "N,N", "Other roles: numbers of the nodes on both sides"),
+    ("neighbours", "N=..", "Who is where, as N=HOST[:PORT] or N=MAC"),
     ("key_file", "FILE", "File with the shared key, or with the hop key"),
-    ("insecure", "BOOL", "Run without a key: no secrecy, no authentication"),
     ("address", "IP/LEN,..", "Ends: addresses of the tunnel interface"),
     ("transport", "KIND", "udp or ethernet [default: udp]"),
-    ("listen", "ADDR:PORT", "UDP: local address [default: port 4797 of all]"),
     ("interface", "IFACE", "Ethernet: network interface of the hop"),
-    ("neighbours", "ID=..", "Neighbours, as ID=HOST[:PORT] or ID=MAC"),
-    ("mtu", "BYTES", "Longest packet of the path, IP header included"),
+    ("listen", "ADDR:PORT", "UDP: local address [default: port 4797 of all]"),
+    ("role", "ROLE", "end, helper, recoder or forwarder [default: end]"),
+    ("between", "N,N", "Other roles: numbers of the nodes on both sides"),
+    ("via", "N", "Ends: next recoder towards the other end"),
 ];
+
+/// Returns the section of a key and its place in the help.
+fn place(name: &str) -> (&'static str, usize) {
+    let named = |&(heading, names): &(&'static str, &'static [&'static str])| {
+        names.iter().map(move |name| (heading, *name))
+    };
+    let mut all = SECTIONS.iter().flat_map(named).enumerate();
+    let found = all.find(|(_, (_, other))| *other == name);
+    found.map_or(("Other keys", usize::MAX), |(place, (heading, _))| (heading, place))
+}
 
 /// The flags of the command line: keys with their values, as written.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +72,9 @@ pub struct KeyFlags(pub Vec<(Key, Vec<String>)>);
 
 impl Args for KeyFlags {
     fn augment_args(command: Command) -> Command {
-        keys().into_iter().fold(command, |command, key| {
+        let mut keys = keys();
+        keys.sort_by_key(|key| place(key.name).1);
+        keys.into_iter().fold(command, |command, key| {
             let (is_switch, is_list) = (key.is_switch, key.is_list);
             let usual = USUAL.iter().find(|(name, ..)| *name == key.name);
             let form = match (usual, is_switch, is_list) {
@@ -44,7 +89,7 @@ impl Args for KeyFlags {
                 .help(usual.map_or("", |(.., line)| line))
                 .long_help(key.docs)
                 .hide_short_help(usual.is_none())
-                .help_heading("Keys of franc.toml");
+                .help_heading(place(key.name).0);
             command.arg(match (is_switch, is_list) {
                 (true, _) => arg.num_args(0..=1).require_equals(true).default_missing_value("true"),
                 (_, true) => arg.value_delimiter(',').action(ArgAction::Append),
@@ -76,6 +121,16 @@ impl FromArgMatches for KeyFlags {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_key_is_in_one_section_of_the_help() {
+        let sections = SECTIONS.iter().flat_map(|(_, names)| names.iter().copied());
+        let mut sections: Vec<&str> = sections.collect();
+        let mut names: Vec<&str> = keys().iter().map(|key| key.name).collect();
+        sections.sort_unstable();
+        names.sort_unstable();
+        assert_eq!(sections, names);
+    }
 
     #[test]
     fn the_short_help_names_existing_keys_in_one_line_each() {
