@@ -3,6 +3,7 @@
 //! `handshake`, sending and receiving within a session in `session`. Leaves out recoding: see
 //! `recoder`.
 
+mod link;
 mod packer;
 mod session;
 
@@ -260,7 +261,7 @@ impl End {
         let (peer, helpers, blocks_max) = (self.peer, self.helpers, hello.blocks_max);
         let other = OtherEnd { peer, helpers, blocks_max };
         let mut session = Session::new(shared, self.code, other, pair, &keys, now);
-        session.path.expect_late(answered_after.min(CANDIDATE_LATE_MAX));
+        session.links[0].path.expect_late(answered_after.min(CANDIDATE_LATE_MAX));
         let is_paper = matches!(shared.config.mode, Mode::Paper { .. });
         let late = (answered_after * CANDIDATE_ANSWERS).min(CANDIDATE_LATE_MAX);
         let ends = now + CANDIDATE_MAX[usize::from(is_paper)].max(late);
@@ -272,8 +273,8 @@ impl End {
     /// it.
     fn promote(&mut self, shared: &mut Shared) {
         let Some((mut session, _)) = self.candidate.take() else { return };
-        let before = self.current.as_ref().and_then(|before| before.path_mtu.as_ref());
-        if let (Some(path), Some(before)) = (&mut session.path_mtu, before) {
+        let before = self.current.as_ref().and_then(|before| before.links[0].path_mtu.as_ref());
+        if let (Some(path), Some(before)) = (&mut session.links[0].path_mtu, before) {
             path.inherit(before, session.heard_at);
         }
         self.end_session(shared);
@@ -317,7 +318,7 @@ impl End {
         let session = self.candidate.as_ref().map(|(session, _)| session).or(self.current.as_ref());
         let numbers = session.map_or(HopNumbers::default(), |session| HopNumbers {
             highest: session.highest_of(to, self.via),
-            next: session.path.number(),
+            next: session.links[0].path.number(),
         });
         self.count = self.count.saturating_add(1);
         let config = &shared.config;
@@ -357,7 +358,7 @@ impl End {
             return None;
         }
         let hearing = if is_via {
-            session.path.hear(now, header.number)
+            session.links[0].path.hear(now, header.number)
         } else {
             session.hear_helper(now, header)
         };
@@ -374,7 +375,7 @@ impl End {
         }
         // Only new datagrams: anybody can repeat a recording.
         if is_via {
-            session.longest.came(now, datagram.len());
+            session.links[0].longest.came(now, datagram.len());
         }
         let is_of_other_end = match body {
             Body::Pulse(pulse) => session.handle_pulse(shared, now, &pulse),
@@ -387,7 +388,7 @@ impl End {
             }
         };
         let pair = session.pair;
-        if let Some(datagram_bytes) = session.path_mtu.as_mut().and_then(PathMtu::found) {
+        if let Some(datagram_bytes) = session.links[0].path_mtu.as_mut().and_then(PathMtu::found) {
             shared.report(Event::PathMtu { peer: self.peer, datagram_bytes });
         }
         if is_of_other_end {
@@ -406,12 +407,12 @@ impl End {
     /// sent; if that does not help, another session is requested.
     fn handle_old_number(&mut self, shared: &mut Shared, now: Instant) {
         let Some(session) = &mut self.current else { return };
-        if session.path.is_starved(now) {
-            let path = &session.path;
+        if session.links[0].path.is_starved(now) {
+            let path = &session.links[0].path;
             let numbers = HopNumbers { highest: path.highest(), next: path.number() };
             shared.call(now, shared.config.id, self.via, numbers, None);
         }
-        if session.path.is_silent(now) && !self.is_renewing {
+        if session.links[0].path.is_silent(now) && !self.is_renewing {
             (self.is_renewing, self.hello_at) = (true, now);
         }
     }
@@ -419,7 +420,7 @@ impl End {
     /// A neighbour received numbers of this node up to `highest`.
     pub fn go_on_behind(&mut self, now: Instant, neighbour: NodeId, highest: u32) {
         if let Some(session) = self.current.as_mut().filter(|_| neighbour == self.via) {
-            session.path.go_on_behind(now, highest);
+            session.links[0].path.go_on_behind(now, highest);
         }
     }
 
@@ -440,8 +441,8 @@ impl End {
     fn watch(&mut self, shared: &mut Shared, now: Instant) {
         let Some(session) = &self.current else { return };
         let is_stalled = session.is_stalled(now);
-        let is_narrower = session.path_mtu.as_ref().is_some_and(PathMtu::is_narrower);
-        let is_useless = is_stalled || is_narrower || session.path.is_worn_out();
+        let is_narrower = session.links[0].path_mtu.as_ref().is_some_and(PathMtu::is_narrower);
+        let is_useless = is_stalled || is_narrower || session.links[0].path.is_worn_out();
         if is_useless && !self.is_renewing {
             self.hello_at = now;
             if is_stalled {
@@ -463,7 +464,7 @@ impl End {
         let session = self.current.as_mut()?;
         let is_ack_due = session.is_ack_due(now);
         let is_alone = matches!(session.outgoing, Outgoing::Paper(_));
-        if is_ack_due && is_alone || session.path.may_send(now).is_err() {
+        if is_ack_due && is_alone || session.links[0].path.may_send(now).is_err() {
             return is_ack_due.then(|| session.acknowledge(shared, now, via));
         }
         let next = match &mut session.outgoing {
@@ -483,8 +484,8 @@ impl End {
             None => Body::Enc(enc),
         };
         let transmit = shared.emit(&header, &body, &session.tagger);
-        session.path.depart(now, transmit.datagram.len(), Some(cargo));
-        if let Some(path) = &mut session.path_mtu {
+        session.links[0].path.depart(now, transmit.datagram.len(), Some(cargo));
+        if let Some(path) = &mut session.links[0].path_mtu {
             path.sent(now, transmit.datagram.len());
         }
         if session.is_ack_due(now) {
@@ -519,7 +520,9 @@ impl End {
         let probe = session.probe_at().map(|at| (at, Reason::Probe));
         let silence = Some((session.heard_at + session.silence_max(), Reason::Expiry));
         let encoder = match &session.outgoing {
-            Outgoing::Stream(_) => session.path.timeout_at().map(|at| (at, Reason::EncoderTimeout)),
+            Outgoing::Stream(_) => {
+                session.links[0].path.timeout_at().map(|at| (at, Reason::EncoderTimeout))
+            }
             Outgoing::Paper(encoder) => {
                 encoder.poll_timeout().map(|(at, _)| (at, Reason::EncoderTimeout))
             }
@@ -566,7 +569,7 @@ impl End {
     /// it.
     #[cfg(test)]
     pub fn longest_heard(&mut self, now: Instant) -> Option<u16> {
-        self.current.as_mut().map(|session| session.longest.bytes(now))
+        self.current.as_mut().map(|session| session.links[0].longest.bytes(now))
     }
 
     pub fn fill(&self, stats: &mut Stats, now: Instant) {
@@ -582,15 +585,15 @@ impl End {
         let Some(session) = &self.current else { return };
         stats.connected = true;
         session.fill(stats);
-        stats.round_trip = session.path.round_trip().unwrap_or(Duration::ZERO);
-        stats.path_datagram_bytes = session.path_mtu.as_ref().map_or(0, PathMtu::limit);
-        stats.queue_delay = session.path.queue_delay();
-        stats.pace_bps = session.path.pace_bps(now);
+        stats.round_trip = session.links[0].path.round_trip().unwrap_or(Duration::ZERO);
+        stats.path_datagram_bytes = session.links[0].path_mtu.as_ref().map_or(0, PathMtu::limit);
+        stats.queue_delay = session.links[0].path.queue_delay();
+        stats.pace_bps = session.links[0].path.pace_bps(now);
         stats.neighbours.push(NeighbourStats {
             id: self.via,
-            heard: u64::from(session.path.heard_count()),
-            loss_in: session.path.loss_in(),
-            loss_out: session.path.loss.known(),
+            heard: u64::from(session.links[0].path.heard_count()),
+            loss_in: session.links[0].path.loss_in(),
+            loss_out: session.links[0].path.loss.known(),
         });
         stats.neighbours.extend(session.helpers.iter().map(|helper| NeighbourStats {
             id: helper.id,

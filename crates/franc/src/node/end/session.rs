@@ -4,14 +4,15 @@
 
 use super::super::helper::is_worth;
 use super::super::{Shared, Transmit};
+use super::link::Link;
 use super::packer::Packer;
 use crate::backlog::Backlog;
 use crate::config::{Config, Losses, Mode, PaperRules, Reading, Role};
 use crate::keys::{Pair, PulseSeal, Seal, SessionKeys, Tagger, Vital};
 use crate::order::Order;
 use crate::paper::{self, AckRule, Encoder, PaperParameters};
-use crate::path_mtu::{Longest, PathAnswers, PathMtu};
-use crate::path_state::{Cargo, Ear, Hearing, LossEstimate, PathState};
+use crate::path_mtu::PathMtu;
+use crate::path_state::{Cargo, Ear, Hearing, LossEstimate};
 use crate::receiver::{Receiver, Verdict};
 use crate::sender::{Outlook, Sender};
 use crate::stats::Stats;
@@ -101,12 +102,7 @@ pub(super) struct Session {
     pub(super) receiver: Receiver,
     pub(super) opener: Seal,
     pub(super) order: Order,
-    pub(super) path: PathState,
-    /// The search for the path's MTU, if no node is between the ends and the mode
-    /// is a stream.
-    pub(super) path_mtu: Option<PathMtu>,
-    /// The longest datagrams received from the other end.
-    pub(super) longest: Longest,
+    pub(super) links: Vec<Link>,
     pub(super) helpers: Vec<HeardHelper>,
     pub(super) acknowledge: Acknowledge,
     /// Identifies this end's memory of blocks.
@@ -263,9 +259,7 @@ impl Session {
             receiver: Receiver::new(code, usize::from(blocks_max.max(1)), false),
             opener: Seal::new(keys.symbols(peer), config.rekey_blocks),
             order: Order::new(ordered_bytes),
-            path: PathState::new(pace, config.encoder_timeout, now),
-            path_mtu,
-            longest: Longest::new(now),
+            links: alloc::vec![Link::new(pace, config.encoder_timeout, path_mtu, now)],
             helpers: Vec::new(),
             acknowledge,
             state: shared.stream.next_u64() as u16,
@@ -278,7 +272,12 @@ impl Session {
     }
 
     pub(super) fn header(&self, shared: &Shared, to: NodeId) -> Header {
-        Header { sender: shared.config.id, to, session: self.id, number: self.path.number() }
+        Header {
+            sender: shared.config.id,
+            to,
+            session: self.id,
+            number: self.links[0].path.number(),
+        }
     }
 
     /// Takes a number of a helper. If there are too many helpers, a new one
@@ -307,7 +306,7 @@ impl Session {
         let helper = self.helpers.iter().find(|helper| helper.id == neighbour);
         match helper {
             Some(helper) => helper.ear.highest(),
-            None if neighbour == via => self.path.highest(),
+            None if neighbour == via => self.links[0].path.highest(),
             None => 0,
         }
     }
@@ -339,8 +338,9 @@ impl Session {
         if self.probe_at().is_none_or(|at| now < at) {
             return;
         }
-        let answers = self.answers();
-        let Some(bytes) = self.path_mtu.as_mut().and_then(|path| path.probe(now, answers)) else {
+        let answers = self.links[0].answers();
+        let Some(bytes) = self.links[0].path_mtu.as_mut().and_then(|path| path.probe(now, answers))
+        else {
             return;
         };
         self.emit_pulse(shared, now, via, usize::from(bytes).saturating_sub(wire::CONTROL_BYTES));
@@ -349,16 +349,12 @@ impl Session {
     /// Returns the time at which a probe is due. If the other end took long to answer, no probe is
     /// sent before the time of answers is known: airtime is scarce then, and probes are long.
     pub(super) fn probe_at(&self) -> Option<Instant> {
-        if self.path.round_trip().is_none() && self.path.lateness() > PROBED_AT_ONCE {
+        if self.links[0].path.round_trip().is_none()
+            && self.links[0].path.lateness() > PROBED_AT_ONCE
+        {
             return None;
         }
-        self.path_mtu.as_ref()?.poll_timeout()
-    }
-
-    fn answers(&self) -> PathAnswers {
-        let gets_through =
-            (1.0 - self.path.loss.probability()) * (1.0 - self.path.loss_in().unwrap_or(0.0));
-        PathAnswers { loss: 1.0 - gets_through, round_trip: self.path.lateness() }
+        self.links[0].path_mtu.as_ref()?.poll_timeout()
     }
 
     /// Sends a pulse with `padding` bytes after it.
@@ -369,12 +365,12 @@ impl Session {
             Outgoing::Paper(encoder) => encoder.block(),
         };
         let (received, arrived) = (self.receiver.received(), self.receiver.arrived);
-        let vital = Vital { received, arrived, oldest, longest: self.longest.bytes(now) };
+        let vital = Vital { received, arrived, oldest, longest: self.links[0].longest.bytes(now) };
         let (counter, sealed) = self.pulses.ours.seal(vital);
         let header = self.header(shared, via);
         let body = Body::Pulse(Pulse { counter, sealed: &sealed, padding });
         let transmit = shared.emit(&header, &body, &self.tagger);
-        self.path.depart(now, transmit.datagram.len(), None);
+        self.links[0].path.depart(now, transmit.datagram.len(), None);
         shared.hasten(transmit);
     }
 
@@ -397,8 +393,8 @@ impl Session {
         if pulse.padding > 0 {
             self.hasten_pulse(now.max(self.pulses.last_at + PULSE_INTERVAL_PROBED));
         }
-        let answers = self.answers();
-        if let Some(path) = &mut self.path_mtu {
+        let answers = self.links[0].answers();
+        if let Some(path) = &mut self.links[0].path_mtu {
             path.heard(now, vital.longest, answers);
         }
         if self.receiver.give_up_below(vital.oldest) {
@@ -430,8 +426,8 @@ impl Session {
     /// in flight are full. A new session has no trace of the reports.
     pub(super) fn is_stalled(&self, now: Instant) -> bool {
         let Pulses { progress_at, since, .. } = self.pulses;
-        let is_bad = self.path.loss.probability() > 0.5;
-        let late = (self.path.lateness() * STALLED_LATE).min(STALLED_LATE_MAX);
+        let is_bad = self.links[0].path.loss.probability() > 0.5;
+        let late = (self.links[0].path.lateness() * STALLED_LATE).min(STALLED_LATE_MAX);
         since >= STALLED_PULSES && now >= progress_at + STALLED[usize::from(is_bad)].max(late)
     }
 
@@ -522,7 +518,8 @@ impl Session {
             }
             return;
         }
-        let Self { path, outgoing, .. } = self;
+        let Self { links, outgoing, .. } = self;
+        let path = &mut links[0].path;
         if let Some(report) = of_us {
             path.handle_report(now, report, &mut |cargo| outgoing.reported(cargo));
         }
@@ -567,8 +564,9 @@ impl Session {
     /// Schedules an acknowledgement that reports a loss, sooner than one that
     /// reports arrivals only.
     pub(super) fn acknowledge_gap(&mut self, now: Instant) {
-        let at =
-            |last: Instant| now.max(self.path.settles_at()).max(last + self.ack_interval() / 2);
+        let at = |last: Instant| {
+            now.max(self.links[0].path.settles_at()).max(last + self.ack_interval() / 2)
+        };
         if let Acknowledge::Stream { due, last } = self.acknowledge {
             let due = Some(due.map_or(at(last), |due| due.min(at(last))));
             self.acknowledge = Acknowledge::Stream { due, last };
@@ -607,7 +605,7 @@ impl Session {
         self.acknowledged(shared, now);
         let header = self.header(shared, via);
         let transmit = shared.emit(&header, &Body::Ack(ack), &self.tagger);
-        self.path.depart(now, transmit.datagram.len(), None);
+        self.links[0].path.depart(now, transmit.datagram.len(), None);
         transmit
     }
 
@@ -633,13 +631,13 @@ impl Session {
 
     /// Length of the longest datagram that the path is known to carry.
     fn datagram_bytes(&self, shared: &Shared) -> usize {
-        let found = self.path_mtu.as_ref().map(PathMtu::limit);
+        let found = self.links[0].path_mtu.as_ref().map(PathMtu::limit);
         usize::from(found.unwrap_or(shared.config.datagram_bytes_max))
     }
 
     /// The acknowledgement of everything received until now.
     fn ack(&self, now: Instant, via: NodeId) -> Ack {
-        let mut links = alloc::vec![self.path.report(via, now)];
+        let mut links = alloc::vec![self.links[0].path.report(via, now)];
         links.extend(self.helpers.iter().map(|helper| helper.ear.report(helper.id, now)));
         let done = self.receiver.done();
         Ack::new(done, self.state, links, self.receiver.reports(done))
@@ -647,7 +645,7 @@ impl Session {
 
     /// Notes that an acknowledgement is sent now.
     fn acknowledged(&mut self, shared: &mut Shared, now: Instant) {
-        let settles_at = Some(self.path.settles_at()).filter(|&at| at > now);
+        let settles_at = Some(self.links[0].path.settles_at()).filter(|&at| at > now);
         let interval = self.ack_interval();
         match &mut self.acknowledge {
             Acknowledge::Stream { due, last } => {
@@ -661,7 +659,7 @@ impl Session {
     /// The outlook for the sender: losses and times to plan with.
     pub(super) fn outlook(&self, shared: &Shared, now: Instant) -> Outlook {
         let given = shared.config.losses;
-        let loss = given.map_or(self.path.loss.probability(), |losses| losses.e3.as_f64());
+        let loss = given.map_or(self.links[0].path.loss.probability(), |losses| losses.e3.as_f64());
         let alive = || self.helpers.iter().filter(|h| now < h.heard_at + HELPER_SILENCE_MAX);
         let count = alive().count() as u8;
         let unhelped = match given {
@@ -675,12 +673,12 @@ impl Session {
             }
         };
         Outlook {
-            number: self.path.number(),
+            number: self.links[0].path.number(),
             loss,
             unhelped,
             helper_timeout: shared.config.encoder_timeout,
-            caution: self.path.caution(),
-            gather: self.path.gather(),
+            caution: self.links[0].path.caution(),
+            gather: self.links[0].path.gather(),
             is_scarce: false,
         }
     }
@@ -693,17 +691,17 @@ impl Session {
     ) -> Option<(crate::coded::Coded, Cargo)> {
         let is_ack_due = self.is_ack_due(now);
         let mut outlook = self.outlook(shared, now);
-        outlook.is_scarce = self.path.is_scarce(now, backlog.bytes() as u64);
+        outlook.is_scarce = self.links[0].path.is_scarce(now, backlog.bytes() as u64);
         let Outgoing::Stream(sender) = &mut self.outgoing else { return None };
         if let Some(repair) = sender.repair(now, &outlook) {
             return Some(repair);
         }
         if let Some(latency) = sender.latency() {
-            let times = if self.path.is_testing() { TEST_PATIENCE } else { 1 };
+            let times = if self.links[0].path.is_testing() { TEST_PATIENCE } else { 1 };
             backlog.set_latency(latency * times);
         }
         self.held_until = None;
-        let bytes_max = match &self.path_mtu {
+        let bytes_max = match &self.links[0].path_mtu {
             Some(path) => shared.config.symbol_bytes_in(path.limit()),
             None => shared.config.symbol_bytes,
         };
@@ -729,7 +727,7 @@ impl Session {
             // Airtime is not free: the oldest blocks hold up packets that wait.
             return sender.mend_older(now, &outlook);
         }
-        self.path.note_idle(now);
+        self.links[0].path.note_idle(now);
         sender.spare_repair(now, &outlook)
     }
 
@@ -738,10 +736,11 @@ impl Session {
         match self.outgoing {
             Outgoing::Stream(_) => {
                 let [least, most] = SILENCE_MAX;
-                let loss = self.path.loss_in().unwrap_or(0.0).max(f64::MIN_POSITIVE);
+                let loss = self.links[0].path.loss_in().unwrap_or(0.0).max(f64::MIN_POSITIVE);
                 let pulses = libm::log(SILENCE_BY_CHANCE) / libm::log(loss).min(-1e-3);
                 let lost = Duration::from_secs_f64(PULSE_INTERVAL[1].as_secs_f64() * pulses);
-                let late = self.path.round_trip().unwrap_or_default() * SILENCE_ROUND_TRIPS;
+                let late =
+                    self.links[0].path.round_trip().unwrap_or_default() * SILENCE_ROUND_TRIPS;
                 lost.max(late).clamp(least, most)
             }
             Outgoing::Paper(_) => SILENCE_MAX_OF_PAPER,
@@ -801,7 +800,7 @@ impl Session {
             Outgoing::Stream(sender)
                 if !sender.is_idle() || !backlog.is_empty() || self.packer.has_rest() =>
             {
-                self.path.pace_at()
+                self.links[0].path.pace_at()
             }
             _ => None,
         }
@@ -811,7 +810,8 @@ impl Session {
         if self.idle_until.is_some_and(|until| until <= now) {
             self.idle_until = None;
         }
-        let Self { path, outgoing, idle_until, .. } = self;
+        let Self { links, outgoing, idle_until, .. } = self;
+        let path = &mut links[0].path;
         match outgoing {
             Outgoing::Stream(_) => {
                 if path.handle_timeout(now, &mut |cargo| outgoing.landed(now, cargo)) {
