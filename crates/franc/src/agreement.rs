@@ -5,6 +5,7 @@
 //! largest number of blocks in flight.
 
 use crate::config::{BLOCK_SYMBOLS_MAX, Config};
+use crate::wire::LINKS_MAX;
 use lasthop_rlnc::Field;
 
 /// The parameters that both ends must share.
@@ -18,6 +19,8 @@ pub struct CodeParameters {
     pub symbol_bytes: u16,
     /// Blocks after which the ends derive the next key.
     pub rekey_blocks: u32,
+    /// Number of links between the ends, 1 or 2.
+    pub links: u8,
 }
 
 /// Symbols of a block by default, in stream and in paper mode.
@@ -36,20 +39,24 @@ impl CodeParameters {
     }
 
     fn symbol_digest(&self, block_digest: u32) -> u32 {
-        fold(fold(block_digest, u32::from(self.symbol_bytes)), self.rekey_blocks)
+        let digest = fold(fold(block_digest, u32::from(self.symbol_bytes)), self.rekey_blocks);
+        // One link is as in versions that know no second one.
+        if self.links > 1 { fold(digest, u32::from(self.links)) } else { digest }
     }
 
-    /// Parameters with this digest, if they differ from these in usual ways: any field with any
-    /// length of symbols or any number of them, or a power of two of blocks for each key. A digest
+    /// Parameters with this digest, if they differ from these in usual ways: the number of links,
+    /// any field with any length of symbols or any number of them, or a power of two of blocks for
+    /// each key. A digest
     /// of other parameters matches one of the 600 000 tries with a probability of 1 to 7 000.
     pub(crate) fn with_digest(&self, digest: u32) -> Option<Self> {
         let fields = [self.field, Field::Gf2, Field::Gf16, Field::Gf256];
         let is_it = |tried: &Self| tried.digest() == digest;
+        let links = (1..=LINKS_MAX).map(|links| Self { links, ..*self });
         let keys = (4..32).map(|log| Self { rekey_blocks: 1 << log, ..*self });
         let blocks = fields.into_iter().flat_map(|field| {
             (1..=BLOCK_SYMBOLS_MAX).map(move |block_symbols| Self { field, block_symbols, ..*self })
         });
-        keys.chain(blocks).find(is_it).or_else(|| {
+        links.chain(keys).chain(blocks).find(is_it).or_else(|| {
             let [stream, paper] = USUAL_BLOCKS;
             let blocks = [self.block_symbols, stream, paper];
             let shapes = fields.into_iter().flat_map(|field| {
@@ -67,8 +74,8 @@ impl CodeParameters {
 
 impl From<&Config> for CodeParameters {
     fn from(config: &Config) -> Self {
-        let &Config { field, block_symbols, symbol_bytes, rekey_blocks, .. } = config;
-        Self { field, block_symbols, symbol_bytes, rekey_blocks }
+        let &Config { field, block_symbols, symbol_bytes, rekey_blocks, links, .. } = config;
+        Self { field, block_symbols, symbol_bytes, rekey_blocks, links }
     }
 }
 
@@ -96,6 +103,7 @@ mod tests {
             block_symbols: 64,
             symbol_bytes: 1_446,
             rekey_blocks: 1 << 14,
+            links: 1,
         };
         for theirs in [
             ours,
@@ -104,6 +112,7 @@ mod tests {
             CodeParameters { block_symbols: 32, ..ours },
             CodeParameters { field: Field::Gf16, ..ours },
             CodeParameters { rekey_blocks: 16, ..ours },
+            CodeParameters { links: 2, ..ours },
             // The paper's mode.
             CodeParameters { field: Field::Gf2, block_symbols: 150, symbol_bytes: 1_442, ..ours },
         ] {

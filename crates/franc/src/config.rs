@@ -363,6 +363,9 @@ pub struct Config {
     pub rekey_blocks: u32,
     /// Losses by injection.
     pub synthetic: Vec<SyntheticLoss>,
+    /// Number of links to the other end, 1 or 2; both ends must have the same. With two, each
+    /// datagram names its link, and symbols go on both.
+    pub links: u8,
 }
 
 /// Why a configuration is not valid.
@@ -462,6 +465,7 @@ impl Config {
             backlog: BacklogConfig::default(),
             rekey_blocks: 1 << 14,
             synthetic: Vec::new(),
+            links: 1,
         };
         config.symbol_bytes = config.symbol_bytes_max();
         config
@@ -560,6 +564,13 @@ impl Config {
             }
             _ => {}
         }
+        if self.links > 1 {
+            let is_direct = matches!(self.role, Role::End { peer, via, helpers: 0 } if peer == via);
+            let is_stream = matches!(self.mode, Mode::Stream { pace: Some(_), .. });
+            range(is_direct, "links", "1 with recoders or helpers")?;
+            range(is_stream, "links", "1 without a pace")?;
+        }
+        range((1..=wire::LINKS_MAX).contains(&self.links), "links", "1 or 2")?;
         match self.mode {
             Mode::Paper { overshoot, rules, .. } => {
                 range(rules.timeout_packets != Some(0), "packets at a timeout", "at least 1")?;

@@ -233,6 +233,9 @@ pub(crate) struct PulseSeal {
     counter: u64,
 }
 
+/// The bit of a pulse's counter that names one of two links.
+const COUNTER_LINK_BIT: u32 = 63;
+
 /// The content of a [`Pulse`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Vital {
@@ -248,8 +251,9 @@ pub(crate) struct Vital {
 }
 
 impl PulseSeal {
-    pub fn new(key: Secret) -> Self {
-        Self { key, counter: 0 }
+    /// Returns the seal of the pulses on a link; the highest bit of their counters names it.
+    pub fn new(key: Secret, link: u8) -> Self {
+        Self { key, counter: u64::from(link) << COUNTER_LINK_BIT }
     }
 
     /// Seals the next pulse. Returns its counter and its bytes.
@@ -269,9 +273,10 @@ impl PulseSeal {
         (self.counter, sealed)
     }
 
-    /// Whether it is newer than all pulses before.
+    /// Whether it is of this link, and newer than all pulses before.
     pub fn is_new(&self, pulse: &Pulse<'_>) -> bool {
-        pulse.counter > self.counter
+        let is_of_link = (pulse.counter ^ self.counter) >> COUNTER_LINK_BIT == 0;
+        is_of_link && pulse.counter > self.counter
     }
 
     /// Opens a pulse that is newer than all before.
@@ -562,7 +567,7 @@ mod tests {
     #[test]
     fn a_pulse_is_taken_once_and_in_order() {
         let key = || Secret::new([1; SECRET_BYTES]);
-        let (mut sender, mut receiver) = (PulseSeal::new(key()), PulseSeal::new(key()));
+        let (mut sender, mut receiver) = (PulseSeal::new(key(), 0), PulseSeal::new(key(), 0));
         let vital = |n: u64| Vital {
             received: n << 33,
             arrived: n << 34,

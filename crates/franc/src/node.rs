@@ -24,7 +24,7 @@ use crate::keys::{Secrets, Tagger};
 use crate::secret::Entropy;
 use crate::stats::Stats;
 use crate::wire::{self, Body, Header, Hello, Hop, NodeId, WireError};
-use addresses::{Addresses, Proof, Reply};
+use addresses::{Addresses, Proof, Reply, Way};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -41,6 +41,8 @@ use recoder::Recoder;
 pub struct Transmit {
     /// The neighbour for which it is.
     pub to: NodeId,
+    /// The link to it on which the datagram goes: 0, or 1 for the second of two.
+    pub link: u8,
     /// The address to which it goes, if that is not where the neighbour is known to
     /// be: it answers a datagram from there. No copies of it go elsewhere.
     pub reply: Option<Address>,
@@ -53,6 +55,8 @@ pub struct Transmit {
 pub struct Heard {
     /// The neighbour that sent it.
     pub sender: NodeId,
+    /// The link on which it came.
+    pub link: u8,
     /// Whether it proved an address at which the neighbour was not known to be.
     pub is_moved: bool,
 }
@@ -256,7 +260,8 @@ impl Shared {
         wire::emit(header, body, &mut datagram);
         tagger.seal(&mut datagram);
         self.stats.datagram_bytes_sent += datagram.len() as u64;
-        Transmit { to: header.to, reply: None, datagram }
+        let (link, _) = wire::link_of(self.config.links, header.number);
+        Transmit { to: header.to, link, reply: None, datagram }
     }
 
     /// Sends a datagram before all others, unless too many of them wait.
@@ -422,6 +427,13 @@ impl Node {
         body: &Body<'_>,
     ) -> Option<Heard> {
         let shared = &mut self.shared;
+        let links = shared.config.links;
+        let (link, count) = wire::link_of(links, header.number);
+        if links > 1 && count > 0 {
+            shared.stats.malformed += 1;
+            return None;
+        }
+        let way = Way { neighbour: header.sender, link };
         let hop: &Hop = match body {
             Body::Hello(hello) => &hello.hop,
             Body::Call(hop) => hop,
@@ -438,11 +450,8 @@ impl Node {
             Part::Recoder(recoder) => recoder.sessions().is_of_neighbour(header, me),
             Part::Forwarder(forwarder) => forwarder.is_neighbour(header),
         };
-        let proof = if is_neighbour {
-            shared.addresses.prove(now, header.sender, from, hop)
-        } else {
-            Proof::Nothing
-        };
+        let proof =
+            if is_neighbour { shared.addresses.prove(now, way, from, hop) } else { Proof::Nothing };
         let is_new = shared.addresses.is_new(hop.life, hop.count);
         // While the session works, a neighbour is where it proved to be: a sender of
         // CALLs from elsewhere could have them answered there, and would be taken for
@@ -455,9 +464,9 @@ impl Node {
             Part::Forwarder(forwarder) => forwarder.sessions().is_settled(now),
         };
         let is_end_asked = matches!((&self.part, body), (Part::End(_), Body::Hello(_)));
-        let place = shared.addresses.place(header.sender).filter(|_| is_well && !is_end_asked);
+        let place = shared.addresses.place(way).filter(|_| is_well && !is_end_asked);
         let reply = Reply { to: place.unwrap_or(from), echo: hop.cookie };
-        let question = Question { header: *header, proof, reply, is_new };
+        let question = Question { header: *header, link, proof, reply, is_new };
         match (&mut self.part, body) {
             (Part::End(end), Body::Hello(hello)) => end.handle_hello(shared, now, &question, hello),
             (Part::End(end), _) => end.handle_call(shared, now, &question),
@@ -483,12 +492,12 @@ impl Node {
         // Messages that this node sent before a restart, or that somebody sent in its
         // name.
         match &mut self.part {
-            Part::End(end) => end.go_on_behind(now, header.sender, hop.highest),
+            Part::End(end) => end.go_on_behind(now, way, hop.highest),
             Part::Helper(helper) => helper.go_on_behind(header.sender, hop.highest),
             Part::Recoder(recoder) => recoder.go_on_behind(now, header.sender, hop.highest),
             Part::Forwarder(_) => {}
         }
-        Some(Heard { sender: header.sender, is_moved: proof == Proof::Moved })
+        Some(Heard { sender: header.sender, link, is_moved: proof == Proof::Moved })
     }
 
     /// Says so if there is no session for long.
@@ -648,6 +657,8 @@ struct Came<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Question {
     header: Header,
+    /// The link on which it came.
+    link: u8,
     proof: Proof,
     reply: Reply,
     /// Whether it was not received before by this node, as far as that is known.

@@ -137,7 +137,7 @@ impl PathMtu {
     }
 
     /// Whether there is nothing left to probe.
-    fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.probing.is_none() && self.next_size().is_none() && !self.is_narrower
     }
 

@@ -348,6 +348,28 @@ impl PathState {
         true
     }
 
+    /// Whether the path seems dead: several timeouts passed without a report, or nothing was
+    /// heard or reported for long.
+    pub fn is_dead(&self, now: Instant) -> bool {
+        self.timeouts >= TIMEOUTS_PATIENT
+            || self.is_silent(now) && now >= self.progress_at + STARVED * 2
+    }
+
+    /// Takes all datagrams with cargo for lost: the path is dead.
+    pub fn give_up(&mut self, landed: &mut dyn FnMut(Cargo)) {
+        for flight in &mut self.flights {
+            let Some(cargo) = flight.cargo.take() else { continue };
+            flight.is_timed_out = true;
+            landed(cargo);
+        }
+        (self.laden, self.laden_bytes) = (0, 0);
+    }
+
+    /// Time at which the highest number was received from the neighbour.
+    pub fn heard_at(&self) -> Instant {
+        self.heard.highest_at
+    }
+
     /// Number of standard deviations of additional losses to allow for
     /// ([`crate::sender::Outlook::caution`]): a loss that is not repaired in advance takes a round
     /// trip, and a needless repair takes airtime from others.

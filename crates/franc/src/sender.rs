@@ -43,9 +43,9 @@ pub(crate) struct Sender {
     recodes: bool,
     /// The receiver's `state`: changes when it lost its memory.
     state: Option<u16>,
-    /// Number of the newest acknowledgement, and the time at which it arrived: those that it
-    /// overtook have nothing new.
-    acknowledged: (u32, Instant),
+    /// The place of the newest acknowledgement in their order, and the time at which it arrived:
+    /// those that it overtook have nothing new.
+    acknowledged: (u64, Instant),
     /// Cargo of datagrams that a report covers, until an acknowledgement covers its
     /// block: until then it is not known whether it was lost.
     reported: Vec<Cargo>,
@@ -363,9 +363,10 @@ impl Sender {
         core::mem::take(&mut self.restarted)
     }
 
-    /// Handles the receiver's acknowledgement from the datagram `number`. An acknowledgement holds
-    /// the receiver's present state and replaces earlier ones, which may have been forged.
-    pub fn handle_ack(&mut self, now: Instant, number: u32, ack: &Ack) {
+    /// Handles the receiver's acknowledgement. `number` orders acknowledgements by the time at which
+    /// they were sent, as the number of the datagram does on one link. An acknowledgement holds the
+    /// receiver's present state and replaces earlier ones, which may have been forged.
+    pub fn handle_ack(&mut self, now: Instant, number: u64, ack: &Ack) {
         for block in self.blocks.iter_mut().take(ack.done.saturating_sub(self.first) as usize) {
             block.symbols.iter_mut().for_each(|symbol| symbol.is_known |= symbol.is_sent);
         }

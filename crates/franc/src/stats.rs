@@ -131,8 +131,29 @@ franc_counters!(stats {
         pace_bps: u64,
         /// State of each neighbour.
         neighbours: Vec<NeighbourStats>,
+        /// State of each link to the other end, if there are two.
+        links: Vec<LinkStats>,
     }
 });
+
+/// The values of one of two links.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinkStats {
+    /// Number of the link, from 0 on.
+    pub link: u8,
+    /// Whether it is in use; else only pulses try it.
+    pub is_alive: bool,
+    /// Number of datagrams received on it.
+    pub heard: u64,
+    /// Share of the other end's datagrams that were lost on it, 0 to 1.
+    pub loss_in: Option<f64>,
+    /// Share of this node's datagrams that were lost on it, 0 to 1.
+    pub loss_out: Option<f64>,
+    /// The smoothed round trip of datagrams on it, with acknowledgements on any link.
+    pub round_trip: Option<Duration>,
+    /// The rate of sending in bits per second.
+    pub pace_bps: u64,
+}
 
 /// The values of one neighbour.
 #[derive(Clone, Copy, Debug, PartialEq)]

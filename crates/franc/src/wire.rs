@@ -36,6 +36,10 @@
 //! end to end what arrived. These three have the same length, so that no answer is
 //! longer than its question. Zeros at the end of a payload are left out.
 //!
+//! Between ends of two links the highest bit of a number names the link, also in a HELLO or a CALL,
+//! whose number is 0 otherwise, in the highest number of a link report, and in the counter of a
+//! PULSE. The other bits count on each link separately.
+//!
 //! The first two bytes have the same meaning in every version of the protocol.
 //! Leaves out fragmentation: a datagram fits into a packet.
 
@@ -78,6 +82,23 @@ const RANK_BITS: u32 = 11;
 pub const RESTARTS: u8 = 1 << (u16::BITS - RANK_BITS);
 /// Largest number of link reports in an ACK.
 pub const LINK_REPORTS_MAX: usize = 8;
+
+/// Largest number of links between two ends.
+pub const LINKS_MAX: u8 = 2;
+/// The bit of a number that names one of two links.
+const LINK_BIT: u32 = 31;
+/// The highest number that counts on one of two links.
+pub const COUNT_MAX: u32 = (1 << LINK_BIT) - 1;
+
+/// Returns the number of a datagram on one of `links` links: the `count` on link `link`.
+pub(crate) fn number_on(links: u8, link: u8, count: u32) -> u32 {
+    if links > 1 { u32::from(link) << LINK_BIT | count.min(COUNT_MAX) } else { count }
+}
+
+/// Returns the link that a number names, of `links`, and the count on it.
+pub(crate) fn link_of(links: u8, number: u32) -> (u8, u32) {
+    if links > 1 { ((number >> LINK_BIT) as u8, number & COUNT_MAX) } else { (0, number) }
+}
 
 /// The version of the protocol.
 pub const VERSION: u8 = 4;

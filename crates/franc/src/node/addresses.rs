@@ -49,6 +49,19 @@ pub(super) struct Reply {
     pub echo: Cookie,
 }
 
+/// A neighbour, and one of the links to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Way {
+    pub neighbour: NodeId,
+    pub link: u8,
+}
+
+impl From<NodeId> for Way {
+    fn from(neighbour: NodeId) -> Self {
+        Self { neighbour, link: 0 }
+    }
+}
+
 /// Datagram numbers between a node and its neighbour, in a message to the neighbour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct HopNumbers {
@@ -73,7 +86,7 @@ pub(super) enum Proof {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Addresses {
     secret: Secret,
-    /// One entry per neighbour.
+    /// One entry per neighbour and link.
     known: Vec<Known>,
     /// The random number of this node's life.
     life: u64,
@@ -104,7 +117,7 @@ impl SeenCounts {
 
 #[derive(Clone, Debug, PartialEq)]
 struct Known {
-    id: NodeId,
+    way: Way,
     address: Address,
     /// Increases when the address changes.
     generation: u32,
@@ -144,31 +157,34 @@ impl Addresses {
         }
     }
 
-    fn known(&self, id: NodeId) -> Option<&Known> {
-        self.known.iter().find(|known| known.id == id)
+    fn known(&self, way: Way) -> Option<&Known> {
+        self.known.iter().find(|known| known.way == way)
     }
 
-    fn cookie_of(&self, period: u64, id: NodeId, address: &Address) -> Cookie {
-        let generation = self.known(id).map_or(0, |known| known.generation);
-        let [period, generation] = [period.to_be_bytes(), u64::from(generation).to_be_bytes()];
-        self.secret.code(&[b"cookie", &period, &generation, &[id.0], &address.bytes()])
+    fn cookie_of(&self, period: u64, way: Way, address: &Address) -> Cookie {
+        let generation = self.known(way).map_or(0, |known| known.generation);
+        let generation = u64::from(way.link) << 32 | u64::from(generation);
+        let [period, generation] = [period.to_be_bytes(), generation.to_be_bytes()];
+        self.secret.code(&[b"cookie", &period, &generation, &[way.neighbour.0], &address.bytes()])
     }
 
-    /// The cookie for neighbour `id` at `address`.
-    fn cookie(&self, now: Instant, id: NodeId, address: &Address) -> Cookie {
-        self.cookie_of(now.as_nanos() / COOKIE_PERIOD.as_nanos(), id, address)
+    /// The cookie for a neighbour at `address`.
+    fn cookie(&self, now: Instant, way: Way, address: &Address) -> Cookie {
+        self.cookie_of(now.as_nanos() / COOKIE_PERIOD.as_nanos(), way, address)
     }
 
-    /// The proof that `hop` gives, which came from `from` in the name of neighbour `id`.
-    pub fn prove(&mut self, now: Instant, id: NodeId, from: Address, hop: &Hop) -> Proof {
+    /// The proof that `hop` gives, which came from `from` in the name of a neighbour, on one of the
+    /// links to it.
+    pub fn prove(&mut self, now: Instant, way: impl Into<Way>, from: Address, hop: &Hop) -> Proof {
+        let way = way.into();
         let period = now.as_nanos() / COOKIE_PERIOD.as_nanos();
         let periods = [Some(period), period.checked_sub(1)];
-        let mut cookies = periods.into_iter().flatten().map(|p| self.cookie_of(p, id, &from));
+        let mut cookies = periods.into_iter().flatten().map(|p| self.cookie_of(p, way, &from));
         if !cookies.any(|cookie| is_same(&cookie, &hop.echo)) {
             return Proof::Nothing;
         }
         let cookie = hop.cookie;
-        match self.known.iter_mut().find(|known| known.id == id) {
+        match self.known.iter_mut().find(|known| known.way == way) {
             Some(known) => {
                 let is_there = known.address == from;
                 known.generation = known.generation.wrapping_add(u32::from(!is_there));
@@ -181,7 +197,7 @@ impl Addresses {
                     self.known.remove(0);
                 }
                 let (generation, proven_at) = (0, now);
-                self.known.push(Known { id, address: from, generation, proven_at, cookie });
+                self.known.push(Known { way, address: from, generation, proven_at, cookie });
                 Proof::Moved
             }
         }
@@ -190,44 +206,46 @@ impl Addresses {
     /// Voids all cookies given to neighbour `id` until now: a recording of them
     /// proves nothing any more.
     pub fn renew(&mut self, id: NodeId) {
-        for known in self.known.iter_mut().filter(|known| known.id == id) {
+        for known in self.known.iter_mut().filter(|known| known.way.neighbour == id) {
             known.generation = known.generation.wrapping_add(1);
         }
     }
 
-    /// The known address of neighbour `id`.
-    pub fn place(&self, id: NodeId) -> Option<Address> {
-        self.known(id).map(|known| known.address)
+    /// The known address of a neighbour, on one of the links to it.
+    pub fn place(&self, way: impl Into<Way>) -> Option<Address> {
+        self.known(way.into()).map(|known| known.address)
     }
 
-    /// Whether neighbour `id` is known to be at `from`.
-    pub fn is_at(&self, id: NodeId, from: &Address) -> bool {
-        self.known(id).is_some_and(|known| known.address == *from)
+    /// Whether a neighbour is known to be at `from`.
+    pub fn is_at(&self, way: impl Into<Way>, from: &Address) -> bool {
+        self.known(way.into()).is_some_and(|known| known.address == *from)
     }
 
-    /// Whether neighbour `id` proved recently that it is at `from`.
-    pub fn is_at_lately(&self, now: Instant, id: NodeId, from: &Address) -> bool {
+    /// Whether a neighbour proved recently that it is at `from`.
+    pub fn is_at_lately(&self, now: Instant, way: impl Into<Way>, from: &Address) -> bool {
         let lately = |known: &Known| now < known.proven_at + PROVEN_LATELY;
-        self.is_at(id, from) && self.known(id).is_some_and(lately)
+        let way = way.into();
+        self.is_at(way, from) && self.known(way).is_some_and(lately)
     }
 
-    /// The hop fields of a message to neighbour `id`: at its known address, or as
+    /// The hop fields of a message to a neighbour: at its known address, or as
     /// an answer at `reply`.
     pub fn hop(
         &mut self,
         now: Instant,
-        id: NodeId,
+        way: impl Into<Way>,
         reply: Option<&Reply>,
         numbers: HopNumbers,
     ) -> Hop {
+        let way = way.into();
         self.count = self.count.saturating_add(1);
         let (life, count) = (self.life, self.count);
-        let known = self.known(id);
+        let known = self.known(way);
         let (to, echo) = match reply {
             Some(reply) => (Some(&reply.to), reply.echo),
             None => (known.map(|known| &known.address), known.map_or([0; _], |k| k.cookie)),
         };
-        let cookie = to.map_or([0; _], |to| self.cookie(now, id, to));
+        let cookie = to.map_or([0; _], |to| self.cookie(now, way, to));
         let HopNumbers { highest, next } = numbers;
         Hop { cookie, echo, life, count, highest, next }
     }

@@ -7,7 +7,7 @@ mod link;
 mod packer;
 mod session;
 
-use super::addresses::{HopNumbers, Reply};
+use super::addresses::{HopNumbers, Reply, Way};
 use super::handshake::Handshake;
 use super::{
     Address, Came, Event, Heard, Question, Reason, Shared, Transmit, Unanswered, earliest,
@@ -21,7 +21,7 @@ use crate::path_mtu::PathMtu;
 use crate::path_state::Hearing;
 use crate::secret::PublicKey;
 use crate::stats::{NeighbourStats, Stats};
-use crate::wire::{Body, Header, Hello, NodeId};
+use crate::wire::{self, Body, Header, Hello, NodeId};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_rlnc::Code;
@@ -173,6 +173,7 @@ impl End {
         question: &Question,
         hello: &Hello,
     ) {
+        let way = Way { neighbour: self.via, link: question.link };
         if hello.origin != self.peer
             || hello.destination != shared.config.id
             || question.header.sender != self.via
@@ -198,14 +199,14 @@ impl End {
         if self.candidate.as_ref().is_some_and(|(session, _)| is_known(session)) {
             if now >= self.answered + ANSWER_INTERVAL {
                 self.answered = now;
-                self.announce(shared, now, self.via, Some(question.reply));
+                self.announce(shared, now, way, Some(question.reply));
             }
             return;
         }
         if let Some(pair) = self.handshake.begun_by(hello) {
             self.begin(shared, now, pair, hello);
             self.answered = now;
-            self.announce(shared, now, self.via, Some(question.reply));
+            self.announce(shared, now, way, Some(question.reply));
             return;
         }
         let asked_before = self.pair_with(&hello.key);
@@ -228,7 +229,7 @@ impl End {
                 Some(pair) => pair.key_of(shared.config.id),
                 None => self.handshake.say(now),
             };
-            self.say_hello(shared, now, ours, hello.key, self.via, Some(question.reply));
+            self.say_hello(shared, now, ours, hello.key, way, Some(question.reply));
         }
     }
 
@@ -246,7 +247,8 @@ impl End {
         if self.is_neighbour(shared, &question.header)
             && shared.addresses.may_answer(now, &question.reply.to, question.is_new)
         {
-            self.announce(shared, now, question.header.sender, Some(question.reply));
+            let way = Way { neighbour: question.header.sender, link: question.link };
+            self.announce(shared, now, way, Some(question.reply));
         }
     }
 
@@ -261,7 +263,9 @@ impl End {
         let (peer, helpers, blocks_max) = (self.peer, self.helpers, hello.blocks_max);
         let other = OtherEnd { peer, helpers, blocks_max };
         let mut session = Session::new(shared, self.code, other, pair, &keys, now);
-        session.links[0].path.expect_late(answered_after.min(CANDIDATE_LATE_MAX));
+        for link in &mut session.links {
+            link.path.expect_late(answered_after.min(CANDIDATE_LATE_MAX));
+        }
         let is_paper = matches!(shared.config.mode, Mode::Paper { .. });
         let late = (answered_after * CANDIDATE_ANSWERS).min(CANDIDATE_LATE_MAX);
         let ends = now + CANDIDATE_MAX[usize::from(is_paper)].max(late);
@@ -273,9 +277,12 @@ impl End {
     /// it.
     fn promote(&mut self, shared: &mut Shared) {
         let Some((mut session, _)) = self.candidate.take() else { return };
-        let before = self.current.as_ref().and_then(|before| before.links[0].path_mtu.as_ref());
-        if let (Some(path), Some(before)) = (&mut session.links[0].path_mtu, before) {
-            path.inherit(before, session.heard_at);
+        let before = self.current.iter().flat_map(|before| &before.links);
+        for (link, before) in session.links.iter_mut().zip(before) {
+            if let (Some(path), Some(before)) = (&mut link.path_mtu, &before.path_mtu) {
+                path.inherit(before, session.heard_at);
+            }
+            link.is_dead = before.is_dead;
         }
         self.end_session(shared);
         // The other end may be waiting for it.
@@ -295,7 +302,7 @@ impl End {
     }
 
     /// Announces the newest session, or asks for one.
-    fn announce(&mut self, shared: &mut Shared, now: Instant, to: NodeId, reply: Option<Reply>) {
+    fn announce(&mut self, shared: &mut Shared, now: Instant, to: Way, reply: Option<Reply>) {
         let newest = self.candidate.as_ref().map(|(session, _)| session).or(self.current.as_ref());
         let (key, echo) = match newest {
             Some(session) => {
@@ -312,13 +319,13 @@ impl End {
         now: Instant,
         key: PublicKey,
         echo: PublicKey,
-        to: NodeId,
+        to: Way,
         reply: Option<Reply>,
     ) {
         let session = self.candidate.as_ref().map(|(session, _)| session).or(self.current.as_ref());
         let numbers = session.map_or(HopNumbers::default(), |session| HopNumbers {
             highest: session.highest_of(to, self.via),
-            next: session.links[0].path.number(),
+            next: session.links[usize::from(to.link)].path.number(),
         });
         self.count = self.count.saturating_add(1);
         let config = &shared.config;
@@ -347,6 +354,8 @@ impl End {
     ) -> Option<Heard> {
         let Came { from, header, datagram } = came;
         let is_via = header.sender == self.via;
+        let (link, number) = wire::link_of(shared.config.links, header.number);
+        let at = usize::from(link);
         let Some(session) = self.session_of(header, datagram) else {
             shared.stats.unauthentic += 1;
             return None;
@@ -358,7 +367,7 @@ impl End {
             return None;
         }
         let hearing = if is_via {
-            session.links[0].path.hear(now, header.number)
+            session.links[at].path.hear(now, number)
         } else {
             session.hear_helper(now, header)
         };
@@ -366,19 +375,19 @@ impl End {
             Hearing::Before => {
                 shared.stats.replayed += 1;
                 if is_via {
-                    self.handle_old_number(shared, now);
+                    self.handle_old_number(shared, now, link);
                 }
                 return None;
             }
             Hearing::New => {}
-            Hearing::AfterGap => session.acknowledge_gap(now),
+            Hearing::AfterGap => session.acknowledge_gap(now, at),
         }
         // Only new datagrams: anybody can repeat a recording.
         if is_via {
-            session.links[0].longest.came(now, datagram.len());
+            session.links[at].longest.came(now, datagram.len());
         }
         let is_of_other_end = match body {
-            Body::Pulse(pulse) => session.handle_pulse(shared, now, &pulse),
+            Body::Pulse(pulse) => session.handle_pulse(shared, now, at, &pulse),
             body => {
                 let (ack, enc) = body.into_parts();
                 if let Some(ack) = ack {
@@ -388,7 +397,7 @@ impl End {
             }
         };
         let pair = session.pair;
-        if let Some(datagram_bytes) = session.links[0].path_mtu.as_mut().and_then(PathMtu::found) {
+        if let Some(datagram_bytes) = session.links[at].path_mtu.as_mut().and_then(PathMtu::found) {
             shared.report(Event::PathMtu { peer: self.peer, datagram_bytes });
         }
         if is_of_other_end {
@@ -400,27 +409,29 @@ impl End {
         if is_via {
             shared.ask_if_moved(now, shared.config.id, header, from, datagram);
         }
-        Some(Heard { sender: header.sender, is_moved: false })
+        Some(Heard { sender: header.sender, link, is_moved: false })
     }
 
-    /// Handles an old number of the neighbour. If only such arrive, a report to the neighbour is
-    /// sent; if that does not help, another session is requested.
-    fn handle_old_number(&mut self, shared: &mut Shared, now: Instant) {
+    /// Handles an old number of the neighbour on a link. If only such arrive there, a report to the
+    /// neighbour is sent; if nothing new arrives on any link, another session is requested.
+    fn handle_old_number(&mut self, shared: &mut Shared, now: Instant, link: u8) {
         let Some(session) = &mut self.current else { return };
-        if session.links[0].path.is_starved(now) {
-            let path = &session.links[0].path;
+        let path = &mut session.links[usize::from(link)].path;
+        if path.is_starved(now) {
             let numbers = HopNumbers { highest: path.highest(), next: path.number() };
-            shared.call(now, shared.config.id, self.via, numbers, None);
+            let way = Way { neighbour: self.via, link };
+            shared.call(now, shared.config.id, way, numbers, None);
         }
-        if session.links[0].path.is_silent(now) && !self.is_renewing {
+        let is_silent = session.links.iter().all(|link| link.path.is_silent(now));
+        if is_silent && !self.is_renewing {
             (self.is_renewing, self.hello_at) = (true, now);
         }
     }
 
     /// A neighbour received numbers of this node up to `highest`.
-    pub fn go_on_behind(&mut self, now: Instant, neighbour: NodeId, highest: u32) {
-        if let Some(session) = self.current.as_mut().filter(|_| neighbour == self.via) {
-            session.links[0].path.go_on_behind(now, highest);
+    pub fn go_on_behind(&mut self, now: Instant, way: Way, highest: u32) {
+        if let Some(session) = self.current.as_mut().filter(|_| way.neighbour == self.via) {
+            session.links[usize::from(way.link)].path.go_on_behind(now, highest);
         }
     }
 
@@ -441,8 +452,7 @@ impl End {
     fn watch(&mut self, shared: &mut Shared, now: Instant) {
         let Some(session) = &self.current else { return };
         let is_stalled = session.is_stalled(now);
-        let is_narrower = session.links[0].path_mtu.as_ref().is_some_and(PathMtu::is_narrower);
-        let is_useless = is_stalled || is_narrower || session.links[0].path.is_worn_out();
+        let is_useless = is_stalled || session.is_narrower() || session.is_worn_out();
         if is_useless && !self.is_renewing {
             self.hello_at = now;
             if is_stalled {
@@ -464,11 +474,12 @@ impl End {
         let session = self.current.as_mut()?;
         let is_ack_due = session.is_ack_due(now);
         let is_alone = matches!(session.outgoing, Outgoing::Paper(_));
-        if is_ack_due && is_alone || session.links[0].path.may_send(now).is_err() {
+        let chosen = session.choose(now, &self.backlog);
+        let Some(at) = chosen.filter(|_| !(is_ack_due && is_alone)) else {
             return is_ack_due.then(|| session.acknowledge(shared, now, via));
-        }
+        };
         let next = match &mut session.outgoing {
-            Outgoing::Stream(_) => session.next_of_stream(shared, now, &mut self.backlog),
+            Outgoing::Stream(_) => session.next_of_stream(shared, now, &mut self.backlog, at),
             Outgoing::Paper(_) => session.next_of_paper(shared, now, &mut self.backlog),
         };
         session.is_saturated = !self.backlog.is_empty() && session.held_until.is_none();
@@ -477,15 +488,16 @@ impl End {
             session.idle_until = Some(session.helpers_done_at(shared, now).min(held_until));
             return is_ack_due.then(|| session.acknowledge(shared, now, via));
         };
-        let header = session.header(shared, via);
+        let header = session.header(shared, via, at);
         let enc = coded.as_enc();
-        let body = match session.ack_beside(shared, now, via, &enc) {
+        let body = match session.ack_beside(shared, now, via, at, &enc) {
             Some(ack) => Body::Both(ack, enc),
             None => Body::Enc(enc),
         };
         let transmit = shared.emit(&header, &body, &session.tagger);
-        session.links[0].path.depart(now, transmit.datagram.len(), Some(cargo));
-        if let Some(path) = &mut session.links[0].path_mtu {
+        let link = &mut session.links[at];
+        link.path.depart(now, transmit.datagram.len(), Some(cargo));
+        if let Some(path) = &mut link.path_mtu {
             path.sent(now, transmit.datagram.len());
         }
         if session.is_ack_due(now) {
@@ -521,17 +533,19 @@ impl End {
         let silence = Some((session.heard_at + session.silence_max(), Reason::Expiry));
         let encoder = match &session.outgoing {
             Outgoing::Stream(_) => {
-                session.links[0].path.timeout_at().map(|at| (at, Reason::EncoderTimeout))
+                let timeouts = session.links.iter().filter_map(|link| link.path.timeout_at());
+                timeouts.min().map(|at| (at, Reason::EncoderTimeout))
             }
             Outgoing::Paper(encoder) => {
                 encoder.poll_timeout().map(|(at, _)| (at, Reason::EncoderTimeout))
             }
         };
         let ack = session.ack_at().map(|at| (at, Reason::Acknowledge));
-        let pace = session.pace_at(&self.backlog).map(|at| (at, Reason::Pace));
+        let pace = |link| session.pace_at(&self.backlog, link).map(|at| (at, Reason::Pace));
+        let (pace, other) = (pace(0), (session.links.len() > 1).then(|| pace(1)).flatten());
         earliest(
             shared.told,
-            [hello, ends, of_candidate, pulse, probe, silence, encoder, ack, pace],
+            [hello, ends, of_candidate, pulse, probe, silence, encoder, ack, pace, other],
         )
     }
 
@@ -555,11 +569,12 @@ impl End {
         }
         if self.hello_due().is_some_and(|at| at <= now) {
             self.hello_at = now + HELLO_INTERVAL;
-            match self.candidate {
-                Some(_) => self.announce(shared, now, self.via, None),
-                None => {
-                    let (key, echo) = self.handshake.ask(now);
-                    self.say_hello(shared, now, key, echo, self.via, None);
+            let asked = self.candidate.is_none().then(|| self.handshake.ask(now));
+            for link in 0..shared.config.links {
+                let way = Way { neighbour: self.via, link };
+                match asked {
+                    None => self.announce(shared, now, way, None),
+                    Some((key, echo)) => self.say_hello(shared, now, key, echo, way, None),
                 }
             }
         }
@@ -585,15 +600,21 @@ impl End {
         let Some(session) = &self.current else { return };
         stats.connected = true;
         session.fill(stats);
-        stats.round_trip = session.links[0].path.round_trip().unwrap_or(Duration::ZERO);
-        stats.path_datagram_bytes = session.links[0].path_mtu.as_ref().map_or(0, PathMtu::limit);
-        stats.queue_delay = session.links[0].path.queue_delay();
-        stats.pace_bps = session.links[0].path.pace_bps(now);
+        stats.round_trip = session.round_trip().unwrap_or(Duration::ZERO);
+        stats.path_datagram_bytes = session.limit().unwrap_or(0);
+        let alive = || session.links.iter().filter(|link| !link.is_dead);
+        let delays = alive().map(|link| link.path.queue_delay());
+        stats.queue_delay = delays.max().unwrap_or(Duration::ZERO);
+        stats.pace_bps = alive().map(|link| link.path.pace_bps(now)).sum();
+        if session.links.len() > 1 {
+            let links = (0..).zip(&session.links);
+            stats.links.extend(links.map(|(number, link)| link.stats(now, number)));
+        }
         stats.neighbours.push(NeighbourStats {
             id: self.via,
-            heard: u64::from(session.links[0].path.heard_count()),
-            loss_in: session.links[0].path.loss_in(),
-            loss_out: session.links[0].path.loss.known(),
+            heard: session.links.iter().map(|link| u64::from(link.path.heard_count())).sum(),
+            loss_in: link::mean_known(&session.links, now, |link| link.path.loss_in()),
+            loss_out: link::mean_known(&session.links, now, |link| link.path.loss.known()),
         });
         stats.neighbours.extend(session.helpers.iter().map(|helper| NeighbourStats {
             id: helper.id,

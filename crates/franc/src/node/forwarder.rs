@@ -63,7 +63,7 @@ impl Forwarder {
     /// A neighbour asks for the current session: answers with the other one's
     /// announcement.
     pub fn handle_call(&mut self, shared: &mut Shared, now: Instant, question: &Question) {
-        let Question { header, proof, reply, is_new } = question;
+        let Question { header, proof, reply, is_new, .. } = question;
         if !self.is_neighbour(header) {
             return;
         }
@@ -99,9 +99,9 @@ impl Forwarder {
         if shared.urgent.len() < QUEUE_MAX {
             shared.stats.datagram_bytes_sent += datagram.len() as u64;
             let datagram = datagram.to_vec();
-            shared.urgent.push_back(Transmit { to: header.to, reply: None, datagram });
+            shared.urgent.push_back(Transmit { to: header.to, link: 0, reply: None, datagram });
         }
-        Some(Heard { sender: header.sender, is_moved: false })
+        Some(Heard { sender: header.sender, link: 0, is_moved: false })
     }
 
     pub fn poll_timeout(&self) -> Option<(Instant, Reason)> {

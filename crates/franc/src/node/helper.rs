@@ -183,7 +183,7 @@ impl HelperPart {
         if let Some(enc) = enc {
             self.handle_enc(shared, now, direction, &enc);
         }
-        Some(Heard { sender: header.sender, is_moved: false })
+        Some(Heard { sender: header.sender, link: 0, is_moved: false })
     }
 
     fn begin(&mut self, shared: &mut Shared) {

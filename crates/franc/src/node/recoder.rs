@@ -83,7 +83,7 @@ impl Recoder {
     /// A node asks for the current session: a neighbour gets the other one's
     /// announcement, a helper the latest of both.
     pub fn handle_call(&mut self, shared: &mut Shared, now: Instant, question: &Question) {
-        let Question { header, proof, reply, is_new } = question;
+        let Question { header, proof, reply, is_new, .. } = question;
         let me = shared.config.id;
         if header.to != me {
             return;
@@ -182,7 +182,7 @@ impl Recoder {
                 handle_enc(shared, side, other, now, &enc);
             }
         }
-        Some(Heard { sender: header.sender, is_moved: false })
+        Some(Heard { sender: header.sender, link: 0, is_moved: false })
     }
 
     pub fn poll_transmit(&mut self, shared: &mut Shared, now: Instant) -> Option<Transmit> {
@@ -315,7 +315,7 @@ fn handle_ack(
         path.handle_report(now, report, &mut |cargo| sender.reported(cargo));
     }
     let oldest = sender.oldest();
-    sender.handle_ack(now, number, ack);
+    sender.handle_ack(now, u64::from(number), ack);
     for block in sender.take_restarted() {
         // Something in it was forged, perhaps before it came here: this node cannot
         // know. So it begins the block anew, too, and tells the node before it.

@@ -5,10 +5,10 @@
 //! holder of the hop key announced is left again as soon as the ends are heard.
 //! Leaves out end-to-end keys.
 
-use super::addresses::{HopNumbers, Proof, Reply};
+use super::addresses::{HopNumbers, Proof, Reply, Way};
 use super::{Address, Question, Shared};
 use crate::keys::{Pair, Tagger};
-use crate::wire::{Body, CONTROL_BYTES, Header, Hello, Hop, NodeId};
+use crate::wire::{self, Body, CONTROL_BYTES, Header, Hello, Hop, NodeId};
 use lasthop_units::{Duration, Instant, TokenBucket};
 
 /// Interval of CALLs while the neighbours do not both announce the followed
@@ -238,10 +238,11 @@ impl Shared {
         &mut self,
         now: Instant,
         sender: NodeId,
-        to: NodeId,
+        to: impl Into<Way>,
         numbers: HopNumbers,
         reply: Option<Reply>,
     ) {
+        let to = to.into();
         let hop = self.addresses.hop(now, to, reply.as_ref(), numbers);
         self.say(sender, to, &Body::Call(hop), reply);
     }
@@ -257,12 +258,14 @@ impl Shared {
         from: &Address,
         datagram: &[u8],
     ) {
+        let (link, _) = wire::link_of(self.config.links, header.number);
+        let way = Way { neighbour: header.sender, link };
         let has_moved = datagram.len() >= CONTROL_BYTES
-            && !self.addresses.is_at(header.sender, from)
+            && !self.addresses.is_at(way, from)
             && self.addresses.may_answer(now, from, false);
         if has_moved {
             let reply = Reply { to: *from, echo: [0; _] };
-            self.call(now, me, header.sender, HopNumbers::default(), Some(reply));
+            self.call(now, me, way, HopNumbers::default(), Some(reply));
         }
     }
 
@@ -270,11 +273,13 @@ impl Shared {
     pub(super) fn say(
         &mut self,
         sender: NodeId,
-        to: NodeId,
+        to: impl Into<Way>,
         body: &Body<'_>,
         reply: Option<Reply>,
     ) {
-        let header = Header { sender, to, session: 0, number: 0 };
+        let Way { neighbour: to, link } = to.into();
+        let number = wire::number_on(self.config.links, link, 0);
+        let header = Header { sender, to, session: 0, number };
         let tagger = self.hello_tagger.clone();
         let mut transmit = self.emit(&header, body, &tagger);
         transmit.reply = reply.map(|reply| reply.to);

@@ -4,6 +4,7 @@
 mod attacks;
 mod forged;
 mod integrity;
+mod links;
 mod net;
 mod paths;
 mod rates;

@@ -2,9 +2,10 @@
 //! acknowledgements, and the pulses that ends exchange. Times are instants and durations, lengths
 //! in bytes, losses 0 to 1. Leaves out the beginning (`handshake`) and the end (`end`) of sessions.
 
+use super::super::addresses::Way;
 use super::super::helper::is_worth;
 use super::super::{Shared, Transmit};
-use super::link::Link;
+use super::link::{self, Link, LinkConfig};
 use super::packer::Packer;
 use crate::backlog::Backlog;
 use crate::config::{Config, Losses, Mode, PaperRules, Reading, Role};
@@ -17,7 +18,7 @@ use crate::receiver::{Receiver, Verdict};
 use crate::sender::{Outlook, Sender};
 use crate::stats::Stats;
 use crate::symbol;
-use crate::wire::{self, Ack, Body, Header, NodeId, Pulse};
+use crate::wire::{self, Ack, Body, Header, LinkReport, NodeId, Pulse};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_rlnc::Code;
@@ -32,8 +33,6 @@ const LOSSES_FIRST: Losses =
 const PULSE_INTERVAL: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(250)];
 /// Interval after a probe of the path's MTU, so that its result is known soon.
 const PULSE_INTERVAL_PROBED: Duration = Duration::from_millis(50);
-/// Probes are sent at once if answers are not expected later than this.
-const PROBED_AT_ONCE: Duration = Duration::from_millis(500);
 /// Time for which a session is young.
 const YOUNG: Duration = Duration::from_secs(1);
 /// Time without progress, while the other end is heard, after which the session has
@@ -102,7 +101,13 @@ pub(super) struct Session {
     pub(super) receiver: Receiver,
     pub(super) opener: Seal,
     pub(super) order: Order,
+    /// The links to the neighbour, one or two.
     pub(super) links: Vec<Link>,
+    /// Length of the longest datagram for which symbols were made.
+    longest_sent: u16,
+    /// The place of the newest acknowledgement in the order of those of two links
+    /// ([`Session::order_of`]).
+    ack_time: u64,
     pub(super) helpers: Vec<HeardHelper>,
     pub(super) acknowledge: Acknowledge,
     /// Identifies this end's memory of blocks.
@@ -124,8 +129,6 @@ pub(super) struct Session {
 /// The state of the pulses of both ends.
 #[derive(Clone, Debug, PartialEq)]
 struct Pulses {
-    ours: PulseSeal,
-    theirs: PulseSeal,
     last_at: Instant,
     next_at: Instant,
     began: Instant,
@@ -230,8 +233,17 @@ impl Session {
         };
         let me = config.id;
         let is_direct = matches!(config.role, Role::End { peer, via, .. } if peer == via);
-        let path_mtu = (is_direct && matches!(config.mode, Mode::Stream { .. }))
-            .then(|| PathMtu::new(config.datagram_bytes_max, now));
+        let is_searched = is_direct && matches!(config.mode, Mode::Stream { .. });
+        let link_config = LinkConfig {
+            pace,
+            encoder_timeout: config.encoder_timeout,
+            datagram_bytes_max: is_searched.then_some(config.datagram_bytes_max),
+        };
+        let link = |at| {
+            let [ours, theirs] = [me, peer].map(|end| PulseSeal::new(keys.pulses(end), at));
+            Link::new(&link_config, ours, theirs, now)
+        };
+        let links = (0..config.links).map(link).collect();
         let block_bytes = code.symbols() * code.symbol_bytes();
         let ordered_bytes = block_bytes.saturating_mul(usize::from(blocks_max.max(ORDERED_MIN)));
         Self {
@@ -240,8 +252,6 @@ impl Session {
             tagger,
             pair,
             pulses: Pulses {
-                ours: PulseSeal::new(keys.pulses(me)),
-                theirs: PulseSeal::new(keys.pulses(peer)),
                 last_at: Instant::ZERO,
                 next_at: now,
                 began: now,
@@ -259,7 +269,10 @@ impl Session {
             receiver: Receiver::new(code, usize::from(blocks_max.max(1)), false),
             opener: Seal::new(keys.symbols(peer), config.rekey_blocks),
             order: Order::new(ordered_bytes),
-            links: alloc::vec![Link::new(pace, config.encoder_timeout, path_mtu, now)],
+            links,
+            longest_sent: 0,
+            // Times before the first one are possible.
+            ack_time: 1 << u32::BITS,
             helpers: Vec::new(),
             acknowledge,
             state: shared.stream.next_u64() as u16,
@@ -271,13 +284,19 @@ impl Session {
         }
     }
 
-    pub(super) fn header(&self, shared: &Shared, to: NodeId) -> Header {
-        Header {
-            sender: shared.config.id,
-            to,
-            session: self.id,
-            number: self.links[0].path.number(),
-        }
+    pub(super) fn header(&self, shared: &Shared, to: NodeId, at: usize) -> Header {
+        let number = self.number(at);
+        Header { sender: shared.config.id, to, session: self.id, number }
+    }
+
+    /// Number of links.
+    fn links_count(&self) -> u8 {
+        self.links.len() as u8
+    }
+
+    /// Number of the next datagram on the link `at`.
+    fn number(&self, at: usize) -> u32 {
+        wire::number_on(self.links_count(), at as u8, self.links[at].path.number())
     }
 
     /// Takes a number of a helper. If there are too many helpers, a new one
@@ -302,11 +321,11 @@ impl Session {
     }
 
     /// The highest number received from a neighbour on our hop.
-    pub(super) fn highest_of(&self, neighbour: NodeId, via: NodeId) -> u32 {
-        let helper = self.helpers.iter().find(|helper| helper.id == neighbour);
+    pub(super) fn highest_of(&self, way: Way, via: NodeId) -> u32 {
+        let helper = self.helpers.iter().find(|helper| helper.id == way.neighbour);
         match helper {
             Some(helper) => helper.ear.highest(),
-            None if neighbour == via => self.links[0].path.highest(),
+            None if way.neighbour == via => self.links[usize::from(way.link)].path.highest(),
             None => 0,
         }
     }
@@ -323,69 +342,75 @@ impl Session {
         self.pulses.next_at = self.pulses.next_at.min(now);
     }
 
-    /// Sends a pulse, if one is due.
+    /// Sends a pulse on each link, if one is due.
     pub(super) fn pulse(&mut self, shared: &mut Shared, now: Instant, via: NodeId) {
         if now < self.pulses.next_at {
             return;
         }
         let is_young = now < self.pulses.began + YOUNG;
         self.pulses.next_at = now + PULSE_INTERVAL[usize::from(!is_young)];
-        self.emit_pulse(shared, now, via, 0);
+        for at in 0..self.links.len() {
+            self.emit_pulse(shared, now, via, at, 0);
+        }
     }
 
-    /// Sends a probe of the path's MTU, if one is due.
+    /// Sends a probe of each path's MTU, if one is due.
     pub(super) fn probe(&mut self, shared: &mut Shared, now: Instant, via: NodeId) {
-        if self.probe_at().is_none_or(|at| now < at) {
-            return;
+        for at in 0..self.links.len() {
+            let link = &mut self.links[at];
+            if link.probe_at().is_none_or(|at| now < at) {
+                continue;
+            }
+            let answers = link.answers();
+            let bytes = link.path_mtu.as_mut().and_then(|path| path.probe(now, answers));
+            let Some(bytes) = bytes.map(usize::from) else { continue };
+            self.emit_pulse(shared, now, via, at, bytes.saturating_sub(wire::CONTROL_BYTES));
         }
-        let answers = self.links[0].answers();
-        let Some(bytes) = self.links[0].path_mtu.as_mut().and_then(|path| path.probe(now, answers))
-        else {
-            return;
-        };
-        self.emit_pulse(shared, now, via, usize::from(bytes).saturating_sub(wire::CONTROL_BYTES));
     }
 
-    /// Returns the time at which a probe is due. If the other end took long to answer, no probe is
-    /// sent before the time of answers is known: airtime is scarce then, and probes are long.
+    /// Returns the time at which a probe is due.
     pub(super) fn probe_at(&self) -> Option<Instant> {
-        if self.links[0].path.round_trip().is_none()
-            && self.links[0].path.lateness() > PROBED_AT_ONCE
-        {
-            return None;
-        }
-        self.links[0].path_mtu.as_ref()?.poll_timeout()
+        self.links.iter().filter_map(Link::probe_at).min()
     }
 
-    /// Sends a pulse with `padding` bytes after it.
-    fn emit_pulse(&mut self, shared: &mut Shared, now: Instant, via: NodeId, padding: usize) {
+    /// Sends a pulse on the link `at`, with `padding` bytes after it.
+    fn emit_pulse(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+        via: NodeId,
+        at: usize,
+        padding: usize,
+    ) {
         self.pulses.last_at = now;
         let oldest = match &self.outgoing {
             Outgoing::Stream(sender) => sender.oldest(),
             Outgoing::Paper(encoder) => encoder.block(),
         };
         let (received, arrived) = (self.receiver.received(), self.receiver.arrived);
-        let vital = Vital { received, arrived, oldest, longest: self.links[0].longest.bytes(now) };
-        let (counter, sealed) = self.pulses.ours.seal(vital);
-        let header = self.header(shared, via);
+        let vital = Vital { received, arrived, oldest, longest: self.links[at].longest.bytes(now) };
+        let (counter, sealed) = self.links[at].ours.seal(vital);
+        let header = self.header(shared, via, at);
         let body = Body::Pulse(Pulse { counter, sealed: &sealed, padding });
         let transmit = shared.emit(&header, &body, &self.tagger);
-        self.links[0].path.depart(now, transmit.datagram.len(), None);
+        self.links[at].path.depart(now, transmit.datagram.len(), None);
         shared.hasten(transmit);
     }
 
-    /// Handles a pulse of the other end; `false` if it is not authentic or not the
-    /// newest.
+    /// Handles a pulse of the other end from the link `at`; `false` if it is not authentic or not
+    /// the newest there.
     pub(super) fn handle_pulse(
         &mut self,
         shared: &mut Shared,
         now: Instant,
+        at: usize,
         pulse: &Pulse<'_>,
     ) -> bool {
-        if !self.pulses.theirs.is_new(pulse) {
+        let link = &mut self.links[at];
+        if !link.theirs.is_new(pulse) {
             return false;
         }
-        let Some(vital) = self.pulses.theirs.open(pulse) else {
+        let Some(vital) = link.theirs.open(pulse) else {
             shared.stats.corrupt += 1;
             return false;
         };
@@ -393,8 +418,9 @@ impl Session {
         if pulse.padding > 0 {
             self.hasten_pulse(now.max(self.pulses.last_at + PULSE_INTERVAL_PROBED));
         }
-        let answers = self.links[0].answers();
-        if let Some(path) = &mut self.links[0].path_mtu {
+        let link = &mut self.links[at];
+        let answers = link.answers();
+        if let Some(path) = &mut link.path_mtu {
             path.heard(now, vital.longest, answers);
         }
         if self.receiver.give_up_below(vital.oldest) {
@@ -426,8 +452,10 @@ impl Session {
     /// in flight are full. A new session has no trace of the reports.
     pub(super) fn is_stalled(&self, now: Instant) -> bool {
         let Pulses { progress_at, since, .. } = self.pulses;
-        let is_bad = self.links[0].path.loss.probability() > 0.5;
-        let late = (self.links[0].path.lateness() * STALLED_LATE).min(STALLED_LATE_MAX);
+        let usable = link::usable(&self.links, self.longest_sent);
+        let is_bad = usable.clone().all(|at| self.links[at].path.loss.probability() > 0.5);
+        let late = usable.map(|at| self.links[at].path.lateness()).max().unwrap_or_default();
+        let late = (late * STALLED_LATE).min(STALLED_LATE_MAX);
         since >= STALLED_PULSES && now >= progress_at + STALLED[usize::from(is_bad)].max(late)
     }
 
@@ -510,19 +538,25 @@ impl Session {
     ) {
         shared.stats.acks_received += 1;
         let me = shared.config.id;
-        let of_us = ack.links.iter().find(|report| report.node == me);
+        let mut of_us = ack.links.iter().filter(|report| report.node == me);
         if !is_peer {
             let helper = self.helpers.iter_mut().find(|helper| helper.id == header.sender);
-            if let (Some(helper), Some(report)) = (helper, of_us) {
+            if let (Some(helper), Some(report)) = (helper, of_us.next()) {
                 helper.loss.follow(report.highest, report.received);
             }
             return;
         }
+        let number = self.order_of(header, ack);
         let Self { links, outgoing, .. } = self;
-        let path = &mut links[0].path;
-        if let Some(report) = of_us {
-            path.handle_report(now, report, &mut |cargo| outgoing.reported(cargo));
+        let count = links.len() as u8;
+        for report in of_us.take(links.len()) {
+            let (at, highest) = wire::link_of(count, report.highest);
+            let report = LinkReport { highest, ..*report };
+            let path = &mut links[usize::from(at)].path;
+            path.handle_report(now, &report, &mut |cargo| outgoing.reported(cargo));
         }
+        link::look(links, now, &mut |cargo| outgoing.landed(now, cargo));
+        let path = &links[0].path;
         for helper in &mut self.helpers {
             if let Some(report) = ack.links.iter().find(|report| report.node == helper.id) {
                 helper.loss_there.follow(report.highest, report.received);
@@ -530,7 +564,7 @@ impl Session {
         }
         match outgoing {
             Outgoing::Stream(sender) => {
-                sender.handle_ack(now, header.number, ack);
+                sender.handle_ack(now, number, ack);
                 // Its own symbols are as they were.
                 sender.take_restarted();
             }
@@ -552,6 +586,23 @@ impl Session {
         }
     }
 
+    /// The place of an acknowledgement in the order in which they were sent: on one link the number
+    /// of its datagram; on several the time of the receiver's clock, in microseconds.
+    fn order_of(&mut self, header: &Header, ack: &Ack) -> u64 {
+        if self.links.len() == 1 {
+            return u64::from(header.number);
+        }
+        // A delay longer than a report can express may be that of a link that died long ago.
+        let is_exact = |report: &&LinkReport| report.delay_4us < u16::MAX;
+        let sent_after = |report: &LinkReport| {
+            let sent_at = report.heard_at_us.wrapping_add(u32::from(report.delay_4us) * 4);
+            sent_at.wrapping_sub(self.ack_time as u32) as i32
+        };
+        let sent_after = ack.links.iter().filter(is_exact).map(sent_after).max();
+        self.ack_time = self.ack_time.wrapping_add_signed(i64::from(sent_after.unwrap_or(1)));
+        self.ack_time
+    }
+
     /// Schedules an acknowledgement of a stream; the paper's mode has its own rule.
     pub(super) fn acknowledge_soon(&mut self, now: Instant) {
         let interval = self.ack_interval();
@@ -563,9 +614,9 @@ impl Session {
 
     /// Schedules an acknowledgement that reports a loss, sooner than one that
     /// reports arrivals only.
-    pub(super) fn acknowledge_gap(&mut self, now: Instant) {
+    pub(super) fn acknowledge_gap(&mut self, now: Instant, link: usize) {
         let at = |last: Instant| {
-            now.max(self.links[0].path.settles_at()).max(last + self.ack_interval() / 2)
+            now.max(self.links[link].path.settles_at()).max(last + self.ack_interval() / 2)
         };
         if let Acknowledge::Stream { due, last } = self.acknowledge {
             let due = Some(due.map_or(at(last), |due| due.min(at(last))));
@@ -603,24 +654,26 @@ impl Session {
         let mut ack = self.ack(now, via);
         ack.shorten(self.code.symbols(), self.datagram_bytes(shared));
         self.acknowledged(shared, now);
-        let header = self.header(shared, via);
+        let at = link::for_ack(&self.links, now);
+        let header = self.header(shared, via, at);
         let transmit = shared.emit(&header, &Body::Ack(ack), &self.tagger);
-        self.links[0].path.depart(now, transmit.datagram.len(), None);
+        self.links[at].path.depart(now, transmit.datagram.len(), None);
         transmit
     }
 
     /// The acknowledgement that shares a datagram with a combination that is sent
-    /// now, if it fits: if one is due, or soon will be. The paper's
+    /// now on the link `at`, if it fits: if one is due there, or soon will be. The paper's
     /// acknowledgements are sent alone.
     pub(super) fn ack_beside(
         &mut self,
         shared: &mut Shared,
         now: Instant,
         via: NodeId,
+        at: usize,
         enc: &wire::Enc<'_>,
     ) -> Option<Ack> {
         let Acknowledge::Stream { due: Some(due), last } = self.acknowledge else { return None };
-        if now < due.min(last + ACK_INTERVAL_BESIDE) {
+        if now < due.min(last + ACK_INTERVAL_BESIDE) || at != link::for_ack(&self.links, now) {
             return None;
         }
         let left = self.datagram_bytes(shared).checked_sub(enc.datagram_bytes())?;
@@ -629,15 +682,28 @@ impl Session {
         Some(ack)
     }
 
-    /// Length of the longest datagram that the path is known to carry.
+    /// Length of the longest datagram that the paths are known to carry.
     fn datagram_bytes(&self, shared: &Shared) -> usize {
-        let found = self.links[0].path_mtu.as_ref().map(PathMtu::limit);
-        usize::from(found.unwrap_or(shared.config.datagram_bytes_max))
+        usize::from(self.limit().unwrap_or(shared.config.datagram_bytes_max))
+    }
+
+    /// The same, if it is searched for: that of the links in use, and of those whose search is
+    /// over.
+    pub(super) fn limit(&self) -> Option<u16> {
+        let counts =
+            |link: &&Link| !link.is_dead || link.path_mtu.as_ref().is_some_and(PathMtu::is_over);
+        let counted = self.links.iter().filter(counts).filter_map(Link::limit).min();
+        counted.or(self.links[0].limit())
     }
 
     /// The acknowledgement of everything received until now.
     fn ack(&self, now: Instant, via: NodeId) -> Ack {
-        let mut links = alloc::vec![self.links[0].path.report(via, now)];
+        let count = self.links_count();
+        let report = |(at, link): (u8, &Link)| {
+            let report = link.path.report(via, now);
+            LinkReport { highest: wire::number_on(count, at, report.highest), ..report }
+        };
+        let mut links: Vec<LinkReport> = (0..).zip(&self.links).map(report).collect();
         links.extend(self.helpers.iter().map(|helper| helper.ear.report(helper.id, now)));
         let done = self.receiver.done();
         Ack::new(done, self.state, links, self.receiver.reports(done))
@@ -645,7 +711,8 @@ impl Session {
 
     /// Notes that an acknowledgement is sent now.
     fn acknowledged(&mut self, shared: &mut Shared, now: Instant) {
-        let settles_at = Some(self.links[0].path.settles_at()).filter(|&at| at > now);
+        let settles_at = self.links.iter().map(|link| link.path.settles_at());
+        let settles_at = settles_at.filter(|&at| at > now).min();
         let interval = self.ack_interval();
         match &mut self.acknowledge {
             Acknowledge::Stream { due, last } => {
@@ -657,9 +724,10 @@ impl Session {
     }
 
     /// The outlook for the sender: losses and times to plan with.
-    pub(super) fn outlook(&self, shared: &Shared, now: Instant) -> Outlook {
+    pub(super) fn outlook(&self, shared: &Shared, now: Instant, at: usize) -> Outlook {
         let given = shared.config.losses;
-        let loss = given.map_or(self.links[0].path.loss.probability(), |losses| losses.e3.as_f64());
+        let estimated = || link::mean(&self.links, now, |link| link.path.loss.probability());
+        let loss = given.map_or_else(estimated, |losses| losses.e3.as_f64());
         let alive = || self.helpers.iter().filter(|h| now < h.heard_at + HELPER_SILENCE_MAX);
         let count = alive().count() as u8;
         let unhelped = match given {
@@ -673,12 +741,12 @@ impl Session {
             }
         };
         Outlook {
-            number: self.links[0].path.number(),
+            number: self.number(at),
             loss,
             unhelped,
             helper_timeout: shared.config.encoder_timeout,
-            caution: self.links[0].path.caution(),
-            gather: self.links[0].path.gather(),
+            caution: self.links[at].path.caution(),
+            gather: self.links[at].path.gather(),
             is_scarce: false,
         }
     }
@@ -688,21 +756,25 @@ impl Session {
         shared: &mut Shared,
         now: Instant,
         backlog: &mut Backlog,
+        at: usize,
     ) -> Option<(crate::coded::Coded, Cargo)> {
         let is_ack_due = self.is_ack_due(now);
-        let mut outlook = self.outlook(shared, now);
-        outlook.is_scarce = self.links[0].path.is_scarce(now, backlog.bytes() as u64);
+        let mut outlook = self.outlook(shared, now, at);
+        let of_link = self.share(now, at, backlog.bytes() as u64);
+        outlook.is_scarce = self.links[at].path.is_scarce(now, of_link);
+        let limit = self.limit();
         let Outgoing::Stream(sender) = &mut self.outgoing else { return None };
         if let Some(repair) = sender.repair(now, &outlook) {
             return Some(repair);
         }
         if let Some(latency) = sender.latency() {
-            let times = if self.links[0].path.is_testing() { TEST_PATIENCE } else { 1 };
+            let is_testing = self.links.iter().any(|link| link.path.is_testing());
+            let times = if is_testing { TEST_PATIENCE } else { 1 };
             backlog.set_latency(latency * times);
         }
         self.held_until = None;
-        let bytes_max = match &self.links[0].path_mtu {
-            Some(path) => shared.config.symbol_bytes_in(path.limit()),
+        let bytes_max = match limit {
+            Some(limit) => shared.config.symbol_bytes_in(limit),
             None => shared.config.symbol_bytes,
         };
         let bytes_max =
@@ -717,6 +789,7 @@ impl Session {
             && let Some(packed) = self.packer.pack(shared, now, backlog, block, index, bytes_max)
         {
             self.packed_at = now;
+            self.longest_sent = self.longest_sent.max(limit.unwrap_or_default());
             let copies = if packed.is_sparse { copies(outlook.loss) } else { 1 };
             sender.push(now, &packed.symbol, copies);
         }
@@ -727,8 +800,46 @@ impl Session {
             // Airtime is not free: the oldest blocks hold up packets that wait.
             return sender.mend_older(now, &outlook);
         }
-        self.links[0].path.note_idle(now);
+        self.links.iter_mut().for_each(|link| link.path.note_idle(now));
         sender.spare_repair(now, &outlook)
+    }
+
+    /// The part of so many bytes that the link `at` carries.
+    fn share(&self, now: Instant, at: usize, bytes: u64) -> u64 {
+        if self.links.len() == 1 {
+            return bytes;
+        }
+        let rate = |at: usize| self.links[at].path.pace_bps(now);
+        let all: u64 = link::usable(&self.links, self.longest_sent).map(rate).sum();
+        (u128::from(bytes) * u128::from(rate(at)) / u128::from(all.max(1))) as u64
+    }
+
+    /// The link that sends the next symbol now, if one may.
+    pub(super) fn choose(&self, now: Instant, backlog: &Backlog) -> Option<usize> {
+        link::choose(&self.links, self.longest_sent, now, backlog.bytes() as u64)
+    }
+
+    /// The shortest round trip of a link in use, if one is known.
+    pub(super) fn round_trip(&self) -> Option<Duration> {
+        let alive = self.links.iter().filter(|link| !link.is_dead);
+        alive.filter_map(|link| link.path.round_trip()).min()
+    }
+
+    /// Whether symbols of this session are too long for a link that works.
+    pub(super) fn is_narrower(&self) -> bool {
+        let longest = self.longest_sent;
+        let is_narrower = |link: &Link| {
+            let Some(path) = &link.path_mtu else { return false };
+            path.is_narrower() || self.links.len() > 1 && path.is_over() && path.limit() < longest
+        };
+        self.links.iter().any(|link| !link.is_dead && is_narrower(link))
+    }
+
+    /// Whether the numbers of a link are running out: a new session is needed.
+    pub(super) fn is_worn_out(&self) -> bool {
+        let is_worn = |link: &Link| link.path.number() > wire::COUNT_MAX / 4 * 3;
+        self.links.iter().any(|link| link.path.is_worn_out())
+            || self.links.len() > 1 && self.links.iter().any(is_worn)
     }
 
     /// Longest silence of the other end before it counts as gone.
@@ -736,11 +847,12 @@ impl Session {
         match self.outgoing {
             Outgoing::Stream(_) => {
                 let [least, most] = SILENCE_MAX;
-                let loss = self.links[0].path.loss_in().unwrap_or(0.0).max(f64::MIN_POSITIVE);
+                let losses = self.links.iter().filter_map(|link| link.path.loss_in());
+                let loss = losses.fold(f64::MIN_POSITIVE, f64::max);
                 let pulses = libm::log(SILENCE_BY_CHANCE) / libm::log(loss).min(-1e-3);
                 let lost = Duration::from_secs_f64(PULSE_INTERVAL[1].as_secs_f64() * pulses);
-                let late =
-                    self.links[0].path.round_trip().unwrap_or_default() * SILENCE_ROUND_TRIPS;
+                let round_trips = self.links.iter().filter_map(|link| link.path.round_trip());
+                let late = round_trips.max().unwrap_or_default() * SILENCE_ROUND_TRIPS;
                 lost.max(late).clamp(least, most)
             }
             Outgoing::Paper(_) => SILENCE_MAX_OF_PAPER,
@@ -783,7 +895,7 @@ impl Session {
     pub(super) fn helpers_done_at(&self, shared: &Shared, now: Instant) -> Instant {
         match &self.outgoing {
             Outgoing::Stream(sender) => {
-                let helped = sender.helpers_done_at(now, &self.outlook(shared, now));
+                let helped = sender.helpers_done_at(now, &self.outlook(shared, now, 0));
                 let planned = sender.copies_at().into_iter().chain(sender.mend_at());
                 planned.fold(helped, Instant::min)
             }
@@ -791,8 +903,9 @@ impl Session {
         }
     }
 
-    /// Returns the time at which the rate allows the next datagram, if there may be one.
-    pub(super) fn pace_at(&self, backlog: &Backlog) -> Option<Instant> {
+    /// Returns the time at which the rate of the link `at` allows the next datagram, if there may be
+    /// one.
+    pub(super) fn pace_at(&self, backlog: &Backlog, at: usize) -> Option<Instant> {
         if let Some(until) = self.idle_until {
             return (until < Instant::MAX).then_some(until);
         }
@@ -800,7 +913,8 @@ impl Session {
             Outgoing::Stream(sender)
                 if !sender.is_idle() || !backlog.is_empty() || self.packer.has_rest() =>
             {
-                self.links[0].path.pace_at()
+                let link = self.links.get(at).filter(|link| !link.is_dead)?;
+                link.path.pace_at()
             }
             _ => None,
         }
@@ -811,13 +925,18 @@ impl Session {
             self.idle_until = None;
         }
         let Self { links, outgoing, idle_until, .. } = self;
-        let path = &mut links[0].path;
         match outgoing {
             Outgoing::Stream(_) => {
-                if path.handle_timeout(now, &mut |cargo| outgoing.landed(now, cargo)) {
-                    shared.stats.timeouts += 1;
-                    *idle_until = None;
+                for link in links.iter_mut() {
+                    if link.path.handle_timeout(now, &mut |cargo| outgoing.landed(now, cargo)) {
+                        shared.stats.timeouts += 1;
+                        *idle_until = None;
+                    }
                 }
+                link::look(links, now, &mut |cargo| {
+                    outgoing.landed(now, cargo);
+                    *idle_until = None;
+                });
             }
             Outgoing::Paper(encoder) => encoder.handle_timeout(now),
         }

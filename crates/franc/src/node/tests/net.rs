@@ -62,6 +62,10 @@ pub(super) fn node(config: Config, mut stream: Stream, now: Instant) -> Node {
     Node::new(config, entropy, stream, now).expect("the configuration is sound")
 }
 
+/// A node's address on its second link, and the end of the way there, are those of this many nodes
+/// further on.
+pub(super) const SECOND: u8 = 100;
+
 /// Nodes and ways in virtual time.
 #[derive(Clone)]
 pub(super) struct Net {
@@ -158,10 +162,11 @@ impl Net {
     }
 
     pub(super) fn carry(&mut self, from: NodeId, transmit: Transmit) {
-        let place = self.places.get(&(from, transmit.to)).copied();
-        let to = match transmit.reply.or(place) {
-            Some(Address::Node(node)) => node,
-            _ => transmit.to,
+        let on_link = |node: NodeId| NodeId(node.0 + SECOND * transmit.link);
+        let place = self.places.get(&(from, on_link(transmit.to))).copied();
+        let (from, to) = match transmit.reply.or(place) {
+            Some(Address::Node(node)) => (on_link(from), node),
+            _ => (on_link(from), on_link(transmit.to)),
         };
         let Some(link) = self.links.get(&(from, to)).cloned() else {
             *self.strays.entry(to).or_default() += transmit.datagram.len();
@@ -264,12 +269,15 @@ impl Net {
             Some((moved, to)) if to == flying.to => moved,
             _ => flying.to,
         };
+        // Attackers are no nodes.
+        let to = if to.0 >= SECOND { NodeId(to.0 - SECOND) } else { to };
         let Some(node) = self.nodes.get_mut(&to) else { return };
         if let Some(heard) = node.handle_datagram(now, from, &flying.datagram)
             && heard.is_moved
         {
-            let before = self.places.insert((to, heard.sender), from);
-            let before = before.unwrap_or(Address::Node(heard.sender));
+            let sender = NodeId(heard.sender.0 + SECOND * heard.link);
+            let before = self.places.insert((to, sender), from);
+            let before = before.unwrap_or(Address::Node(sender));
             self.moves += usize::from(before != from);
         }
     }
