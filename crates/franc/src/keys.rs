@@ -14,7 +14,7 @@
 
 use crate::config::{Key, Keys};
 use crate::secret::{Ephemeral, PublicKey, SECRET_BYTES, Secret, is_same};
-use crate::wire::{Hello, NodeId, PROOF_BYTES, Pulse, SEALED_PULSE_BYTES, TAG_BYTES};
+use crate::wire::{Hello, LinkReport, NodeId, PROOF_BYTES, Pulse, SEALED_PULSE_BYTES, TAG_BYTES};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use chacha20poly1305::aead::{AeadInOut, KeyInit, Tag};
@@ -248,6 +248,9 @@ pub(crate) struct Vital {
     /// Length of the longest datagram that arrived recently, in bytes; 0 if none
     /// did.
     pub longest: u16,
+    /// The datagrams that arrived on each of two links, without the numbers of nodes; all zero if
+    /// there is one.
+    pub links: [LinkReport; 2],
 }
 
 impl PulseSeal {
@@ -264,6 +267,12 @@ impl PulseSeal {
         sealed.extend(vital.arrived.to_be_bytes());
         sealed.extend(vital.oldest.to_be_bytes());
         sealed.extend(vital.longest.to_be_bytes());
+        for link in vital.links {
+            sealed.extend(link.highest.to_be_bytes());
+            sealed.extend(link.received.to_be_bytes());
+            sealed.extend(link.heard_at_us.to_be_bytes());
+            sealed.extend(link.delay_4us.to_be_bytes());
+        }
         sealed.resize(SEALED_PULSE_BYTES - SEAL_BYTES, 0);
         let cipher = ChaCha20Poly1305::new(self.key.as_bytes().into());
         let tag = cipher
@@ -296,8 +305,18 @@ impl PulseSeal {
         let [received, arrived] = [received, arrived].map(|bytes| u64::from_be_bytes(*bytes));
         let (oldest, rest) = rest.split_first_chunk()?;
         let oldest = u32::from_be_bytes(*oldest);
-        let longest = u16::from_be_bytes(*rest.first_chunk()?);
-        Some(Vital { received, arrived, oldest, longest })
+        let (longest, mut rest) = rest.split_first_chunk()?;
+        let longest = u16::from_be_bytes(*longest);
+        let mut links = [LinkReport::default(); 2];
+        for link in &mut links {
+            let fields: &[u8; 14];
+            (fields, rest) = rest.split_first_chunk()?;
+            let word =
+                |at: usize| u32::from_be_bytes(core::array::from_fn(|byte| fields[at + byte]));
+            (link.highest, link.received, link.heard_at_us) = (word(0), word(4), word(8));
+            link.delay_4us = u16::from_be_bytes([fields[12], fields[13]]);
+        }
+        Some(Vital { received, arrived, oldest, longest, links })
     }
 }
 
@@ -573,6 +592,13 @@ mod tests {
             arrived: n << 34,
             oldest: n as u32,
             longest: n as u16,
+            links: [1, 2].map(|link| LinkReport {
+                highest: n as u32 + link,
+                received: n as u32 * 3,
+                heard_at_us: 77 * link,
+                delay_4us: n as u16 + 5,
+                ..LinkReport::default()
+            }),
         };
         let pulses: Vec<_> = (1..4).map(|n| sender.seal(vital(n))).collect();
         let mut open = |at: usize| {

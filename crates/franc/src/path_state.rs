@@ -119,6 +119,8 @@ pub(crate) struct PathState {
     late: Duration,
     /// Time at which a report last covered new datagrams.
     progress_at: Instant,
+    /// Time at which the newest reported datagram was sent; initially the start.
+    answered_at: Instant,
     /// Latest time at which no new data was waiting.
     free_at: Instant,
     /// The numbers received from the neighbour.
@@ -147,6 +149,7 @@ impl PathState {
             last_timeout: now,
             late: Duration::ZERO,
             progress_at: Instant::ZERO,
+            answered_at: now,
             free_at: now,
             heard: Ear::default(),
             began: now,
@@ -224,6 +227,26 @@ impl PathState {
         report: &LinkReport,
         landed: &mut dyn FnMut(Cargo),
     ) {
+        self.take_report(now, report, true, landed);
+    }
+
+    /// Handles such a report in a pulse, whose delay is not that of acknowledgements.
+    pub fn handle_late_report(
+        &mut self,
+        now: Instant,
+        report: &LinkReport,
+        landed: &mut dyn FnMut(Cargo),
+    ) {
+        self.take_report(now, report, false, landed);
+    }
+
+    fn take_report(
+        &mut self,
+        now: Instant,
+        report: &LinkReport,
+        is_prompt: bool,
+        landed: &mut dyn FnMut(Cargo),
+    ) {
         if report.highest >= self.next_number {
             // This node restarted, and the neighbour remembers: continue after its numbers.
             self.go_on_behind(now, report.highest);
@@ -237,6 +260,7 @@ impl PathState {
         }
         self.loss.update(report.highest, report.received);
         let Some(newest) = newest.filter(|newest| newest.number == report.highest) else { return };
+        self.answered_at = self.answered_at.max(newest.sent_at);
         if newest.is_timed_out && now < self.progress_at + SILENCE {
             // The round-trip time is measured from other datagrams.
             return;
@@ -256,7 +280,7 @@ impl PathState {
             } else {
                 self.late - self.late / LATE_KEPT
             };
-            self.round_trip.measure(now, took, held);
+            self.round_trip.measure(now, took, if is_prompt { held } else { Duration::ZERO });
         }
         if let Some(pace) = &mut self.pace {
             let Flight { number, sent_at, bytes, bytes_up_to, free_at, .. } = newest;
@@ -348,11 +372,15 @@ impl PathState {
         true
     }
 
-    /// Whether the path seems dead: several timeouts passed without a report, or nothing was
-    /// heard or reported for long.
+    /// Whether the path seems dead: several timeouts passed without a report, or no datagram sent
+    /// lately was reported.
     pub fn is_dead(&self, now: Instant) -> bool {
-        self.timeouts >= TIMEOUTS_PATIENT
-            || self.is_silent(now) && now >= self.progress_at + STARVED * 2
+        self.timeouts >= TIMEOUTS_PATIENT || !self.is_answered_lately(now, STARVED * 2)
+    }
+
+    /// Whether a datagram was reported that was sent at most a round trip and so long ago.
+    pub fn is_answered_lately(&self, now: Instant, lately: Duration) -> bool {
+        now < self.answered_at + self.lateness() + lately
     }
 
     /// Takes all datagrams with cargo for lost: the path is dead.

@@ -21,8 +21,8 @@
 //! HELLO  origin (1) | destination (1) | key (32) | the other end's key (32)
 //!        | count (4) | blocks (1) | digest of the code (4) | proof (16) | hop fields (52)
 //! CALL   hop fields (52) | zeros (91)
-//! PULSE  counter (8) | received (8), arrived (8), oldest block (4), longest datagram (2)
-//!        and zeros (97), sealed
+//! PULSE  counter (8) | received (8), arrived (8), oldest block (4), longest datagram (2),
+//!        link reports without nodes (14 each, zeros if there is one link) and zeros (69), sealed
 //!        | seal (16)
 //! PROBE  a PULSE, and zeros: whether a datagram of this length comes (RFC 8899)
 //! hop fields: cookie (16) | the neighbour's cookie (16) | life of the node (8) | count (4)

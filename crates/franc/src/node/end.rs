@@ -580,6 +580,12 @@ impl End {
         }
     }
 
+    /// Time at which the other end was last heard in the session.
+    #[cfg(test)]
+    pub fn heard_at(&self) -> Option<Instant> {
+        self.current.as_ref().map(|session| session.heard_at)
+    }
+
     /// Length of the longest datagram that arrived recently, as the session reports
     /// it.
     #[cfg(test)]

@@ -9,8 +9,9 @@ use crate::path_state::{Cargo, PathState};
 use crate::stats::LinkStats;
 use lasthop_units::{Duration, Instant};
 
-/// An acknowledgement goes on a link on which something arrived within this time: the others may be
-/// dead.
+/// An acknowledgement goes on a link on which something arrived within this time, and on which
+/// something arrived at the other end within the other time, two pulses: the others may be dead.
+const ANSWERED_LATELY: Duration = Duration::from_millis(600);
 const HEARD_LATELY: Duration = Duration::from_millis(100);
 /// Assumed round-trip time before the first measurement, to compare links.
 const ROUND_TRIP_FIRST: Duration = Duration::from_millis(100);
@@ -128,16 +129,16 @@ pub(super) fn choose(links: &[Link], longest: u16, now: Instant, waiting: u64) -
     (!usable.any(is_sooner_on)).then_some(best)
 }
 
-/// Returns the link on which an acknowledgement goes: the shortest of those on which something
-/// arrived lately.
+/// Returns the link on which an acknowledgement goes: the shortest of those on which datagrams
+/// arrived lately, in both directions.
 pub(super) fn for_ack(links: &[Link], now: Instant) -> usize {
+    let is_answered = |at: &usize| links[*at].path.is_answered_lately(now, ANSWERED_LATELY);
+    let is_any = (0..links.len()).any(|at| is_answered(&at));
+    let answered = (0..links.len()).filter(|at| !is_any || is_answered(at));
     let heard_at = |at: &usize| links[*at].path.heard_at();
-    let newest = (0..links.len()).max_by_key(heard_at).unwrap_or_default();
-    if links[newest].path.round_trip().is_none() {
-        return newest;
-    }
-    let is_late = |at: &usize| now < heard_at(at) + HEARD_LATELY;
-    (0..links.len()).filter(is_late).min_by_key(|&at| links[at].round_trip()).unwrap_or(newest)
+    let newest = answered.clone().max_by_key(heard_at).unwrap_or_default();
+    let is_heard = |at: &usize| *at == newest || now < heard_at(at) + HEARD_LATELY;
+    answered.filter(is_heard).min_by_key(|&at| links[at].round_trip()).unwrap_or_default()
 }
 
 /// Finds out which of several links seem dead. Those that died give up what is in flight on them,

@@ -388,7 +388,9 @@ impl Session {
             Outgoing::Paper(encoder) => encoder.block(),
         };
         let (received, arrived) = (self.receiver.received(), self.receiver.arrived);
-        let vital = Vital { received, arrived, oldest, longest: self.links[at].longest.bytes(now) };
+        let links = self.heard_on_both(now);
+        let vital =
+            Vital { received, arrived, oldest, longest: self.links[at].longest.bytes(now), links };
         let (counter, sealed) = self.links[at].ours.seal(vital);
         let header = self.header(shared, via, at);
         let body = Body::Pulse(Pulse { counter, sealed: &sealed, padding });
@@ -423,6 +425,7 @@ impl Session {
         if let Some(path) = &mut link.path_mtu {
             path.heard(now, vital.longest, answers);
         }
+        self.take_reports(now, vital.links);
         if self.receiver.give_up_below(vital.oldest) {
             self.order.has_gaps();
             self.order.settle(self.receiver.frontier());
@@ -445,6 +448,31 @@ impl Session {
         }
         pulses.taken = taken;
         true
+    }
+
+    /// The reports about two links, for a pulse.
+    fn heard_on_both(&self, now: Instant) -> [LinkReport; 2] {
+        let report = |link: &Link| link.path.report(NodeId::default(), now);
+        match self.links.as_slice() {
+            [one, other] => [one, other].map(report),
+            _ => Default::default(),
+        }
+    }
+
+    /// Handles the reports about two links in a pulse: nothing else reports datagrams of an end that
+    /// only acknowledges.
+    fn take_reports(&mut self, now: Instant, reports: [LinkReport; 2]) {
+        let Self { links, outgoing, .. } = self;
+        if links.len() < 2 {
+            return;
+        }
+        for (link, report) in links.iter_mut().zip(reports) {
+            // An acknowledgement from before the pulse must not show what is in flight as lost.
+            if link.path.timeout_at().is_none() {
+                link.path.handle_late_report(now, &report, &mut |cargo| outgoing.reported(cargo));
+            }
+        }
+        link::look(links, now, &mut |cargo| outgoing.landed(now, cargo));
     }
 
     /// Whether no symbol arrives although the other end is heard: a holder of the hop key sent

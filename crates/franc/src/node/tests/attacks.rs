@@ -2,6 +2,7 @@
 //! restarts; one holds the hop key and keeps no rule. The goodput under attack is held against that
 //! of the same link without.
 
+use super::net::SECOND;
 use super::*;
 use crate::coded::CodedVector;
 
@@ -65,13 +66,24 @@ impl Stage {
         stage
     }
 
-    pub(super) fn all() -> [(&'static str, Self); 4] {
+    /// Two ends with two links.
+    fn two_links() -> Self {
+        let configs = [(1, 2), (2, 1)].map(|(id, peer)| Config { links: 2, ..end(id, peer, peer) });
+        let ways = [(0, Link::new(8.0, 5, 0.1)), (SECOND, Link::new(4.0, 15, 0.2))];
+        let both = |(shift, link): (u8, Link)| {
+            [(1, 2), (2, 1)].map(|(a, b)| (a + shift, b + shift, link.clone()))
+        };
+        Self::new(configs.into(), ways.into_iter().flat_map(both).collect(), 2)
+    }
+
+    pub(super) fn all() -> [(&'static str, Self); 5] {
         let between = [NodeId(1), NodeId(2)];
         [
             ("ends", Self::pair(0.1)),
             ("recoder", Self::between(Role::Recoder { between }, 0.1)),
             ("forwarder", Self::between(Role::Forwarder { between }, 0.0)),
             ("helper", Self::helped()),
+            ("links", Self::two_links()),
         ]
     }
 
@@ -462,7 +474,7 @@ fn forge(stage: &mut Stage, forgery: &Forgery, start: u32, times: u32) {
 #[test]
 fn sessions_that_only_a_holder_of_the_hop_key_announced_are_left_again() {
     for (name, mut stage) in Stage::all() {
-        if name == "ends" {
+        if ["ends", "links"].contains(&name) {
             continue;
         }
         stage.quiet(Duration::from_secs(2));
@@ -520,7 +532,8 @@ fn an_end_that_moves_is_followed() {
         let before = stage.quiet(Duration::from_secs(3));
         // End 1 is where node 9 would be from now on.
         let elsewhere = NodeId(9);
-        let neighbour = NodeId(if name == "ends" { 2 } else { 3 });
+        let is_direct = ["ends", "links"].contains(&name);
+        let neighbour = NodeId(if is_direct { 2 } else { 3 });
         let link = stage.net.links[&(NodeId(1), neighbour)].clone();
         stage.net.links.insert((neighbour, elsewhere), link);
         stage.net.links.remove(&(neighbour, NodeId(1)));
@@ -572,7 +585,8 @@ fn who_passes_questions_on_is_not_taken_for_who_asked() {
             }
         });
         assert_eq!(stage.net.moves, moves, "{name}");
-        assert!(name == "ends" || !last.is_empty(), "{name}: somebody answered");
+        let is_direct = ["ends", "links"].contains(&name);
+        assert!(is_direct || !last.is_empty(), "{name}: somebody answered");
     }
 }
 
