@@ -51,7 +51,7 @@ tables! {
         option blocks_max: Whole<1, 255> = "128";
         /// Stream: longest wait in the queues of the path, from which the rate is found. "off" if
         /// the slowest part is the node's own interface, which reports when it accepts more.
-        option pace: OrOff<Duration> = "\"5ms\" in franc.toml; \"off\" in a scenario";
+        option pace: OrOff<Duration> = "\"5ms\" in franc.toml and with two links; else \"off\" in a scenario";
         /// Stream, with pace: highest sending rate.
         value rate_max: OrOff<Bitrate> = "off";
         /// Paper: redundancy in addition to that for the losses.

@@ -104,7 +104,10 @@ pub struct FrancLink {
     /// Limit of the link's frames in the interface of a node; `None` for no limit, because the
     /// nodes pace themselves.
     pub interface_packets: Option<u32>,
-    /// Outages of its nodes.
+    /// Nodes that are the second network interface of each end: datagrams on the second link enter
+    /// the network at one and leave it at the other. `None`: there is one link.
+    pub second: Option<[NodeId; 2]>,
+    /// Outages of its nodes and links.
     pub outages: Vec<FrancOutage>,
 }
 
@@ -131,14 +134,23 @@ pub enum FrancMachine {
     },
 }
 
-/// An outage of a node of a coded link.
+/// The dead part of a coded link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FrancPart {
+    /// The node with this index in [`FrancLink::nodes`].
+    Node(usize),
+    /// One of two links, 0 or 1: its datagrams are lost.
+    Link(u8),
+}
+
+/// An outage of a node or a link of a coded link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrancOutage {
-    /// Index of the node in [`FrancLink::nodes`].
-    pub index: usize,
+    /// The dead part.
+    pub part: FrancPart,
     /// Instant at which the outage starts.
     pub from: Instant,
-    /// Instant at which the node starts again, as a new machine; `None` for never.
+    /// Instant at which it ends, for a node with a new machine; `None` for never.
     pub until: Option<Instant>,
 }
 

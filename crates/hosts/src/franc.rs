@@ -13,7 +13,7 @@ mod plain;
 use crate::HostsConfig;
 use crate::HostsError;
 use crate::in_flight::InFlight;
-use crate::{FrancLink, FrancMachine, FrancNodeReport, FrancReport, Sink};
+use crate::{FrancLink, FrancMachine, FrancNodeReport, FrancPart, FrancReport, Sink};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::sync::Arc;
@@ -33,6 +33,7 @@ use plain::Plain;
 pub(crate) struct FrancWake {
     pub at: Instant,
     link: usize,
+    /// Index of the node; of the first one, if it is about a link.
     index: usize,
     what: What,
 }
@@ -42,6 +43,9 @@ enum What {
     Timer,
     Dies,
     Begins,
+    /// One of two links dies, or works again.
+    LinkDies(u8),
+    LinkBegins(u8),
 }
 
 /// Time after its arrival for which a datagram may still be overheard: longer than an A-MPDU lasts,
@@ -69,6 +73,8 @@ pub(crate) struct Francs {
 struct LinkDatagram {
     link: usize,
     from: usize,
+    /// The link of two on which it goes, 0 or 1.
+    on: u8,
     bytes: Vec<u8>,
 }
 
@@ -87,6 +93,8 @@ struct Link {
     order: BTreeMap<Ordered, Order>,
     next_number: u32,
     corrupt: u64,
+    /// Whether each of two links is dead.
+    is_dead: [bool; 2],
 }
 
 /// Packets that keep their order.
@@ -176,6 +184,11 @@ impl Francs {
                 members[node.node.index()] = Some((index, member));
             }
             let ends = [config.nodes[0].node, config.nodes[config.path - 1].node];
+            for (end, interface) in
+                [0, config.path - 1].into_iter().zip(config.second.iter().flatten())
+            {
+                members[interface.index()] = Some((index, end));
+            }
             network.divert(ends[0], ends[1], config.mtu);
             network.divert(ends[1], ends[0], config.mtu);
             links.push(Link::new(config, Arc::clone(&identities), seed)?);
@@ -184,9 +197,13 @@ impl Francs {
         order.sort_by(|&one, &other| links[one].config.name.cmp(&links[other].config.name));
         for &link in &order {
             for outage in &links[link].config.outages {
-                let wake = |at, what| FrancWake { at, link, index: outage.index, what };
-                wakes.push(wake(outage.from, What::Dies));
-                wakes.extend(outage.until.map(|at| wake(at, What::Begins)));
+                let (index, dies, begins) = match outage.part {
+                    FrancPart::Node(index) => (index, What::Dies, What::Begins),
+                    FrancPart::Link(link) => (0, What::LinkDies(link), What::LinkBegins(link)),
+                };
+                let wake = |at, what| FrancWake { at, link, index, what };
+                wakes.push(wake(outage.from, dies));
+                wakes.extend(outage.until.map(|at| wake(at, begins)));
             }
         }
         Ok(Self {
@@ -233,6 +250,8 @@ impl Francs {
                 let machine = link.machine(index, now).expect("it was made before");
                 link.members[index].machine = Some(machine);
             }
+            What::LinkDies(on) => link.is_dead[usize::from(on)] = true,
+            What::LinkBegins(on) => link.is_dead[usize::from(on)] = false,
         }
         self.act(number, index, now, &mut outside);
     }
@@ -270,13 +289,13 @@ impl Francs {
     ) {
         let datagram = self.in_flight.take(packet.tag);
         self.keep(now, packet.tag, &datagram);
-        let LinkDatagram { link: number, from, bytes } = datagram;
+        let LinkDatagram { link: number, from, on, bytes } = datagram;
         let (_, index) = self.members[node.index()].expect("a datagram is for a node of its link");
         let link = &mut self.links[number];
         let next = link.onwards(from, index);
         match &mut link.members[index].machine {
             Some(Machine::Coded(node)) => {
-                node.handle_datagram(now, address(from), &bytes);
+                node.handle_datagram(now, address(from, on), &bytes);
             }
             Some(Machine::Plain(plain)) => plain.handle_frame(from, next, bytes),
             None => {}
@@ -314,7 +333,7 @@ impl Francs {
             return;
         }
         if let Some(Machine::Coded(node)) = &mut self.links[number].members[index].machine {
-            node.handle_datagram(now, address(datagram.from), &datagram.bytes);
+            node.handle_datagram(now, address(datagram.from, datagram.on), &datagram.bytes);
             self.act(number, index, now, &mut outside);
         }
     }
@@ -385,17 +404,26 @@ impl Francs {
                 Some(Machine::Coded(node)) => node.poll_transmit(now).map(|transmit| {
                     // The number of a node is its index plus one.
                     let to = usize::from(transmit.to.0) - 1;
-                    (to, transmit.datagram)
+                    (to, transmit.link, transmit.datagram)
                 }),
-                Some(Machine::Plain(plain)) => plain.poll_transmit(),
+                Some(Machine::Plain(plain)) => {
+                    plain.poll_transmit().map(|(to, packet)| (to, 0, packet))
+                }
                 None => None,
             };
-            let Some((to, bytes)) = next else { break };
-            let to = link.config.nodes[link.towards(index, to)].node;
+            let Some((to, on, bytes)) = next else { break };
+            if link.is_dead[usize::from(on)] {
+                continue;
+            }
+            let (source, to) = match link.config.second.filter(|_| on > 0) {
+                Some([one, other]) if index == 0 => (one, other),
+                Some([one, other]) => (other, one),
+                None => (node, link.config.nodes[link.towards(index, to)].node),
+            };
             let length = u16::try_from(bytes.len()).expect("a datagram fits into an MTU");
-            let datagram = LinkDatagram { link: number, from: index, bytes };
+            let datagram = LinkDatagram { link: number, from: index, on, bytes };
             let packet = Packet {
-                source: node,
+                source,
                 destination: to,
                 flow_hash: link.config.identity().hash(),
                 notify: held_max.is_some(),
@@ -422,9 +450,10 @@ impl Francs {
     }
 }
 
-/// The address of the node with this index, for its neighbours.
-fn address(index: usize) -> Address {
-    Address::Node(lasthop_franc::NodeId(u8::try_from(index + 1).expect("a link has few nodes")))
+/// The address of the node with this index, for its neighbours, on one of two links.
+fn address(index: usize, on: u8) -> Address {
+    let number = u8::try_from(index + 1).expect("a link has few nodes");
+    Address::Node(lasthop_franc::NodeId(number | on << 7))
 }
 
 impl Link {
@@ -443,6 +472,7 @@ impl Link {
             order: BTreeMap::new(),
             next_number: 0,
             corrupt: 0,
+            is_dead: [false; 2],
         };
         for (index, node) in config.nodes.iter().enumerate() {
             link.members.push(Member {

@@ -50,7 +50,7 @@ pub mod traffic;
 pub mod web;
 
 pub use config::{
-    ApqFlow, Endpoints, Flow, FlowKind, FrancLink, FrancMachine, FrancNode, FrancOutage,
+    ApqFlow, Endpoints, Flow, FlowKind, FrancLink, FrancMachine, FrancNode, FrancOutage, FrancPart,
     TcpApplication, TcpFlow,
 };
 pub use hosts::{DRIVER_TAGS, Hosts, HostsConfig, HostsError};

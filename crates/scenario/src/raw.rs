@@ -31,7 +31,7 @@ pub(crate) use channel::{
 };
 pub(crate) use flent::{DscpMapping, FlentTest, RawFlent};
 pub(crate) use flow::{FlowKindName, Offered, Pattern, RawFlow, RawStream, RawWeb};
-pub(crate) use franc::{FrancLosses, RawFranc, Relaying};
+pub(crate) use franc::{FrancLosses, RawFranc, RawFrancOutage, Relaying};
 pub(crate) use mac::{
     ExtendedRangeTones, RateControlKind, RawAggregation, RawBlockAck, RawEdca, RawEdcaParameters,
     RawFixedRate, RawLowRateRetry, RawPseudoRetryOut, RawRateControl, RequestKind,

@@ -3,8 +3,8 @@
 
 use super::bed::*;
 use crate::{
-    DRIVER_TAGS, Flow, FlowKind, FrancLink, FrancMachine, FrancNode, FrancOutage, HostsConfig,
-    HostsError, SourceConfig, traffic,
+    DRIVER_TAGS, Flow, FlowKind, FrancLink, FrancMachine, FrancNode, FrancOutage, FrancPart,
+    HostsConfig, HostsError, SourceConfig, traffic,
 };
 use alloc::boxed::Box;
 use alloc::string::ToString;
@@ -37,6 +37,7 @@ fn link(first: u16, machines: Vec<FrancMachine>) -> FrancLink {
         nodes,
         mtu: 1_200,
         interface_packets: None,
+        second: None,
         outages: Vec::new(),
     }
 }
@@ -152,7 +153,7 @@ fn tcp_sees_no_losses() {
 fn an_outage_loses_what_comes_meanwhile() {
     let machines = coded([end(1, 2, 2, 0), end(2, 1, 1, 0)]);
     let (from, until) = (us(500_500), us(700_500));
-    let outage = FrancOutage { index: 0, from, until: Some(until) };
+    let outage = FrancOutage { part: FrancPart::Node(0), from, until: Some(until) };
     let link = FrancLink { outages: [outage].into(), ..link(0, machines) };
     let flow = Flow { start: ms(300), stop: Some(ms(2_000)), ..cbr("one", 0, 1) };
     let config = with_link(hosts(2, vec![flow], ms(4_000)), link);
@@ -171,9 +172,7 @@ fn an_outage_loses_what_comes_meanwhile() {
     assert!(stats.sessions >= 2);
     // An end that stays dead.
     let never = FrancOutage { until: None, ..outage };
-    let FrancLink { nodes, name, path, mtu, .. } = config.francs[0].clone();
-    let link =
-        FrancLink { nodes, name, path, mtu, interface_packets: None, outages: [never].into() };
+    let link = FrancLink { outages: [never].into(), ..config.francs[0].clone() };
     let config = HostsConfig { francs: [link].into(), ..config };
     let (log, _) = Bed::new(&config, &chain([fast(1, 0.0)])).run();
     let lost = log.dropped.iter().filter(|(at, _, p, _)| p.flow == FlowId(0) && *at > from);
@@ -186,7 +185,8 @@ fn an_outage_loses_what_comes_meanwhile() {
 #[test]
 fn what_an_outage_swallows_is_reported() {
     let machines = coded([end(1, 2, 2, 0), end(2, 1, 1, 0)]);
-    let outage = FrancOutage { index: 0, from: us(500_500), until: Some(us(1_500_500)) };
+    let outage =
+        FrancOutage { part: FrancPart::Node(0), from: us(500_500), until: Some(us(1_500_500)) };
     let link = FrancLink { outages: [outage].into(), ..link(0, machines) };
     let flow = Flow { start: ms(300), stop: Some(ms(3_000)), ..cbr("back", 1, 0) };
     let config = with_link(hosts(2, vec![flow], ms(8_000)), link);
@@ -218,7 +218,8 @@ fn counters_restart_after_the_warm_up() {
     assert_eq!(packets_in(machines(), half, vec![]).0, 149);
     assert_eq!(packets_in(plain([[0.0; 2]; 2], 9), half, vec![]).0, 149);
     // The counters of a machine that died before do not count either.
-    let outage = FrancOutage { index: 0, from: us(400_500), until: Some(us(420_500)) };
+    let outage =
+        FrancOutage { part: FrancPart::Node(0), from: us(400_500), until: Some(us(420_500)) };
     assert_eq!(packets_in(machines(), half, vec![outage]).0, 149);
 }
 

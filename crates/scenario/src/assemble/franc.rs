@@ -4,16 +4,16 @@ use super::mtu::NodeMtu;
 use super::nodes::Expanded;
 use super::topology::Islands;
 use super::{Names, node_id};
-use crate::raw::{FrancLosses, RawFranc, RawScenario, Relaying};
+use crate::raw::{FrancLosses, RawFranc, RawFrancOutage, RawScenario, Relaying};
 use lasthop_config::error::{Place, Problems};
 use lasthop_config::scalar::At;
 use lasthop_franc::config::{Keys, Losses, Mode, Role, SyntheticLoss};
 use lasthop_franc::{Config, NodeId as LinkNode};
 use lasthop_franc_node::coding::CodingMode;
 use lasthop_hosts::{
-    Flow, FlowKind, FrancLink, FrancMachine, FrancNode, FrancOutage, SourceConfig,
+    Flow, FlowKind, FrancLink, FrancMachine, FrancNode, FrancOutage, FrancPart, SourceConfig,
 };
-use lasthop_units::{Instant, Probability};
+use lasthop_units::{Duration, Instant, Probability};
 use lasthop_wifi::cell::CellConfig;
 use std::collections::BTreeSet;
 
@@ -21,6 +21,8 @@ use std::collections::BTreeSet;
 /// with many relays does not work.
 const RELAYS_MAX: usize = 16;
 const HELPERS_MAX: usize = 2;
+/// Delay in queues that the pace of two links allows by default, as in `franc.toml`.
+const QUEUE_TARGET: Duration = Duration::from_millis(5);
 
 /// Assembles the coded links of the scenario.
 pub(super) fn links(
@@ -63,9 +65,28 @@ pub(super) fn links(
                 problems.push(&at.place, message);
             }
         }
-        if let Some(link) = link(franc, &members, nodes, mtus, problems) {
+        let before = problems.len();
+        let second = second(franc, &members, names, problems);
+        for &node in second.iter().flatten() {
+            let place = franc.second.as_ref().map_or(&franc.here, |at| &at.place);
+            if !taken.insert(node) {
+                let message = format!(
+                    "{:?} has a part in a coded link already, and a node has one",
+                    nodes[node].name
+                );
+                problems.push(place, message);
+            }
+            if let (Some(islands), Some([one, _])) = (islands, second) {
+                islands.check(one, node, nodes, place, problems);
+            }
+        }
+        if before < problems.len() {
+            continue;
+        }
+        if let Some(link) = link(franc, &members, second, nodes, mtus, problems) {
             let outages = outages(franc, &members, raw, names, problems);
-            links.push(FrancLink { outages, ..link });
+            let second = second.map(|second| second.map(node_id));
+            links.push(FrancLink { outages, second, ..link });
         }
     }
     links
@@ -148,6 +169,33 @@ impl<'a> Members<'a> {
     }
 }
 
+/// Returns the second interfaces of the ends, if the link has any and may have them.
+fn second(
+    raw: &RawFranc,
+    members: &Members<'_>,
+    names: &Names,
+    problems: &mut Problems,
+) -> Option<[usize; 2]> {
+    let at = raw.second.as_ref()?;
+    if members.nodes.len() > 2 {
+        problems.push(&at.place, "two links have no relays and no helpers");
+    }
+    if raw.coding.mode.value != CodingMode::Stream {
+        problems.push(&at.place, "two links need mode = \"stream\"");
+    }
+    let found = at.value.each_ref().map(|name| names.find(name, &at.place, problems));
+    let [Some(one), Some(other)] = found else { return None };
+    if one == other {
+        problems.push(&at.place, format!("{:?} is the interface of both ends", at.value[0]));
+    }
+    for (node, name) in [one, other].iter().zip(&at.value) {
+        if members.index(*node).is_some() {
+            problems.push(&at.place, format!("{name:?} has two parts in this link"));
+        }
+    }
+    Some([one, other])
+}
+
 /// Returns the number of the node with this index.
 fn number(index: usize) -> LinkNode {
     LinkNode(u8::try_from(index + 1).expect("a link has few nodes"))
@@ -156,6 +204,7 @@ fn number(index: usize) -> LinkNode {
 fn link(
     raw: &RawFranc,
     members: &Members<'_>,
+    second: Option<[usize; 2]>,
     nodes: &[Expanded<'_>],
     mtus: &[NodeMtu],
     problems: &mut Problems,
@@ -166,9 +215,10 @@ fn link(
         let message = "this key is for mode = \"stream\" and \"paper\" only";
         problems.push(&losses.place, message);
     }
-    raw.coding.check(false, problems);
+    raw.coding.check(raw.second.is_some(), problems);
     let loss = losses(raw, members, nodes, problems)?;
-    let narrowest = members.nodes.iter().map(|&node| mtus[node].bytes).min()?;
+    let all = members.nodes.iter().chain(second.iter().flatten());
+    let narrowest = all.map(|&node| mtus[node].bytes).min()?;
     let name = raw.name.value.0.clone();
     let path = members.path;
     let place = |node: usize, machine| FrancNode { node: node_id(node), machine };
@@ -184,6 +234,7 @@ fn link(
             path,
             mtu: narrowest,
             interface_packets: Some(raw.interface_packets.value.get()),
+            second: None,
             outages: Vec::new(),
         });
     }
@@ -191,6 +242,10 @@ fn link(
         .map(|index| config(raw, members, index, &loss, narrowest, problems))
         .collect();
     for config in &machines {
+        if let (Some(at), Mode::Stream { pace: None, .. }) = (&raw.second, config.mode) {
+            problems.push(&at.place, "two links need a pace, such as pace = \"5ms\"");
+            return None;
+        }
         if let Err(why) = config.check() {
             let place = raw.coding.symbol_bytes.as_ref().map_or(&raw.here, |at| &at.place);
             problems.push(place, why.to_string());
@@ -209,6 +264,7 @@ fn link(
         path,
         mtu,
         interface_packets: (!paced).then(|| raw.interface_packets.value.get()),
+        second: None,
         outages: Vec::new(),
     })
 }
@@ -277,7 +333,8 @@ fn config(
         _ => Role::Forwarder { between: [number(0), number(last)] },
     };
     let mut config = Config::new(number(index), role, Keys::Insecure, mtu);
-    raw.coding.configure(&mut config, None, problems);
+    config.links = if raw.second.is_some() { 2 } else { 1 };
+    raw.coding.configure(&mut config, raw.second.as_ref().map(|_| QUEUE_TARGET), problems);
     // Where somebody codes anew, all symbols leave room for it.
     let role = if helpers > 0 || path > 2 {
         Role::Helper { between: [number(0), number(last)], helpers: 1 }
@@ -342,14 +399,7 @@ fn outages(
     let duration = scenario.duration.value;
     let mut outages = Vec::new();
     for outage in &raw.outage {
-        let Some(node) = names.find(&outage.node.value, &outage.node.place, problems) else {
-            continue;
-        };
-        let Some(index) = members.index(node) else {
-            let message = format!("{:?} has no part in this link", outage.node.value);
-            problems.push(&outage.node.place, message);
-            continue;
-        };
+        let Some(part) = dead_part(raw, members, outage, names, problems) else { continue };
         let from = outage.from.value;
         if from >= duration {
             let message = format!("expected less than the duration of {duration}, got {from}");
@@ -362,12 +412,43 @@ fn outages(
             problems.push(&until.place, message);
         }
         outages.push(FrancOutage {
-            index,
+            part,
             from: Instant::ZERO + from,
             until: outage.until.as_ref().map(|at| Instant::ZERO + at.value),
         });
     }
     outages
+}
+
+/// Returns the part of the link that is dead during an outage.
+fn dead_part(
+    raw: &RawFranc,
+    members: &Members<'_>,
+    outage: &RawFrancOutage,
+    names: &Names,
+    problems: &mut Problems,
+) -> Option<FrancPart> {
+    match (&outage.node, &outage.link) {
+        (Some(at), None) => {
+            let node = names.find(&at.value, &at.place, problems)?;
+            let index = members.index(node);
+            if index.is_none() {
+                let message = format!("{:?} has no part in this link", at.value);
+                problems.push(&at.place, message);
+            }
+            index.map(FrancPart::Node)
+        }
+        (None, Some(at)) => {
+            if raw.second.is_none() {
+                problems.push(&at.place, "there is one link; `second` adds another");
+            }
+            Some(FrancPart::Link(at.value.get::<u8>() - 1))
+        }
+        _ => {
+            problems.push(&outage.here, "an outage needs either node or link");
+            None
+        }
+    }
 }
 
 /// Reports saturated flows at an end: the backlog of a coded link has no interface queue to fill.

@@ -44,6 +44,10 @@ tables! {
         option relays: Vec<String> = "none";
         /// Relays are reliable on both sides and recode, or forward datagrams as they are.
         value relaying: Relaying = "recode";
+        /// Second network interfaces of the two ends, each a node of the scenario. Datagrams also go
+        /// from one to the other, on a second link; no wire joins an end and its interface. Only
+        /// in mode = "stream" with a pace, without relays and helpers.
+        option second: [String; 2] = "none: one link";
         /// Coding of the link.
         flatten coding: RawCoding;
         /// Losses given by [[franc.loss]], or estimated by the nodes.
@@ -57,7 +61,7 @@ tables! {
         /// Unpaced frames of the link that the interface of a node holds, as in the buffer of a
         /// socket. Two keep the interface busy, and the queue where it is managed.
         value interface_packets: Whole<1, 10_000> = 2;
-        /// Times at which a node of the link is dead.
+        /// Times at which a node, or one of two links, is dead.
         list outage: RawFrancOutage;
     }
 
@@ -73,13 +77,15 @@ tables! {
         required loss: Probability;
     }
 
-    /// Outage of a node of a coded link.
+    /// Outage of a node of a coded link, or of one of its two links.
     RawFrancOutage {
         /// Node that is dead.
-        required node: String;
+        option node: String = "none; an outage requires node or link";
+        /// Link that is dead, of those of a link with `second`: its datagrams are lost.
+        option link: Whole<1, 2> = "none";
         /// Start of the outage.
         required from: Duration;
-        /// Restart of the node, without its state.
+        /// End of the outage; a node restarts without its state.
         option until: Duration = "the end of the run";
     }
 }

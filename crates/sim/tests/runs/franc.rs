@@ -342,3 +342,115 @@ packet_bytes = 1500
         assert!(seen.dropped > seen.sent / 8, "{rate} Mb/s: {} lost", seen.dropped);
     }
 }
+
+/// Bytes of packets that arrived at the last node, by tenths of a second, and TCP's retransmissions.
+#[derive(Debug, Default)]
+struct Goodput {
+    tenths: Vec<u64>,
+    retransmissions: u64,
+    dropped: u64,
+    report: Option<FrancReport>,
+}
+
+impl Sink for Goodput {
+    fn arrived(&mut self, now: Instant, _node: NodeId, packet: &Packet) {
+        if packet.flow == FlowId(0) && packet.bytes > 100 {
+            let tenth = ((now - Instant::ZERO).as_nanos() / 100_000_000) as usize;
+            self.tenths.resize(self.tenths.len().max(tenth + 1), 0);
+            self.tenths[tenth] += u64::from(packet.bytes);
+        }
+    }
+
+    fn dropped(&mut self, _now: Instant, _node: NodeId, packet: &Packet, _reason: DropReason) {
+        self.dropped += u64::from(packet.flow != FlowId::NONE);
+    }
+
+    fn tcp(&mut self, _now: Instant, _flow: FlowId, sample: &lasthop_hosts::TcpSample) {
+        self.retransmissions = sample.retransmissions;
+    }
+
+    fn franc(&mut self, _now: Instant, _link: usize, report: &FrancReport) {
+        self.report = Some(report.clone());
+    }
+}
+
+impl Goodput {
+    /// Mb/s between two times in seconds.
+    fn between(&self, from: f64, until: f64) -> f64 {
+        let [from_tenth, until_tenth] = [from, until].map(|s| (s * 10.0) as usize);
+        let bytes: u64 = self.tenths[from_tenth..until_tenth].iter().sum();
+        bytes as f64 * 8e-6 / (until - from)
+    }
+}
+
+/// A download over a path with two links: 10 Mb/s and 4 Mb/s, which lose 10 % and 20 % independently.
+fn two_links(keys: &str, seconds: u32, seed: u64) -> Goodput {
+    let names = ["server", "far", "near", "laptop", "far-lte", "near-lte"];
+    let nodes: String = names.map(host).concat();
+    let wires = [
+        wire(["server", "far"], ""),
+        wire(["near", "laptop"], ""),
+        wire(["far", "near"], "rate = \"10Mb/s\"\ndelay = \"10ms\"\nloss = \"10%\""),
+        wire(["far-lte", "near-lte"], "rate = \"4Mb/s\"\ndelay = \"30ms\"\nloss = \"20%\""),
+    ];
+    let keys = format!("second = [\"far-lte\", \"near-lte\"]\n{keys}");
+    let tables = [
+        format!("duration = \"{seconds}s\"\n"),
+        nodes,
+        wires.concat(),
+        franc("link", ["far", "near"], &keys),
+        flow("download", ["server", "laptop"], "tcp", "congestion_control = \"cubic\""),
+    ];
+    let scenario = parse("test.toml", &tables.concat(), &[]).unwrap_or_else(|why| panic!("{why}"));
+    let mut seen = Goodput::default();
+    simulate(&scenario, Seed::new(seed, 0), &mut seen, &mut go_on).expect("it is sound");
+    seen
+}
+
+/// Goodput in Mb/s of a wire that carries datagrams of 1 500 bytes in frames of 1 538, each with a
+/// packet of 1 453. The link replaces its headers of TCP and IP, 52 bytes, by about 3.
+fn carries(mbps: f64, loss: f64) -> f64 {
+    mbps * (1.0 - loss) * 1_453.0 / (1_538.0 - 49.0)
+}
+
+/// All packets that are missing were dropped by the queue before the link, as a sign to TCP.
+fn is_whole(seen: &Goodput) {
+    let report = seen.report.as_ref().expect("there is one");
+    let drops = |node: &lasthop_hosts::FrancNodeReport| node.stats.backlog_drops;
+    assert_eq!(seen.dropped, report.nodes.iter().map(drops).sum::<u64>());
+    assert!(seen.retransmissions <= seen.dropped, "{} times", seen.retransmissions);
+    for node in &report.nodes {
+        assert_eq!((node.stats.symbols_lost, node.stats.sessions, report.corrupt), (0, 1, 0));
+    }
+}
+
+#[test]
+fn tcp_over_two_links_gets_the_sum_of_what_both_carry() {
+    let both = carries(10.0, 0.1) + carries(4.0, 0.2);
+    for seed in 1..4 {
+        let seen = two_links("", 31, seed);
+        let share = seen.between(5.0, 30.0) / both;
+        assert!((0.9..1.02).contains(&share), "{seed}: {share} of {both} Mb/s");
+        is_whole(&seen);
+    }
+}
+
+/// One link dies: within a second TCP has the other one's goodput, and no packet is lost. A few
+/// seconds after the link works again, TCP has both.
+#[test]
+fn tcp_over_two_links_loses_no_packet_when_one_dies() {
+    for (link, left) in [(1, carries(4.0, 0.2)), (2, carries(10.0, 0.1))] {
+        let outage = format!("outage = [{{ link = {link}, from = \"10s\", until = \"17s\" }}]");
+        let both = carries(10.0, 0.1) + carries(4.0, 0.2);
+        for seed in 1..4 {
+            let seen = two_links(&outage, 31, seed);
+            let first = seen.between(10.0, 11.0);
+            let later = seen.between(11.0, 17.0);
+            let again = seen.between(20.0, 30.0);
+            assert!(first > 0.9 * left, "{link} {seed}: {first} of {left} Mb/s at first");
+            assert!(later > 0.9 * left, "{link} {seed}: {later} of {left} Mb/s");
+            assert!(again > 0.9 * both, "{link} {seed}: {again} of {both} Mb/s again");
+            is_whole(&seen);
+        }
+    }
+}
