@@ -634,6 +634,65 @@ to = "sta4"
 kind = "udp"
 "#,
     ),
+    (
+        "two links",
+        r#"
+[[node]]
+name = "a"
+role = "host"
+count = 9
+[[wire]]
+between = ["a1", "a2"]
+[[wire]]
+between = ["a2", "a3"]
+[[wire]]
+between = ["a4", "a5"]
+[[franc]]
+name = "relayed"
+ends = ["a1", "a3"]
+relays = ["a2"]
+second = ["a4", "a5"]
+[[franc]]
+name = "paper"
+ends = ["a6", "a7"]
+second = ["a4", "a6"]
+mode = "paper"
+[[franc]]
+name = "apart"
+ends = ["a1", "a2"]
+second = ["a8", "a9"]
+[[franc]]
+name = "twice"
+ends = ["a4", "a5"]
+second = ["a3", "a3"]
+[[franc]]
+name = "outages"
+ends = ["a8", "a9"]
+outage = [{ link = 2, from = "1s" }, { node = "a8", link = 1, from = "1s" }]
+"#,
+    ),
+    (
+        "outages of links",
+        r#"
+[[node]]
+name = "a"
+role = "host"
+count = 4
+[[wire]]
+between = ["a1", "a2"]
+[[wire]]
+between = ["a3", "a4"]
+[[franc]]
+name = "unpaced"
+ends = ["a1", "a2"]
+second = ["a3", "a4"]
+pace = "off"
+[[franc]]
+name = "one"
+ends = ["a3", "a4"]
+outage = [{ link = 2, from = "1s" }, { node = "a3", link = 1, from = "1s" }, { from = "2s" }]
+"#,
+    ),
 ];
 
 #[test]
