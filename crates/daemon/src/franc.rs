@@ -31,7 +31,7 @@ mod transport;
 
 pub use daemon::{Daemon, DaemonReport, Host, Snapshot};
 pub use monitored::{Deaf, MonitorCounts};
-pub use transport::{Reach, Refusal, Transport, datagram_bytes_max};
+pub use transport::{Reach, Refusal, Transport, UdpNeighbour, datagram_bytes_max};
 
 use lasthop_franc::{Config, ConfigError, NodeId};
 use lasthop_linux::OsError;

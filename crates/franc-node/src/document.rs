@@ -5,6 +5,7 @@
 //! help texts of the metrics.
 
 use lasthop_franc::config::Mode;
+use lasthop_franc::stats::LinkStats;
 use lasthop_franc::{Config, Role, Stats};
 use lasthop_units::Duration;
 use serde::{Deserialize, Serialize};
@@ -57,6 +58,9 @@ pub struct FrancDocument {
     pub counters: FrancCounters,
     /// Neighbours of the node, by number.
     pub neighbours: Vec<FrancNeighbour>,
+    /// The links to the other end, if there are two and there is a session.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub links: Vec<FrancLinkState>,
 }
 
 /// Roles of a node.
@@ -91,6 +95,43 @@ pub struct FrancNeighbour {
     /// Share of this node's datagrams lost on the way to the neighbour, once known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub loss_out: Option<f64>,
+}
+
+/// One of two links to the other end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FrancLinkState {
+    /// Number of the link, from 1 on, in the order of `neighbours` in the configuration.
+    pub link: u8,
+    /// Address of the other end on this link, if known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub address: Option<String>,
+    /// Whether the link is in use; otherwise the node only tests it.
+    pub alive: bool,
+    /// Datagrams heard on the link.
+    pub heard: u64,
+    /// Share of the other end's datagrams lost on the link, once known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub loss_in: Option<f64>,
+    /// Share of this node's datagrams lost on the link, once known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub loss_out: Option<f64>,
+    /// Smoothed round-trip time in milliseconds, once known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub round_trip_ms: Option<f64>,
+    /// Sending rate in Mb/s.
+    pub pace_mbps: f64,
+}
+
+/// A known address of a neighbour, on one of the links to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrancPlace {
+    /// Number of the neighbour.
+    pub id: u8,
+    /// The link to it, from 0 on.
+    pub link: u8,
+    /// The address, as text.
+    pub address: String,
 }
 
 /// Declares the counters of the document: those of the machine, then those of the daemon around it.
@@ -168,32 +209,48 @@ impl FrancDocument {
         up: Duration,
         stats: &Stats,
         daemon: &FrancDaemonCounts,
-        places: &[(u8, String)],
+        places: &[FrancPlace],
     ) -> Self {
         let ms = |time: Duration| rounded(time.as_secs_f64() * 1e3, 3);
         let share = |share: f64| rounded(share, 4);
         let known = !stats.round_trip.is_zero();
-        let address =
-            |id: u8| places.iter().find(|(other, _)| *other == id).map(|(_, at)| at.clone());
+        let address = |id: u8, link: u8| {
+            let place = places.iter().find(|place| (place.id, place.link) == (id, link));
+            place.map(|place| place.address.clone())
+        };
         let mut neighbours: Vec<FrancNeighbour> = stats
             .neighbours
             .iter()
             .map(|neighbour| FrancNeighbour {
                 id: neighbour.id.0,
-                address: address(neighbour.id.0),
+                address: address(neighbour.id.0, 0),
                 heard: neighbour.heard,
                 loss_in: neighbour.loss_in.map(share),
                 loss_out: neighbour.loss_out.map(share),
             })
             .collect();
-        for (id, at) in places {
+        for FrancPlace { id, address, .. } in places {
             if !neighbours.iter().any(|neighbour| neighbour.id == *id) {
-                let address = Some(at.clone());
+                let address = Some(address.clone());
                 let silent =
                     FrancNeighbour { id: *id, address, heard: 0, loss_in: None, loss_out: None };
                 neighbours.push(silent);
             }
         }
+        let peer = match config.role {
+            Role::End { peer, .. } => peer.0,
+            _ => 0,
+        };
+        let link = |link: &LinkStats| FrancLinkState {
+            link: link.link + 1,
+            address: address(peer, link.link),
+            alive: link.is_alive,
+            heard: link.heard,
+            loss_in: link.loss_in.map(share),
+            loss_out: link.loss_out.map(share),
+            round_trip_ms: link.round_trip.map(ms),
+            pace_mbps: rounded(link.pace_bps as f64 / 1e6, 3),
+        };
         neighbours.sort_by_key(|neighbour| neighbour.id);
         Self {
             version: env!("CARGO_PKG_VERSION").into(),
@@ -223,6 +280,7 @@ impl FrancDocument {
             pace_mbps: (stats.pace_bps > 0).then(|| rounded(stats.pace_bps as f64 / 1e6, 3)),
             counters: FrancCounters::new(stats, daemon),
             neighbours,
+            links: stats.links.iter().map(link).collect(),
         }
     }
 
@@ -278,6 +336,21 @@ impl FrancDocument {
         metric("loss_in_ratio", help, "gauge", &each(&|neighbour| neighbour.loss_in));
         let help = "Share of our datagrams that is lost on the way to a neighbour.";
         metric("loss_out_ratio", help, "gauge", &each(&|neighbour| neighbour.loss_out));
+        let each = |value: &dyn Fn(&FrancLinkState) -> Option<f64>| -> Vec<(String, f64)> {
+            let line =
+                |link: &FrancLinkState| Some((format!(",link=\"{}\"", link.link), value(link)?));
+            self.links.iter().filter_map(line).collect()
+        };
+        let alive = each(&|link| Some(f64::from(u8::from(link.alive))));
+        metric("link_alive", "The link is in use.", "gauge", &alive);
+        let help = "Share of the other end's datagrams that is lost on the link.";
+        metric("link_loss_in_ratio", help, "gauge", &each(&|link| link.loss_in));
+        let help = "Share of our datagrams that is lost on the link.";
+        metric("link_loss_out_ratio", help, "gauge", &each(&|link| link.loss_out));
+        let round_trip = each(&|link| link.round_trip_ms.map(|ms| ms / 1e3));
+        metric("link_round_trip_seconds", "Smoothed round trip.", "gauge", &round_trip);
+        let pace = each(&|link| Some(link.pace_mbps * 1e6));
+        metric("link_pace_bits_per_second", "Rate of sending.", "gauge", &pace);
         out
     }
 }
@@ -313,7 +386,8 @@ mod tests {
             ..Stats::default()
         };
         let daemon = FrancDaemonCounts { full: 3, ..FrancDaemonCounts::default() };
-        let places = [(2, "192.0.2.2:4797".into()), (3, "192.0.2.3:4797".into())];
+        let places =
+            [2, 3].map(|id| FrancPlace { id, link: 0, address: format!("192.0.2.{id}:4797") });
         let up = Duration::from_millis(1_500);
         FrancDocument::new("franc0", "udp", &config, up, &stats, &daemon, &places)
     }

@@ -15,7 +15,7 @@ use lasthop_config::scalar::{At, Scalar, Whole};
 use lasthop_config::table::{self, Keys as TableKeys, Table, read};
 use lasthop_config::tree::{Node as Tree, Origin, Value, value};
 use lasthop_config::{choices, tables};
-use lasthop_franc::config::{Config, Keys, Losses, SyntheticLoss};
+use lasthop_franc::config::{Config, Keys, Losses, Mode, SyntheticLoss};
 use lasthop_franc::{NodeId, Role};
 use lasthop_units::{Duration, MacAddr, Probability};
 use schemars::{Schema, SchemaGenerator, json_schema};
@@ -62,8 +62,12 @@ tables! {
         /// through `interface`, which must be on the same channel.
         option monitor: Interface = "none: `interface` in promiscuous mode, which Wi-Fi interfaces lack";
         /// Addresses of neighbours, as ID=HOST:PORT or ID=MAC. A missing neighbour has to send
-        /// first (udp), or is reached by broadcast until it is heard (ethernet).
+        /// first (udp), or is reached by broadcast until it is heard (ethernet). UDP: the other end
+        /// listed twice has two links, each through a network interface if it is given, as in
+        /// 2=HOST%wwan0.
         option neighbours: Vec<Neighbour> = "none";
+        /// UDP, ends: number of links to the other end, the same at both ends.
+        option links: Whole<1, 2> = "the number of times that `neighbours` lists the other end, at least 1";
         /// UDP: neighbours that get a copy of every datagram. Helpers must be listed, since UDP
         /// cannot be overheard.
         option copies_to: Vec<Number> = "none";
@@ -166,9 +170,7 @@ pub(crate) struct Neighbour(NodeId, String);
 pub(crate) struct Lossy(NodeId, Probability);
 texts! {
     Interface, "the name of an interface, up to 15 letters, digits, \"-\", \"_\" or \".\",", "franc0", |text| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        let is_name = (1..=15).contains(&text.len()) && text.chars().all(plain);
-        (is_name && !text.starts_with('.')).then(|| Self(text.into()))
+        Self::from_name(text)
     };
     FilePlace, "the path of a file", "link.key", |text| {
         (!text.is_empty() && !text.contains('\0')).then(|| Self(text.into()))
@@ -184,6 +186,25 @@ texts! {
         let loss = parse_probability(loss.trim()).ok()?;
         Some(Self(NodeId(number.trim().parse().ok()?), loss))
     };
+}
+
+impl Interface {
+    fn from_name(text: &str) -> Option<Self> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        let is_name = (1..=15).contains(&text.len()) && text.chars().all(plain);
+        (is_name && !text.starts_with('.')).then(|| Self(text.into()))
+    }
+}
+
+/// Splits HOST%INTERFACE. In a bare IPv6 address the part after the sign is its zone (RFC 4007).
+fn split_interface(text: &str) -> (&str, Option<&str>) {
+    let is_bare_v6 = !text.starts_with('[') && text.matches(':').count() > 1;
+    match text.rsplit_once('%') {
+        Some((host, interface)) if !is_bare_v6 && !interface.contains(']') => {
+            (host, Some(interface))
+        }
+        _ => (text, None),
+    }
 }
 
 impl Scalar for Cidr {
@@ -251,8 +272,8 @@ pub enum Transport {
     Udp {
         /// Address and port for incoming datagrams.
         listen: Option<SocketAddr>,
-        /// Neighbours and their hosts, with or without a port.
-        neighbours: Vec<(NodeId, String)>,
+        /// Neighbours, and the links to them.
+        neighbours: Vec<UdpNeighbour>,
     },
     /// Datagrams as Ethernet frames.
     Ethernet {
@@ -263,6 +284,19 @@ pub enum Transport {
         /// Neighbours and their addresses.
         neighbours: Vec<(NodeId, MacAddr)>,
     },
+}
+
+/// A neighbour over UDP, or one of the links to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UdpNeighbour {
+    /// Number of the neighbour.
+    pub id: NodeId,
+    /// The link to it, from 0 on.
+    pub link: u8,
+    /// Host of the neighbour, with or without a port.
+    pub host: String,
+    /// The network interface through which the link goes; all links have one, or none.
+    pub interface: Option<String>,
 }
 
 impl Link {
@@ -449,10 +483,12 @@ impl Build<'_> {
         let raw = self.raw;
         let role = self.role()?;
         self.keys();
+        let links = self.links(&role);
         let transport = self.transport()?;
         let losses = self.losses();
         let mut config = Config {
             losses,
+            links,
             rekey_blocks: raw.rekey_blocks.value.get(),
             synthetic: list(&raw.synthetic_loss)
                 .iter()
@@ -466,6 +502,10 @@ impl Build<'_> {
         }
         raw.coding.check(true, self.problems);
         raw.coding.configure(&mut config, Some(QUEUE_TARGET), self.problems);
+        if links > 1 && !matches!(config.mode, Mode::Stream { pace: Some(_), .. }) {
+            let message = "two links need mode = \"stream\" and a pace";
+            self.problems.push(place_of_links(raw), message);
+        }
         Some(Link {
             name: raw.name.value.0.clone(),
             key_file: raw.key_file.as_ref().map(|file| PathBuf::from(&file.value.0)),
@@ -562,12 +602,75 @@ impl Build<'_> {
         }
     }
 
+    /// Returns the number of links to the other end.
+    fn links(&mut self, role: &Role) -> u8 {
+        let raw = self.raw;
+        let Role::End { peer, via, helpers } = *role else {
+            if let Some(at) = &raw.links {
+                self.problems.push(&at.place, "only an end has several links");
+            }
+            return 1;
+        };
+        let listed = list(&raw.neighbours).iter().filter(|Neighbour(id, _)| *id == via).count();
+        let links = raw.links.as_ref().map_or(listed.clamp(1, 2), |at| at.value.get());
+        let place = place_of_links(raw);
+        if listed > links.max(1) {
+            let allowed = if raw.links.is_some() { links } else { 2 };
+            let message =
+                format!("neighbour {via} is named {listed} times, with at most {allowed} links");
+            self.problems.push(place, message);
+        } else if links > 1 && (peer != via || helpers > 0) {
+            self.problems
+                .push(place, "two links go to the other end, without recoders and helpers");
+        } else if links > 1 && raw.transport.value != TransportName::Udp {
+            self.problems.push(place, "two links are for udp only");
+        } else if links > 1 && raw.copies_to.is_some() {
+            self.problems.push(place, "with two links there are no copies");
+        }
+        links as u8
+    }
+
+    /// Returns the neighbours over UDP, with the links to them.
+    fn udp_neighbours(&mut self, place: &Place) -> Vec<UdpNeighbour> {
+        let mut found: Vec<UdpNeighbour> = Vec::new();
+        for Neighbour(id, text) in list(&self.raw.neighbours) {
+            let link = found.iter().filter(|other| other.id == *id).count() as u8;
+            let (host, interface) = split_interface(text);
+            if interface.is_some_and(|name| Interface::from_name(name).is_none()) {
+                let message = format!("expected the name of an interface after \"%\" in {text:?}");
+                self.problems.push(place, message);
+            }
+            let (host, interface) = (host.to_owned(), interface.map(str::to_owned));
+            let is_same = |it: &UdpNeighbour| {
+                it.id == *id && (&it.host, &it.interface) == (&host, &interface)
+            };
+            if found.iter().any(is_same) {
+                let message = format!(
+                    "both links to neighbour {id} go to {text}: give two addresses, or two \
+                     interfaces as in {id}={host}%wwan0"
+                );
+                self.problems.push(place, message);
+            }
+            found.push(UdpNeighbour { id: *id, link, host, interface });
+        }
+        let with = found.iter().filter(|it| it.interface.is_some()).count();
+        let is_one = found.iter().all(|it| it.id == found[0].id);
+        if with > 0 && (with < found.len() || !is_one) {
+            let message = "either all neighbours have an interface, and are links to one, or none";
+            self.problems.push(place, message);
+        }
+        found
+    }
+
     fn transport(&mut self) -> Option<Transport> {
         let raw = self.raw;
         let neighbours = list(&raw.neighbours);
         let place = raw.neighbours.as_ref().map(|at| &at.place).unwrap_or(&raw.here);
+        let is_end = raw.role.value == RoleName::End;
+        let via = raw.via.as_ref().or(raw.peer.as_ref()).filter(|_| is_end).map(|at| id(at.value));
         for (index, Neighbour(number, _)) in neighbours.iter().enumerate() {
-            if neighbours[..index].iter().any(|Neighbour(other, _)| other == number) {
+            let is_link = Some(*number) == via;
+            if !is_link && neighbours[..index].iter().any(|Neighbour(other, _)| other == number) {
                 self.problems.push(place, format!("neighbour {number} is named twice"));
             }
         }
@@ -579,9 +682,9 @@ impl Build<'_> {
             if let Some(monitor) = &raw.monitor {
                 self.problems.push(&monitor.place, "only ethernet has a monitor interface");
             }
-            let neighbours = neighbours.iter().map(|Neighbour(id, at)| (*id, at.clone()));
+            let neighbours = self.udp_neighbours(place);
             let listen = raw.listen.as_ref().map(|at| at.value.0);
-            return Some(Transport::Udp { listen, neighbours: neighbours.collect() });
+            return Some(Transport::Udp { listen, neighbours });
         }
         let copies = raw.copies_to.as_ref().map(|at| &at.place);
         for at in raw.listen.as_ref().map(|at| &at.place).into_iter().chain(copies) {
@@ -661,6 +764,12 @@ impl Build<'_> {
             }
         }
     }
+}
+
+/// Place of the key that asks for two links.
+fn place_of_links(raw: &RawFranc) -> &Place {
+    let links = raw.links.as_ref().map(|at| &at.place);
+    links.or(raw.neighbours.as_ref().map(|at| &at.place)).unwrap_or(&raw.here)
 }
 
 fn list<T>(values: &Option<At<Vec<T>>>) -> &[T] {
@@ -764,6 +873,52 @@ mod tests {
     }
 
     #[test]
+    fn an_end_listed_twice_has_two_links() {
+        let base = "id = 1\npeer = 2\ninsecure = true\n";
+        let read = |more: &str| parse("f", &format!("{base}{more}"), &[]).unwrap();
+        let links = |link: &Link| link.config(Keys::Insecure, 1_472).links;
+        assert_eq!(["", "links = 2", "neighbours = [\"2=a\"]"].map(|t| links(&read(t))), [1, 2, 1]);
+        let two = read("neighbours = [\"2=a:9%dsl0\", \"2=[fd00::1%eth0]:9%wwan0\"]");
+        assert_eq!(links(&two), 2);
+        let Transport::Udp { neighbours, .. } = two.transport else { panic!("it is udp") };
+        let one = |link, host: &str, interface: &str| UdpNeighbour {
+            id: NodeId(2),
+            link,
+            host: host.into(),
+            interface: Some(interface.into()),
+        };
+        assert_eq!(neighbours, [one(0, "a:9", "dsl0"), one(1, "[fd00::1%eth0]:9", "wwan0")]);
+        for (text, zone) in [("fe80::1%eth0", None), ("[fe80::1%eth0]", None)] {
+            assert_eq!(split_interface(text), (text, zone));
+        }
+        let two = "neighbours = [\"2=a\", \"2=b\"]";
+        let told = |more: &str| wrong(&format!("{base}{more}"), &[]);
+        for (more, expected) in [
+            ("neighbours = [\"2=a\", \"2=b\", \"2=c\"]", "named 3 times, with at most 2 links"),
+            ("neighbours = [\"2=a\", \"2=a\"]", "neighbours: both links to neighbour 2 go to a"),
+            ("neighbours = [\"2=a%x\", \"2=a%x\"]", "both links to neighbour 2 go to a%x"),
+            ("neighbours = [\"2=a%x\", \"2=b\"]", "either all neighbours have an interface"),
+            ("neighbours = [\"2=a%x y\", \"2=b%z\"]", "the name of an interface after"),
+            ("neighbours = [\"3=a\", \"3=b\"]", "neighbour 3 is named twice"),
+            ("links = 3", "franc.toml:4: links: expected a whole number from 1 to 2"),
+            (&format!("{two}\nlinks = 1"), "links: neighbour 2 is named 2 times, with at most 1"),
+            (
+                &format!("{two}\nhelpers = [3]"),
+                "franc.toml:4: neighbours: two links go to the other",
+            ),
+            ("links = 2\nvia = 3", "links: two links go to the other end, without recoders"),
+            ("links = 2\ncopies_to = [3]", "links: with two links there are no copies"),
+            ("links = 2\nmode = \"paper\"", "links: two links need mode = \"stream\" and a pace"),
+            ("links = 2\npace = \"off\"", "links: two links need mode = \"stream\" and a pace"),
+            ("links = 2\ntransport = \"ethernet\"\ninterface = \"e\"", "two links are for udp"),
+        ] {
+            assert!(told(more).contains(expected), "{more}: {}", told(more));
+        }
+        let relay = "id = 3\nrole = \"recoder\"\nbetween = [1, 2]\ninsecure = true\nlinks = 2";
+        assert!(wrong(relay, &[]).contains("franc.toml:5: links: only an end has several links"));
+    }
+
+    #[test]
     fn what_is_wrong_is_told_with_its_place() {
         let base = "id = 1\npeer = 2\ninsecure = true\n";
         let told = |more: &str| wrong(&format!("{base}{more}"), &[]);
@@ -797,7 +952,6 @@ mod tests {
         let link = parse("franc.toml", &helper("mon0"), &[]).unwrap();
         let Transport::Ethernet { interface, monitor, .. } = link.transport else { panic!() };
         assert_eq!((&*interface, monitor.as_deref()), ("wlan0", Some("mon0")));
-        assert!(told("neighbours = [\"2=a\", \"2=b\"]").contains("named twice"));
         let stranger = told("neighbours = [\"3=a\"]");
         assert!(stranger.contains("expected their numbers, such as 2=a"), "{stranger}");
         assert!(told("neighbours = [\"1=a\"]").contains("1 is this node itself"));

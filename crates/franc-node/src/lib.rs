@@ -20,7 +20,7 @@ pub mod coding;
 pub mod document;
 mod file;
 
-pub use file::{Key, Link, Transport, keys, load, parse, reference, schema};
+pub use file::{Key, Link, Transport, UdpNeighbour, keys, load, parse, reference, schema};
 
 use std::marker::PhantomData;
 

@@ -52,7 +52,20 @@ impl DatagramSocket {
     /// # Errors
     /// If the kernel refuses it, or the address is taken or not this host's.
     pub fn bind(address: SocketAddr) -> Result<Self, OsError> {
+        Self::bind_to(address, None)
+    }
+
+    /// Opens a socket at `address` that sends and receives only through `interface`, if there is
+    /// one. Sockets of several interfaces may have the same address.
+    ///
+    /// # Errors
+    /// As of [`bind`](Self::bind), and if there is no such interface.
+    pub fn bind_to(address: SocketAddr, interface: Option<&str>) -> Result<Self, OsError> {
         let socket = open(address)?;
+        if let Some(name) = interface {
+            set(&socket, libc::SOL_SOCKET, libc::SO_BINDTODEVICE, name.as_bytes())
+                .call(&format!("setsockopt(SO_BINDTODEVICE, {name})"))?;
+        }
         let result = Self { socket: UdpSocket::from(socket) };
         result.prepare(address.is_ipv6()).call("setsockopt(UDP)")?;
         let (name, length) = encode(address);

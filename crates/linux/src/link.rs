@@ -57,12 +57,18 @@ pub struct Merged {
 }
 
 impl Link {
-    /// Opens a UDP socket at `address`, with `send_bytes` of buffer space for sending.
+    /// Opens a UDP socket at `address`, with `send_bytes` of buffer space for sending. With
+    /// `interface` it sends and receives only there.
     ///
     /// # Errors
-    /// If the kernel refuses it, or the address is taken or not this host's.
-    pub fn udp(address: SocketAddr, send_bytes: i32) -> Result<Self, OsError> {
-        let socket = DatagramSocket::bind(address)?;
+    /// If the kernel refuses it, the address is taken or not this host's, or there is no such
+    /// interface.
+    pub fn udp(
+        address: SocketAddr,
+        interface: Option<&str>,
+        send_bytes: i32,
+    ) -> Result<Self, OsError> {
+        let socket = DatagramSocket::bind_to(address, interface)?;
         // Time stamps and counts of lost datagrams are not used.
         for told in [libc::SO_TIMESTAMPNS, libc::SO_RXQ_OVFL] {
             set(&socket, libc::SOL_SOCKET, told, &0i32.to_ne_bytes()).call("setsockopt(UDP)")?;
@@ -292,7 +298,8 @@ mod tests {
     /// Two sockets, and the name of the second.
     fn pair() -> (Link, Link, Name) {
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-        let (one, other) = (Link::udp(any, 1 << 18).unwrap(), Link::udp(any, 1 << 18).unwrap());
+        let (one, other) =
+            (Link::udp(any, None, 1 << 18).unwrap(), Link::udp(any, None, 1 << 18).unwrap());
         let Link::Udp(socket) = &other else { unreachable!() };
         let to = other.name(Address::Udp(socket.address().unwrap()));
         (one, other, to)

@@ -4,7 +4,9 @@
 use crate::style::Style;
 use lasthop_franc::wire::VERSION;
 use lasthop_franc::{CodeParameters, Config, Event, NodeId, Role};
-use lasthop_franc_node::document::{FrancCounters, FrancDocument, FrancNeighbour, FrancRole};
+use lasthop_franc_node::document::{
+    FrancCounters, FrancDocument, FrancLinkState, FrancNeighbour, FrancRole,
+};
 use std::fmt::Write;
 
 /// Returns the role of a node and its code.
@@ -77,6 +79,7 @@ fn code_mismatch(peer: NodeId, ours: CodeParameters, theirs: Option<CodeParamete
             ("--block-symbols", code.block_symbols.to_string()),
             ("--symbol-bytes", code.symbol_bytes.to_string()),
             ("--rekey-blocks", code.rekey_blocks.to_string()),
+            ("--links", code.links.to_string()),
         ]
     };
     let Some(theirs) = theirs else {
@@ -202,13 +205,14 @@ pub fn status(document: &FrancDocument, previous: Option<&FrancDocument>, style:
             line(label, told.join(", "));
         }
     }
+    for link in &document.links {
+        let _ = writeln!(out, "{:<12}{}", format!("link {}", link.link), link_state(link));
+    }
     out
 }
 
 /// Describes the losses between this node and a neighbour.
 fn neighbour_loss(neighbour: &FrancNeighbour) -> String {
-    let share =
-        |loss: Option<f64>| loss.map_or("unknown".into(), |loss| format!("{:.1} %", 100.0 * loss));
     format!(
         "node {} at {}: {} datagrams received; loss on the path to it {}, from it {}",
         neighbour.id,
@@ -217,6 +221,26 @@ fn neighbour_loss(neighbour: &FrancNeighbour) -> String {
         share(neighbour.loss_out),
         share(neighbour.loss_in)
     )
+}
+
+/// Describes one of two links: whether it carries anything, its losses, round trip and rate.
+fn link_state(link: &FrancLinkState) -> String {
+    let round_trip = link.round_trip_ms.map_or("unknown".into(), |ms| format!("{ms:.1} ms"));
+    format!(
+        "to {}: {}; {} datagrams received; loss on the path to it {}, from it {}; round trip \
+         {round_trip}, rate limit {:.2} Mb/s",
+        link.address.as_deref().unwrap_or("an unknown address"),
+        if link.alive { "in use" } else { "silent" },
+        link.heard,
+        share(link.loss_out),
+        share(link.loss_in),
+        link.pace_mbps
+    )
+}
+
+/// A share in percent.
+fn share(loss: Option<f64>) -> String {
+    loss.map_or("unknown".into(), |loss| format!("{:.1} %", 100.0 * loss))
 }
 
 /// Describes the backlog: packets, and the time that they wait at the present rate.
@@ -343,9 +367,9 @@ fn bytes(bytes: u64) -> String {
 mod tests {
     use super::*;
     use lasthop_franc::config::Keys;
-    use lasthop_franc::stats::NeighbourStats;
+    use lasthop_franc::stats::{LinkStats, NeighbourStats};
     use lasthop_franc::{Stats, Unanswered};
-    use lasthop_franc_node::document::FrancDaemonCounts;
+    use lasthop_franc_node::document::{FrancDaemonCounts, FrancPlace};
     use lasthop_units::Duration;
 
     #[test]
@@ -407,6 +431,31 @@ mod tests {
         }
         // A daemon that restarted has no rate.
         assert!(!status(&at(2), Some(&at(3)), Style::PLAIN).contains("\nnow "));
+    }
+
+    #[test]
+    fn the_status_has_a_line_for_each_of_two_links() {
+        let role = Role::End { peer: NodeId(2), via: NodeId(2), helpers: 0 };
+        let config = Config::new(NodeId(1), role, Keys::Insecure, 1_400);
+        let link = |link, is_alive| LinkStats {
+            link,
+            is_alive,
+            heard: 7,
+            loss_in: Some(0.125),
+            loss_out: None,
+            round_trip: is_alive.then_some(Duration::from_millis(20)),
+            pace_bps: 4_000_000,
+        };
+        let stats = Stats { links: vec![link(0, true), link(1, false)], ..Stats::default() };
+        let (up, counts) = (Duration::from_secs(5), FrancDaemonCounts::default());
+        let place = FrancPlace { id: 2, link: 0, address: "192.0.2.2:4797".into() };
+        let document = FrancDocument::new("franc0", "udp", &config, up, &stats, &counts, &[place]);
+        let text = status(&document, None, Style::PLAIN);
+        let lines = "link 1      to 192.0.2.2:4797: in use; 7 datagrams received; loss on the path \
+                     to it unknown, from it 12.5 %; round trip 20.0 ms, rate limit 4.00 Mb/s\n\
+                     link 2      to an unknown address: silent; 7 datagrams received; loss on the \
+                     path to it unknown, from it 12.5 %; round trip unknown, rate limit 4.00 Mb/s\n";
+        assert!(text.ends_with(lines), "{text}");
     }
 
     #[test]

@@ -9,11 +9,11 @@ use crate::console;
 use crate::failure::Failure;
 use lasthop_daemon::franc::{
     Daemon, DaemonReport, Deaf, FrancError, Host, Options, PORT, Reach, Refusal, Snapshot,
-    Transport, datagram_bytes_max,
+    Transport, UdpNeighbour, datagram_bytes_max,
 };
 use lasthop_franc::config::Keys;
 use lasthop_franc::{Address as Place, NodeId, Role, Unanswered};
-use lasthop_franc_node::document::{FrancDaemonCounts, FrancDocument};
+use lasthop_franc_node::document::{FrancDaemonCounts, FrancDocument, FrancPlace};
 use lasthop_franc_node::{self as file, Link};
 use lasthop_linux::confine::{self, capabilities};
 use lasthop_linux::link::Address;
@@ -93,16 +93,28 @@ fn transport(link: &Link) -> Result<Transport, Failure> {
     Ok(match &link.transport {
         file::Transport::Udp { listen, neighbours } => {
             let mut found = Vec::new();
-            for (id, place) in neighbours {
+            for file::UdpNeighbour { id, link, host, interface } in neighbours {
                 let wrong = |why: String| Failure::Message(format!("neighbour {id}: {why}"));
-                let named = Named::parse_with(place, PORT)
-                    .map_err(|why| wrong(format!("{place:?}: {why}")))?;
-                found.push((*id, named.find().map_err(wrong)?));
+                let named = Named::parse_with(host, PORT)
+                    .map_err(|why| wrong(format!("{host:?}: {why}")))?;
+                let address = named.find().map_err(wrong)?;
+                let interface = interface.clone();
+                found.push(UdpNeighbour { id: *id, link: *link, address, interface });
+            }
+            for (index, one) in found.iter().enumerate() {
+                let place = |it: &UdpNeighbour| (it.id, it.address, it.interface.clone());
+                if found[..index].iter().any(|other| place(other) == place(one)) {
+                    return Err(Failure::Message(format!(
+                        "neighbour {}: both links go to {}: give two addresses, or two interfaces \
+                         as in --neighbours {}=HOST%wwan0",
+                        one.id, one.address, one.id
+                    )));
+                }
             }
             let v6 = |address: &std::net::SocketAddr| address.is_ipv6();
-            let first = listen.as_ref().or(found.first().map(|(_, address)| address)).map(v6);
-            if let Some((id, address)) =
-                found.iter().find(|(_, address)| Some(v6(address)) != first)
+            let first = listen.as_ref().or(found.first().map(|it| &it.address)).map(v6);
+            if let Some(UdpNeighbour { id, address, .. }) =
+                found.iter().find(|it| Some(v6(&it.address)) != first)
             {
                 return Err(Failure::Message(format!(
                     "neighbour {id} is at {address}, but the node listens to the other family of \
@@ -189,8 +201,9 @@ fn document(snapshot: &Snapshot<'_>) -> FrancDocument {
         overheard_unread: counts.monitor.fragments + counts.monitor.malformed,
         overheard_drops: counts.monitor_drops,
     };
-    let places: Vec<(u8, String)> =
-        reached.iter().map(|reach| (reach.id.0, at(reach.address))).collect();
+    let place =
+        |reach: &Reach| FrancPlace { id: reach.id.0, link: reach.link, address: at(reach.address) };
+    let places: Vec<FrancPlace> = reached.iter().map(place).collect();
     FrancDocument::new(&options.name, transport, &options.config, *up, stats, &counts, &places)
 }
 

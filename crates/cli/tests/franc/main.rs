@@ -9,6 +9,7 @@
 mod alone;
 mod confined;
 mod ethernet;
+mod links;
 mod monitor;
 mod restarts;
 mod stage;

@@ -187,7 +187,9 @@ impl Daemon {
         };
         let kinds = tun.as_ref().map(Tun::kinds).unwrap_or_default();
         let registry = events.registry();
-        registry.add_readable(link.as_fd(), Source::Link)?;
+        for socket in link.descriptors() {
+            registry.add_readable(socket, Source::Link)?;
+        }
         if let Some(overhearing) = link.overhearing() {
             registry.add_readable(overhearing.as_fd(), Source::Monitor)?;
         }

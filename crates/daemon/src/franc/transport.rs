@@ -1,6 +1,7 @@
 //! The link of a node: its socket, the addresses of its neighbours, and the datagrams that wait for
 //! space in the socket. Over UDP, or over Ethernet with a separate EtherType. An address changes
-//! only by the machine's decision (`is_moved`). Leaves out several links a node.
+//! only by the machine's decision (`is_moved`). Two links to a neighbour share a socket, or have one
+//! each, bound to a network interface. Leaves out two links over Ethernet.
 
 use super::interface::interface_error;
 use super::overhear::Overhearing;
@@ -33,7 +34,7 @@ pub enum Transport {
         /// Address of this socket; any address and [`PORT`](super::PORT) if `None`.
         listen: Option<SocketAddr>,
         /// Addresses of neighbours; one that is missing has to send the first datagram.
-        neighbours: Vec<(NodeId, SocketAddr)>,
+        neighbours: Vec<UdpNeighbour>,
     },
     /// Datagrams in Ethernet frames.
     Ethernet {
@@ -50,11 +51,26 @@ pub enum Transport {
     },
 }
 
+/// A neighbour over UDP, or one of the links to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UdpNeighbour {
+    /// Number of the neighbour.
+    pub id: NodeId,
+    /// The link to it, from 0 on.
+    pub link: u8,
+    /// Address of the neighbour.
+    pub address: SocketAddr,
+    /// The network interface through which the link goes; all links have one, or none.
+    pub interface: Option<String>,
+}
+
 /// A neighbour and its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
     /// Number of the neighbour.
     pub id: NodeId,
+    /// The link to it, from 0 on.
+    pub link: u8,
     /// Address of the neighbour.
     pub address: Address,
 }
@@ -64,7 +80,7 @@ impl Transport {
     fn is_v6(&self) -> bool {
         match self {
             Self::Udp { listen, neighbours } => listen
-                .or(neighbours.first().map(|&(_, address)| address))
+                .or(neighbours.first().map(|neighbour| neighbour.address))
                 .is_some_and(|address| address.is_ipv6()),
             Self::Ethernet { .. } => false,
         }
@@ -76,15 +92,27 @@ impl Transport {
         listen.unwrap_or((any, super::PORT).into())
     }
 
-    fn known(&self) -> BTreeMap<NodeId, Address> {
+    fn known(&self) -> Vec<((NodeId, u8), Address)> {
         match self {
             Self::Udp { neighbours, .. } => {
-                neighbours.iter().map(|&(id, address)| (id, Address::Udp(address))).collect()
+                let known = |it: &UdpNeighbour| ((it.id, it.link), Address::Udp(it.address));
+                neighbours.iter().map(known).collect()
             }
             Self::Ethernet { neighbours, .. } => {
-                neighbours.iter().map(|&(id, mac)| (id, Address::Mac(mac))).collect()
+                neighbours.iter().map(|&(id, mac)| ((id, 0), Address::Mac(mac))).collect()
             }
         }
+    }
+
+    /// The network interfaces of the links, by link; one if they share it, none without any.
+    fn interfaces(&self) -> Vec<&str> {
+        let Self::Udp { neighbours, .. } = self else { return Vec::new() };
+        let mut named: Vec<(u8, &str)> =
+            neighbours.iter().filter_map(|it| Some((it.link, it.interface.as_deref()?))).collect();
+        named.sort_unstable();
+        // Sockets at the same interface would have the same address.
+        named.dedup_by_key(|(_, name)| *name);
+        named.into_iter().map(|(_, name)| name).collect()
     }
 }
 
@@ -110,9 +138,17 @@ pub fn datagram_bytes_max(transport: &Transport, mtu: Option<u32>) -> Result<u16
     let bytes_max = match transport {
         Transport::Udp { neighbours, .. } => {
             let mut narrowest = mtu.unwrap_or(ETHERNET_MTU);
-            for &(id, address) in neighbours {
-                let own =
-                    udp_mtu(address).map_err(|error| FrancError::NoRoute { id, address, error })?;
+            for &UdpNeighbour { id, address, ref interface, .. } in neighbours {
+                let own = match interface {
+                    Some(name) => {
+                        Some(interface_mtu(name).map_err(|error| interface_error(name, error))?)
+                    }
+                    None => udp_mtu(address).map_err(|error| FrancError::NoRoute {
+                        id,
+                        address,
+                        error,
+                    })?,
+                };
                 if let Some(own) = own {
                     let towards = || format!("the interface towards neighbour {id}");
                     narrowest = narrowest.min(least(own, &towards)?);
@@ -139,6 +175,8 @@ const HEARD_LATELY: Duration = Duration::from_secs(3);
 
 /// The address of a neighbour.
 struct Place {
+    /// Index of the socket.
+    socket: usize,
     address: Address,
     name: Name,
     heard_at: Option<Instant>,
@@ -146,6 +184,8 @@ struct Place {
 
 /// A datagram that waits to be sent.
 struct Leaving {
+    /// Index of the socket.
+    socket: usize,
     to: Target,
     datagram: Vec<u8>,
 }
@@ -163,17 +203,19 @@ pub struct Refusal {
 
 /// The destination of a datagram.
 enum Target {
-    /// A neighbour, by broadcast if its address is not known.
-    Neighbour(NodeId),
+    /// A neighbour on one of the links to it, by broadcast if its address is not known.
+    Neighbour(NodeId, u8),
     /// The address from which a question came.
     Asker(Name),
 }
 
 /// The link of a node.
 pub(super) struct NodeLink {
-    link: Link,
+    /// The socket of all links, or that of each.
+    sockets: Vec<Link>,
     inbox: Inbox,
-    places: BTreeMap<NodeId, Place>,
+    /// By neighbour and link.
+    places: BTreeMap<(NodeId, u8), Place>,
     copies_to: Vec<NodeId>,
     waiting: VecDeque<Leaving>,
     /// Whether datagrams to one neighbour are sent as one message (`UDP_SEGMENT`).
@@ -196,8 +238,10 @@ pub(super) struct NodeLink {
 
 /// Changes by a received datagram.
 struct Ear<'a> {
-    places: &'a mut BTreeMap<NodeId, Place>,
+    places: &'a mut BTreeMap<(NodeId, u8), Place>,
     link: &'a Link,
+    /// Index of the socket.
+    socket: usize,
     twin: &'a mut Option<(NodeId, MacAddr)>,
 }
 
@@ -205,16 +249,19 @@ impl Ear<'_> {
     /// Gives a datagram to `node`, and notes the address of its sender.
     fn hear(&mut self, node: &mut Node, now: Instant, from: Address, datagram: &[u8]) {
         let heard = node.handle_datagram(now, of_link(from), datagram);
-        let Some(Heard { sender, is_moved }) = heard else { return };
-        match self.places.get_mut(&sender) {
-            Some(place) if place.address == from => place.heard_at = Some(now),
+        let Some(Heard { sender, link, is_moved }) = heard else { return };
+        let socket = self.socket;
+        match self.places.get_mut(&(sender, link)) {
+            Some(place) if (place.address, place.socket) == (from, socket) => {
+                place.heard_at = Some(now);
+            }
             _ if is_moved => {
                 let (address, is_twin) = reachable(self.link, from);
                 if let (Address::Mac(mac), true) = (from, is_twin) {
                     *self.twin = Some((sender, mac));
                 }
                 let (name, heard_at) = (self.link.name(address), Some(now));
-                self.places.insert(sender, Place { address, name, heard_at });
+                self.places.insert((sender, link), Place { socket, address, name, heard_at });
             }
             Some(place) if place.address == Address::Mac(EVERYBODY) => {
                 place.heard_at = Some(now);
@@ -244,9 +291,19 @@ impl NodeLink {
         now: Instant,
     ) -> Result<Self, FrancError> {
         let mut overhearing = None;
-        let (link, broadcast) = match transport {
+        let (sockets, broadcast) = match transport {
             Transport::Udp { listen, .. } => {
-                (Link::udp(transport.listen(*listen), SEND_BYTES)?, None)
+                let listen = transport.listen(*listen);
+                let names = transport.interfaces();
+                let open = |name: &&str| {
+                    Link::udp(listen, Some(name), SEND_BYTES)
+                        .map_err(|error| interface_error(name, error))
+                };
+                let mut sockets = names.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+                if sockets.is_empty() {
+                    sockets.push(Link::udp(listen, None, SEND_BYTES)?);
+                }
+                (sockets, None)
             }
             Transport::Ethernet { interface, promiscuous, monitor, .. } => {
                 overhearing =
@@ -254,18 +311,23 @@ impl NodeLink {
                 let link = Link::ethernet(interface, *promiscuous, SEND_BYTES)
                     .map_err(|error| interface_error(interface, error))?;
                 let all = link.name(Address::Mac(EVERYBODY));
-                (link, Some(all))
+                (vec![link], Some(all))
             }
         };
-        let places = transport.known().into_iter();
-        let place =
-            |(id, address)| (id, Place { address, name: link.name(address), heard_at: None });
-        let places = places.map(place).collect();
-        let (merged, refused) = link.merge();
+        let place = |(way, address): ((NodeId, u8), Address)| {
+            let socket = socket_of(&sockets, way.1);
+            let name = sockets[socket].name(address);
+            (way, Place { socket, address, name, heard_at: None })
+        };
+        let places = transport.known().into_iter().map(place).collect();
+        let mut merges = sockets.iter().map(Link::merge);
+        let (merged, refused) = merges.next().unwrap_or_default();
+        // The others refuse the same.
+        merges.for_each(drop);
         // A frame has its length before the datagram, and its padding after it.
         let inbox = Inbox::new(usize::from(datagram_bytes_max) + 64, merged.received);
         Ok(Self {
-            link,
+            sockets,
             inbox,
             places,
             copies_to: copies_to.to_vec(),
@@ -287,7 +349,12 @@ impl NodeLink {
 
     /// The neighbours whose addresses are known.
     pub fn reached(&self) -> Vec<Reach> {
-        self.places.iter().map(|(&id, place)| Reach { id, address: place.address }).collect()
+        let reach = |(&(id, link), place): (&(NodeId, u8), &Place)| Reach {
+            id,
+            link,
+            address: place.address,
+        };
+        self.places.iter().map(reach).collect()
     }
 
     /// Returns a neighbour that was heard from the MAC address of the own interface since the
@@ -305,11 +372,13 @@ impl NodeLink {
     /// the kernel then fails the next call with the same error, whatever that call is about.
     fn hear_refusals(&mut self) -> bool {
         let mut is_late = false;
-        while let Some(linux::Refusal { to, by, why }) = self.link.refusal() {
-            is_late |= by.is_some();
-            let to = Address::Udp(to);
-            if by.is_some() && self.places.values().any(|place| place.address == to) {
-                self.refusal = Some(Refusal { to, by, why });
+        for socket in &self.sockets {
+            while let Some(linux::Refusal { to, by, why }) = socket.refusal() {
+                is_late |= by.is_some();
+                let to = Address::Udp(to);
+                if by.is_some() && self.places.values().any(|place| place.address == to) {
+                    self.refusal = Some(Refusal { to, by, why });
+                }
             }
         }
         is_late
@@ -325,22 +394,23 @@ impl NodeLink {
     /// The clock is read after each batch: a datagram stamped earlier than it arrived would
     /// make the least delay of the path too small, and its queue seem longer ever after.
     pub fn receive(&mut self, node: &mut Node, clock: Clock) {
-        for _ in 0..BATCHES_MAX {
-            // An error is about an earlier datagram, and stands among the refusals.
-            let is_more = self.link.receive(&mut self.inbox).unwrap_or(false);
-            if self.inbox.is_empty() {
-                self.hear_refusals();
-                return;
+        let mut is_idle = false;
+        let Self { sockets, places, twin, inbox, .. } = self;
+        for (socket, link) in sockets.iter().enumerate() {
+            for _ in 0..BATCHES_MAX {
+                // An error is about an earlier datagram, and stands among the refusals.
+                let is_more = link.receive(inbox).unwrap_or(false);
+                is_idle |= inbox.is_empty();
+                let now = clock.now();
+                let mut ear = Ear { places, link, socket, twin };
+                link.each(inbox, &mut |from, datagram| ear.hear(node, now, from, datagram));
+                if !is_more {
+                    break;
+                }
             }
-            let now = clock.now();
-            let (mut ear, link) = (
-                Ear { places: &mut self.places, link: &self.link, twin: &mut self.twin },
-                &self.link,
-            );
-            link.each(&self.inbox, &mut |from, datagram| ear.hear(node, now, from, datagram));
-            if !is_more {
-                return;
-            }
+        }
+        if is_idle {
+            self.hear_refusals();
         }
     }
 
@@ -357,8 +427,9 @@ impl NodeLink {
     /// Receives datagrams for `node` from the monitor interface.
     pub fn overhear(&mut self, node: &mut Node, clock: Clock) {
         let Some(overhearing) = &mut self.overhearing else { return };
-        let mut ear = Ear { places: &mut self.places, link: &self.link, twin: &mut self.twin };
-        overhearing.receive(self.link.own_mac(), clock, &mut |now, from, datagram| {
+        let link = &self.sockets[0];
+        let mut ear = Ear { places: &mut self.places, link, socket: 0, twin: &mut self.twin };
+        overhearing.receive(link.own_mac(), clock, &mut |now, from, datagram| {
             ear.hear(node, now, Address::Mac(from), datagram);
         });
     }
@@ -399,21 +470,25 @@ impl NodeLink {
     }
 
     fn enqueue(&mut self, transmit: Transmit) {
-        let Transmit { to, reply, datagram } = transmit;
+        let Transmit { to, link, reply, datagram } = transmit;
         if let Some(asker) = reply.and_then(to_link) {
             // No copies of it: the question may be that of a stranger.
-            let (address, _) = reachable(&self.link, asker);
-            let to = Target::Asker(self.link.name(address));
-            return self.waiting.push_back(Leaving { to, datagram });
+            let socket = socket_of(&self.sockets, link);
+            let own = &self.sockets[socket];
+            let (address, _) = reachable(own, asker);
+            let to = Target::Asker(own.name(address));
+            return self.waiting.push_back(Leaving { socket, to, datagram });
         }
         for &copy in self.copies_to.iter().filter(|&&copy| copy != to) {
-            if self.places.contains_key(&copy) {
-                let (to, datagram) = (Target::Neighbour(copy), datagram.clone());
-                self.waiting.push_back(Leaving { to, datagram });
+            if self.places.contains_key(&(copy, 0)) {
+                let (to, datagram) = (Target::Neighbour(copy, 0), datagram.clone());
+                self.waiting.push_back(Leaving { socket: 0, to, datagram });
             }
         }
-        if self.places.contains_key(&to) || self.broadcast.is_some() {
-            self.waiting.push_back(Leaving { to: Target::Neighbour(to), datagram })
+        let place = self.places.get(&(to, link));
+        if place.is_some() || self.broadcast.is_some() {
+            let socket = place.map_or(0, |place| place.socket);
+            self.waiting.push_back(Leaving { socket, to: Target::Neighbour(to, link), datagram })
         } else {
             self.counts.unplaced += 1
         }
@@ -421,16 +496,17 @@ impl NodeLink {
 
     fn send(&mut self, now: Instant, too_long: &mut dyn FnMut(usize)) -> Result<Flow, FrancError> {
         let lately = |place: &Place| place.heard_at.is_some_and(|at| now < at + HEARD_LATELY);
-        let is_heard = self.places.values().all(lately);
-        while !self.waiting.is_empty() {
+        while let Some(&Leaving { socket, .. }) = self.waiting.front() {
+            let is_heard = self.places.values().filter(|it| it.socket == socket).all(lately);
             let batch: Vec<(&Name, &[u8])> = self
                 .waiting
                 .iter()
+                .take_while(|leaving| leaving.socket == socket)
                 .take(BATCH)
                 .map(|leaving| {
                     let name = match &leaving.to {
-                        Target::Neighbour(to) => {
-                            let place = self.places.get(to).map(|place| &place.name);
+                        Target::Neighbour(to, link) => {
+                            let place = self.places.get(&(*to, *link)).map(|place| &place.name);
                             place.or(self.broadcast.as_ref())
                         }
                         Target::Asker(name) => Some(name),
@@ -440,7 +516,8 @@ impl NodeLink {
                 .collect();
             let is_segmented = self.is_segmented && self.alone == 0;
             let first = if self.alone > 0 { self.alone.min(batch.len()) } else { batch.len() };
-            let sent = self.link.send(&batch[..first], Sending { is_heard, is_segmented });
+            let sent =
+                self.sockets[socket].send(&batch[..first], Sending { is_heard, is_segmented });
             let Sent { count, refused, unsegmented } = sent;
             self.waiting.drain(..count);
             self.alone = self.alone.saturating_sub(count);
@@ -449,6 +526,12 @@ impl NodeLink {
             }
             match refused {
                 None => {}
+                // One that is full for long, because its interface is down, must not stop the other.
+                Some(Errno::EAGAIN) if self.sockets.len() > 1 => {
+                    self.waiting.pop_front();
+                    self.alone = self.alone.saturating_sub(1);
+                    self.counts.unsent += 1;
+                }
                 Some(Errno::EAGAIN) => return Ok(Flow::Full),
                 Some(Errno::ENXIO | Errno::ENODEV) if self.interface.is_some() => {
                     let name = self.interface.clone().unwrap_or_default();
@@ -458,8 +541,8 @@ impl NodeLink {
                 Some(error) => {
                     let refused = self.waiting.pop_front().expect("it was sent from there");
                     self.alone = self.alone.saturating_sub(1);
-                    if let Target::Neighbour(to) = refused.to
-                        && let Some(&Place { address, .. }) = self.places.get(&to)
+                    if let Target::Neighbour(to, link) = refused.to
+                        && let Some(&Place { address, .. }) = self.places.get(&(to, link))
                     {
                         self.refusal = Some(Refusal { to: address, by: None, why: error });
                     }
@@ -514,8 +597,21 @@ fn reachable(link: &Link, from: Address) -> (Address, bool) {
     }
 }
 
+/// Index of the socket of a link.
+fn socket_of(sockets: &[Link], link: u8) -> usize {
+    usize::from(link).min(sockets.len() - 1)
+}
+
+impl NodeLink {
+    /// The descriptors of its sockets.
+    pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.sockets.iter().map(Link::as_fd)
+    }
+}
+
 impl AsFd for NodeLink {
+    /// The descriptor of its first socket: two are never full.
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.link.as_fd()
+        self.sockets[0].as_fd()
     }
 }
