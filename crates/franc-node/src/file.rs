@@ -196,7 +196,7 @@ impl Interface {
     }
 }
 
-/// Splits HOST%INTERFACE. In a bare IPv6 address the part after the sign is its zone (RFC 4007).
+/// Splits the text HOST%INTERFACE at the sign. In a bare IPv6 address the part after the sign is its zone (RFC 4007).
 fn split_interface(text: &str) -> (&str, Option<&str>) {
     let is_bare_v6 = !text.starts_with('[') && text.matches(':').count() > 1;
     match text.rsplit_once('%') {

@@ -141,8 +141,8 @@ pub(super) fn for_ack(links: &[Link], now: Instant) -> usize {
     answered.filter(is_heard).min_by_key(|&at| links[at].round_trip()).unwrap_or_default()
 }
 
-/// Finds out which of several links seem dead. Those that died give up what is in flight on them,
-/// unless all did.
+/// Marks the dead links of several. A link that dies gives up its cargo in flight. If all links seem
+/// dead, none counts as dead.
 pub(super) fn look(links: &mut [Link], now: Instant, landed: &mut dyn FnMut(Cargo)) {
     if links.len() < 2 {
         return;

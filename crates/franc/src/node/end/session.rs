@@ -644,7 +644,7 @@ impl Session {
         sender.spare_repair(now, &outlook)
     }
 
-    /// The part of so many bytes that the link `at` carries.
+    /// The part of `bytes` that the link `at` carries.
     fn share(&self, now: Instant, at: usize, bytes: u64) -> u64 {
         if self.links.len() == 1 {
             return bytes;

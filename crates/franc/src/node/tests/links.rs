@@ -125,7 +125,7 @@ fn a_link_that_dies_costs_no_more_than_its_rate() {
     }
 }
 
-/// The same with nothing to send while the link dies: what is sent later loses nothing.
+/// The same with nothing to send while the link dies: later packets are not lost.
 #[test]
 fn a_link_that_dies_while_idle_is_not_used() {
     let links = [Link::new(10.0, 10, 0.1), Link::new(4.0, 30, 0.2)];

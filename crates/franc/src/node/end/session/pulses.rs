@@ -1,6 +1,6 @@
-//! The pulses of both ends of a session: what they report of the symbols that arrived, and of the
-//! links; the probes of the paths' MTUs, which are padded pulses; and whether the session has
-//! stalled. Lengths are in bytes.
+//! The pulses of both ends of a session: reports of the symbols that arrived and of the links;
+//! probes of the paths' MTUs, which are padded pulses; and the test for a stalled session. Lengths
+//! are in bytes.
 
 use super::super::super::Shared;
 use super::{Link, Outgoing, Session, link};
