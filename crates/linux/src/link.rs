@@ -381,7 +381,7 @@ mod tests {
             let Ok(free) = DatagramSocket::bind(own) else { continue };
             let to = free.address().unwrap();
             drop(free);
-            let link = Link::udp(own, 1 << 18).unwrap();
+            let link = Link::udp(own, None, 1 << 18).unwrap();
             assert_eq!(link.refusal(), None);
             let name = link.name(Address::Udp(to));
             let send = || link.send(&[(&name, b"x")], Sending::default());

@@ -310,7 +310,12 @@ fn ends_with_other_numbers_of_links_say_so() {
     net.run(seconds(2.0), |_| None);
     assert!([1, 2].iter().all(|&id| !net.stats(id).connected));
     for (id, peer) in [(1, 2), (2, 1)] {
-        let event = Event::CodeMismatch { peer: NodeId(peer) };
+        let of = |id: u8| {
+            let config = end(id, 3 - id, 3 - id);
+            crate::CodeParameters { links: 3 - id, ..crate::CodeParameters::from(&config) }
+        };
+        let (ours, theirs) = (of(id), Some(of(peer)));
+        let event = Event::CodeMismatch { peer: NodeId(peer), ours, theirs };
         assert!(net.events.contains(&(NodeId(id), event)), "{id}: {:?}", net.events);
     }
 }
