@@ -349,6 +349,8 @@ struct Goodput {
     tenths: Vec<u64>,
     retransmissions: u64,
     dropped: u64,
+    /// Of these, segments with data.
+    data_dropped: u64,
     report: Option<FrancReport>,
 }
 
@@ -363,6 +365,7 @@ impl Sink for Goodput {
 
     fn dropped(&mut self, _now: Instant, _node: NodeId, packet: &Packet, _reason: DropReason) {
         self.dropped += u64::from(packet.flow != FlowId::NONE);
+        self.data_dropped += u64::from(packet.flow != FlowId::NONE && packet.bytes > 100);
     }
 
     fn tcp(&mut self, _now: Instant, _flow: FlowId, sample: &lasthop_hosts::TcpSample) {
@@ -414,13 +417,14 @@ fn carries(mbps: f64, loss: f64) -> f64 {
 }
 
 /// All packets that are missing were dropped by the queue before the link, as a sign to TCP, or were
-/// acknowledgements that it replaced by later ones.
+/// acknowledgements that it replaced by later ones, of which some are still under way at the end.
 fn is_whole(seen: &Goodput) {
     let report = seen.report.as_ref().expect("there is one");
     let stats = || report.nodes.iter().map(|node| &node.stats);
     let drops = stats().map(|stats| stats.backlog_drops).sum::<u64>();
     let superseded = stats().map(|stats| stats.acks_superseded).sum::<u64>();
-    assert_eq!(seen.dropped, drops + superseded);
+    assert!(seen.dropped <= drops + superseded, "{} packets", seen.dropped);
+    assert!(seen.data_dropped <= drops, "{} segments", seen.data_dropped);
     assert!(seen.retransmissions <= drops, "{} times", seen.retransmissions);
     for stats in stats() {
         assert_eq!((stats.symbols_lost, stats.sessions, report.corrupt), (0, 1, 0));
