@@ -363,7 +363,8 @@ const ENTRIES: &[SummaryEntry] = &[
         cause: "Targets: 90 % of the path's goodput (85 % above 100 ms and in bursts), 95 % of \
                 CUBIC without losses, 95 % of pings at most 40 ms above the empty path, none \
                 lost. A burst loses eight packets in the mean, whenever they are sent, so TCP \
-                learns of its end by timeouts. The other causes are unknown.",
+                learns of its end by timeouts. The other causes are unknown. Made before waiting \
+                acknowledgements were replaced (`ack_filter`).",
     },
     SummaryEntry {
         chapter: "franc, paths, real time",
@@ -379,8 +380,8 @@ const ENTRIES: &[SummaryEntry] = &[
         band: "see below",
         deviations: &[is("", Kind::Least("%"), |row| number(&row[2]))],
         shown: &[(0, "family"), (1, "in band"), (2, "least"), (5, "added-p95"), (7, "misses")],
-        cause: "These paths decided no constant. *Misses* counts paths below a target: those \
-                above; beside TCP 0.5 to 1.5 fair shares; two tunnels within 20 %; 80 % of a new \
+        cause: "An earlier draw, made before `ack_filter`: it had decided no constant, and has \
+                been looked at since. *Misses* counts paths below a target: those above; beside TCP 0.5 to 1.5 fair shares; two tunnels within 20 %; 80 % of a new \
                 rate within 500 ms or 5 round trips. The causes are unknown.",
     },
     agrees("tunnels", "target", "800 Mb/s", &[is("", Kind::Least("Mb/s"), |row| number(&row[1]))]),
