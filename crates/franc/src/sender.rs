@@ -168,7 +168,8 @@ impl Sender {
     const CAUTION: f64 = 1.0;
     /// The same while airtime is free, with [`Outlook::caution`].
     const IDLE_REPAIR_AT: f64 = 0.5;
-    /// Time between the copies of a sparse symbol.
+    /// Time between the first copies of a sparse symbol; it doubles after the third, as a burst
+    /// of losses may last.
     const APART: Duration = Duration::from_millis(6);
     /// A symbol counts as unlucky if it is lost that often with at most this
     /// probability.
@@ -222,8 +223,13 @@ impl Sender {
         current.symbols.push(Symbol { planned: copies.saturating_sub(1), ..Symbol::default() });
         current.fresh += 1;
         self.fresh.push_back((block, index));
-        let copies = (1..copies).map(|copy| (block, index, now + Self::APART * u64::from(copy)));
-        self.copies.extend(copies);
+        for copy in 1..copies {
+            let times =
+                if copy <= 3 { u64::from(copy) } else { (3 << (copy - 3)) + (1 << (copy - 3)) - 1 };
+            let at = now + Self::APART * times;
+            let place = self.copies.partition_point(|&(.., other)| other <= at);
+            self.copies.insert(place, (block, index, at));
+        }
     }
 
     fn begin(&mut self) {

@@ -68,7 +68,7 @@ const REPORT_INTERVAL: Duration = Duration::from_millis(50);
 /// A symbol of a sparse flow is sent several times at once, so that at most this
 /// share of them waits for a timeout, but at most [`COPIES_MAX`] times.
 const SPARSE_LOSS: f64 = 0.01;
-const COPIES_MAX: u8 = 4;
+const COPIES_MAX: u8 = 6;
 /// Time after which a silent helper is gone.
 const HELPER_SILENCE_MAX: Duration = Duration::from_millis(500);
 /// Largest number of helpers on a hop.
@@ -630,7 +630,8 @@ impl Session {
         {
             self.packed_at = now;
             self.longest_sent = self.longest_sent.max(limit.unwrap_or_default());
-            let copies = if packed.is_sparse { copies(outlook.loss) } else { 1 };
+            let after = self.links[at].path.loss.after_loss();
+            let copies = if packed.is_sparse { copies(outlook.loss, after) } else { 1 };
             sender.push(now, &packed.symbol, copies);
         }
         if let Some(fresh) = sender.fresh(now) {
@@ -830,11 +831,11 @@ fn gathered_at(packed_at: Instant, acknowledge: &Acknowledge) -> Instant {
 }
 
 /// Number of times that a symbol of a sparse flow is sent at once.
-fn copies(loss: f64) -> u8 {
+fn copies(loss: f64, after_loss: f64) -> u8 {
     let mut copies = 1;
     let mut lost = loss;
     while lost > SPARSE_LOSS && copies < COPIES_MAX {
-        lost *= loss;
+        lost *= after_loss;
         copies += 1;
     }
     copies
