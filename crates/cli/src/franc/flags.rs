@@ -9,7 +9,7 @@ use lasthop_franc_node::{Key, keys};
 /// of the paper's mode last.
 const SECTIONS: [(&str, &[&str]); 8] = [
     ("Link", &["id", "peer", "neighbours", "key_file", "address", "insecure"]),
-    ("Network", &["transport", "interface", "listen", "mtu", "pace", "rate_max"]),
+    ("Network", &["transport", "interface", "listen", "mtu", "links", "pace", "rate_max"]),
     (
         "Other roles",
         &["role", "between", "via", "helpers", "copies_to", "monitor", "e1", "e2", "e3"],
@@ -17,7 +17,15 @@ const SECTIONS: [(&str, &[&str]); 8] = [
     ("Daemon", &["name", "socket", "metrics"]),
     (
         "Waiting packets",
-        &["backlog_packets", "backlog_bytes", "backlog_target", "backlog_interval", "ecn", "small"],
+        &[
+            "backlog_packets",
+            "backlog_bytes",
+            "backlog_target",
+            "backlog_interval",
+            "ack_filter",
+            "ecn",
+            "small",
+        ],
     ),
     (
         "Code, the same at both ends",
