@@ -55,12 +55,12 @@ pub(super) struct PureAck<'a> {
 
 /// A block of a SACK option (RFC 2018).
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Block {
+struct SackBlock {
     start: u32,
     end: u32,
 }
 
-impl Block {
+impl SackBlock {
     fn contains(self, other: Self) -> bool {
         !is_after(self.start, other.start) && !is_after(other.end, self.end)
     }
@@ -143,8 +143,8 @@ impl<'a> PureAck<'a> {
         }
     }
 
-    fn blocks(&self) -> impl Iterator<Item = Block> + Clone + use<'a> {
-        self.sack.as_chunks().0.iter().map(|&[a, b, c, d, e, f, g, h]: &[u8; 8]| Block {
+    fn blocks(&self) -> impl Iterator<Item = SackBlock> + Clone + use<'a> {
+        self.sack.as_chunks().0.iter().map(|&[a, b, c, d, e, f, g, h]: &[u8; 8]| SackBlock {
             start: u32::from_be_bytes([a, b, c, d]),
             end: u32::from_be_bytes([e, f, g, h]),
         })
@@ -179,7 +179,7 @@ impl<'a> PureAck<'a> {
     /// Whether `later` has all SACK blocks, and none is the report of a duplicate: one below the
     /// acknowledgement number, or within another block.
     fn has_no_more_blocks(&self, later: &Self) -> bool {
-        let is_duplicate = |at: usize, block: Block| {
+        let is_duplicate = |at: usize, block: SackBlock| {
             let mut others = self.blocks().enumerate().filter(|&(other, _)| other != at);
             !is_after(block.end, block.start)
                 || is_after(self.number, block.start)
