@@ -46,8 +46,8 @@ impl CodeParameters {
 
     /// Parameters with this digest, if they differ from these in usual ways: the number of links,
     /// any field with any length of symbols or any number of them, or a power of two of blocks for
-    /// each key. A digest
-    /// of other parameters matches one of the 600 000 tries with a probability of 1 to 7 000.
+    /// each key. A digest of other parameters matches one of the 600 000 tries with a probability of
+    /// 1 to 7 000.
     pub(crate) fn with_digest(&self, digest: u32) -> Option<Self> {
         let fields = [self.field, Field::Gf2, Field::Gf16, Field::Gf256];
         let is_it = |tried: &Self| tried.digest() == digest;

@@ -727,8 +727,8 @@ pub(crate) struct LossEstimate {
 impl LossEstimate {
     /// Datagrams in a batch: several bursts of the usual lengths.
     const BATCH: u32 = 64;
-    /// Number of batches over which the excess is the mean. With independent losses its standard
-    /// deviation is then 0.18.
+    /// Number of batches over which the excess is the mean. With independent losses, several in a
+    /// batch, its standard deviation is then 0.18.
     const BATCHES: f64 = 32.0;
     /// Losses count as bursts beyond this excess: by chance in one of twelve cases.
     const CHANCE: f64 = 0.25;
@@ -795,7 +795,8 @@ impl LossEstimate {
 
     /// Leaves only the prior, and the numbers that later counts are compared with.
     pub fn forget(&mut self) {
-        (self.sent, self.came) = (0.0, 0.0);
+        let (highest, received) = (self.highest, self.received);
+        *self = Self { highest, received, ..Self::default() };
     }
 
     /// The share, if anything is known.

@@ -27,6 +27,9 @@ use alloc::vec::Vec;
 use lasthop_rlnc::{Code, Density, Encoder, PacketError, Received, Recoder, Symbols};
 use lasthop_units::{Duration, Instant};
 
+/// Number of times that a sparse symbol is sent uncoded, at most.
+pub(crate) const COPIES_MAX: u8 = 6;
+
 /// Sends blocks to one neighbour.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sender {
@@ -168,9 +171,15 @@ impl Sender {
     const CAUTION: f64 = 1.0;
     /// The same while airtime is free, with [`Outlook::caution`].
     const IDLE_REPAIR_AT: f64 = 0.5;
-    /// Time between the first copies of a sparse symbol; it doubles after the third, as a burst
-    /// of losses may last.
-    const APART: Duration = Duration::from_millis(6);
+    /// Times of the copies of a sparse symbol after the first transmission: 6 ms apart against
+    /// independent losses, and the last two much later, after a burst of losses.
+    const COPIES: [Duration; COPIES_MAX as usize - 1] = [
+        Duration::from_millis(6),
+        Duration::from_millis(12),
+        Duration::from_millis(18),
+        Duration::from_millis(42),
+        Duration::from_millis(90),
+    ];
     /// A symbol counts as unlucky if it is lost that often with at most this
     /// probability.
     const UNLUCKY: f64 = 0.01;
@@ -223,10 +232,8 @@ impl Sender {
         current.symbols.push(Symbol { planned: copies.saturating_sub(1), ..Symbol::default() });
         current.fresh += 1;
         self.fresh.push_back((block, index));
-        for copy in 1..copies {
-            let times =
-                if copy <= 3 { u64::from(copy) } else { (3 << (copy - 3)) + (1 << (copy - 3)) - 1 };
-            let at = now + Self::APART * times;
+        for after in Self::COPIES.into_iter().take(usize::from(copies.saturating_sub(1))) {
+            let at = now + after;
             let place = self.copies.partition_point(|&(.., other)| other <= at);
             self.copies.insert(place, (block, index, at));
         }

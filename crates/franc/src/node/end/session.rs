@@ -17,7 +17,7 @@ use crate::paper::{self, AckRule, Encoder, PaperParameters};
 use crate::path_mtu::PathMtu;
 use crate::path_state::{Cargo, Ear, Hearing, LossEstimate};
 use crate::receiver::{Receiver, Verdict};
-use crate::sender::{Outlook, Sender};
+use crate::sender::{COPIES_MAX, Outlook, Sender};
 use crate::stats::Stats;
 use crate::symbol;
 use crate::wire::{self, Ack, Body, Header, LinkReport, NodeId};
@@ -68,7 +68,6 @@ const REPORT_INTERVAL: Duration = Duration::from_millis(50);
 /// A symbol of a sparse flow is sent several times at once, so that at most this
 /// share of them waits for a timeout, but at most [`COPIES_MAX`] times.
 const SPARSE_LOSS: f64 = 0.01;
-const COPIES_MAX: u8 = 6;
 /// Time after which a silent helper is gone.
 const HELPER_SILENCE_MAX: Duration = Duration::from_millis(500);
 /// Largest number of helpers on a hop.
@@ -830,7 +829,7 @@ fn gathered_at(packed_at: Instant, acknowledge: &Acknowledge) -> Instant {
     }
 }
 
-/// Number of times that a symbol of a sparse flow is sent at once.
+/// Number of times that a symbol of a sparse flow is sent, with these losses, and losses after a loss.
 fn copies(loss: f64, after_loss: f64) -> u8 {
     let mut copies = 1;
     let mut lost = loss;
