@@ -1,4 +1,4 @@
-//! Queues of valid scenarios as typed values, with their documented defaults, and what they refuse.
+//! Queues of valid scenarios as typed values: documented defaults, and values that are refused.
 
 use lasthop_packet::queue::QueueConfig;
 use lasthop_scenario::{Scenario, parse};

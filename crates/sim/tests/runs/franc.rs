@@ -416,8 +416,8 @@ fn carries(mbps: f64, loss: f64) -> f64 {
     mbps * (1.0 - loss) * 1_453.0 / (1_538.0 - 49.0)
 }
 
-/// All packets that are missing were dropped by the queue before the link, as a sign to TCP, or were
-/// acknowledgements that it replaced by later ones, of which some are still under way at the end.
+/// The queue before the link dropped all missing packets, as a sign to TCP, or replaced them:
+/// acknowledgements by later ones, some of which are still under way at the end.
 fn is_whole(seen: &Goodput) {
     let report = seen.report.as_ref().expect("there is one");
     let stats = || report.nodes.iter().map(|node| &node.stats);

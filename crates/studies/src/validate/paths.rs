@@ -201,7 +201,7 @@ pub struct PathCase {
     pub half: Half,
 }
 
-/// The halves of the grid, each drawn with a seed of its own.
+/// The halves of the grid, drawn with different seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Half {
     /// Constants may be chosen with it.
