@@ -132,6 +132,8 @@ pub(crate) struct Pace {
     /// Time at which a queue turned out to be none.
     phantom_at: Option<Instant>,
     next_at: Instant,
+    /// Time at which the start last ended.
+    started_at: Instant,
 }
 
 /// The phase of the rate control.
@@ -204,6 +206,7 @@ impl Pace {
             competed: None,
             phantom_at: None,
             next_at: now,
+            started_at: now,
         }
     }
 
@@ -387,6 +390,7 @@ impl Pace {
             self.capacity = self.capacity.min(came.max(delivered) / (1.0 - self.calm.share()));
         }
         if is_queueing || !is_growing {
+            self.started_at = now;
             self.phase = Phase::Steady;
             self.relative = 1.0;
         }
@@ -399,6 +403,10 @@ impl Pace {
     fn count_losses(&mut self, window: &Window) {
         self.calm.forget(Ratio::KEEP);
         self.busy.forget(Ratio::KEEP);
+        if window.began() < self.started_at {
+            // The start sends more than the path carries, to learn what that is.
+            return;
+        }
         if window.sent_rate() >= CALM_BELOW * self.capacity {
             self.busy.add(&window.losses());
         } else if self.delays.standing_us() + window.spread_us() <= self.target_us() {
