@@ -47,8 +47,9 @@ const RELATIVE_RATE_LONG: f64 = 0.5;
 /// The relative rate while no queue was seen yet: the arriving rate doubles per
 /// round trip, and is measured a little later.
 const STARTUP_RATE: f64 = 2.885;
-/// Round trips of data that may be in flight in that phase.
-const STARTUP_ROUND_TRIPS: f64 = 2.0;
+/// Round trips of data that may be in flight in that phase, in addition to one: as much as arrives
+/// before it is known that the rate doubled.
+const STARTUP_ROUND_TRIPS: f64 = 1.0;
 /// The relative rate while a queue is drained to test whose it is.
 const DRAIN_RATE: f64 = 0.5;
 /// One of this many windows is sent at the lower rate [`CALM_RATE`].
