@@ -13,7 +13,7 @@
 //!   delays nor other causes of delay reduce the rate.
 //! - **Queue.** The rate is the capacity, slightly more while the standing queue is below its
 //!   target and less above. The target in bytes grows with the spread of delays and with the square
-//!   root of the rate. Two links that share a queue therefore converge to the same rate, as with
+//!   root of the rate, and faster at low rates, where it is little more than a datagram. Two links that share a queue therefore converge to the same rate, as with
 //!   FAST TCP's constant number of packets.
 //! - **Losses** by themselves say nothing. Losses at full rate in excess of those
 //!   at a lower rate occurred in a queue that is too short to be seen in delays,
@@ -278,7 +278,8 @@ impl Pace {
     /// The target of the standing queue in microseconds.
     fn target_us(&self) -> f64 {
         let configured = self.config.queue_target.as_micros_f64();
-        let target = configured * libm::sqrt(RATE_OF_TARGET / self.capacity);
+        let slower = RATE_OF_TARGET / self.capacity;
+        let target = configured * if slower > 1.0 { libm::cbrt(slower) } else { libm::sqrt(slower) };
         let (least, most) = TARGET_US;
         let target = target.clamp(least.min(configured), most.max(configured));
         (target + 2.0 * self.delays.spread_us()).min(TARGET_MAX_US.max(target))
