@@ -42,8 +42,10 @@ use window::{Ratio, Tally, Window};
 const GAIN: f64 = 0.25;
 /// Lowest and highest rate relative to the capacity.
 const RELATIVE_RATE: (f64, f64) = (0.75, 1.25);
-/// The relative rate while a long queue drains.
-const RELATIVE_RATE_LONG: f64 = 0.5;
+/// A queue of this many targets is long: it is drained within a window and a round trip ..
+const LONG: f64 = 4.0;
+/// .. but no slower than this in relation to the capacity: reports must go on.
+const RELATIVE_RATE_LONG: f64 = 0.1;
 /// The relative rate while no queue was seen yet: the arriving rate doubles per
 /// round trip, and is measured a little later.
 const STARTUP_RATE: f64 = 2.885;
@@ -279,7 +281,8 @@ impl Pace {
     fn target_us(&self) -> f64 {
         let configured = self.config.queue_target.as_micros_f64();
         let slower = RATE_OF_TARGET / self.capacity;
-        let target = configured * if slower > 1.0 { libm::cbrt(slower) } else { libm::sqrt(slower) };
+        let target =
+            configured * if slower > 1.0 { libm::cbrt(slower) } else { libm::sqrt(slower) };
         let (least, most) = TARGET_US;
         let target = target.clamp(least.min(configured), most.max(configured));
         (target + 2.0 * self.delays.spread_us()).min(TARGET_MAX_US.max(target))
@@ -308,7 +311,7 @@ impl Pace {
         let least = if is_starting {
             (heard.round_trip_min / 4).max(WINDOW_MIN_STARTUP)
         } else {
-            (heard.round_trip / 2).max(WINDOW_MIN)
+            (heard.round_trip_min / 2).max(WINDOW_MIN)
         };
         if !window.is_complete(least) {
             return;
@@ -327,7 +330,8 @@ impl Pace {
     }
 
     fn handle_window(&mut self, now: Instant, window: &Window, heard: &PathReport) {
-        let grew_us = self.delays.handle_window(now, window, self.capacity);
+        let target_us = self.target_us();
+        let grew_us = self.delays.handle_window(now, window, self.capacity, LONG * target_us);
         let rate = window.sent_rate();
         let target_us = self.target_us();
         match &mut self.phase {
@@ -432,7 +436,8 @@ impl Pace {
         let excess = self.excess();
         // Losses in excess of the usual ones did not enter the queue.
         let took = window.came_rate() / (1.0 - self.calm.share());
-        let is_moving = grew_us.abs() > noise_us;
+        let is_ramp = self.delays.ramp_us() > 0.0;
+        let is_moving = grew_us.abs() > noise_us || is_ramp;
         if is_moving && window.is_free() {
             // A burst after idle time shows neither.
         } else if grew_us < 0.0 && is_moving && self.delays.standing_us() <= noise_us {
@@ -441,14 +446,16 @@ impl Pace {
         } else if is_moving {
             // Few datagrams arrive evenly enough; where delays vary, the least ones are
             // reliable.
-            let is_even = self.delays.spread_us() * 1e-6 < window.seconds() * EVEN;
+            let is_even = is_ramp || self.delays.spread_us() * 1e-6 < window.seconds() * EVEN;
             let measured = if is_even {
                 window.arrival_rate()
             } else {
                 rate / (1.0 + grew_us * 1e-6 / window.seconds()).max(0.25)
             };
             let measured = if excess > 0.0 { measured.min(took) } else { measured };
-            self.capacity += CAPACITY_WEIGHT * (measured - self.capacity);
+            // Behind a queue that became long within the window nothing is idle.
+            let weight = if is_ramp { 1.0 } else { CAPACITY_WEIGHT };
+            self.capacity += weight * (measured - self.capacity);
         } else if excess == 0.0 {
             self.capacity = self.capacity.max(rate.min(window.arrival_rate()).min(took));
         } else {
@@ -462,7 +469,7 @@ impl Pace {
     /// Selects the rate of the next window.
     fn steer(&mut self, now: Instant, window: &Window, heard: &PathReport, grew_us: f64) {
         let target_us = self.target_us();
-        let queue_us = self.delays.standing_us();
+        let queue_us = self.delays.standing_us() + self.delays.ramp_us();
         let felt_us = queue_us + target_us * self.excess() / EXCESS_OF_TARGET;
         let sent_us = self.under_way_us(now, window);
         let off = (target_us - felt_us - sent_us) / target_us;
@@ -473,9 +480,13 @@ impl Pace {
         self.empty = if is_empty { self.empty + 1 } else { 0 };
         let boost = f64::from(1 << self.empty.saturating_sub(1).min(8));
         let (least, most) = RELATIVE_RATE;
-        let is_long = queue_us > 4.0 * target_us;
-        let least = if is_long { RELATIVE_RATE_LONG } else { least };
+        let is_long = queue_us > LONG * target_us;
         self.relative = (1.0 + gain * boost * off).clamp(least, most);
+        if is_long {
+            let span_us = window.seconds() * 1e6 + heard.round_trip_min.as_micros_f64();
+            let drains = 1.0 - (queue_us + sent_us - target_us) / span_us;
+            self.relative = self.relative.min(drains).max(RELATIVE_RATE_LONG);
+        }
         self.changed_at = now;
         self.since_calm += 1;
         if self.since_calm >= CALM_EVERY {

@@ -11,6 +11,9 @@ const BASE_PERIOD: Duration = Duration::from_secs(30);
 /// Difference of the least delays of two windows that is not significant, in
 /// microseconds, in addition to the spread of delays.
 const NOISE_US: f64 = 500.0;
+/// The delays of two datagrams differ by less than this multiple of the noise: the spread, a mean
+/// less a minimum, is some 1.5 standard deviations.
+const RAMP_NOISE: f64 = 4.0;
 
 /// The delay of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,6 +35,8 @@ pub(super) struct Delays {
     standing_us: f64,
     /// Excess of the mean queue of a window over its shortest, in microseconds.
     spread_us: f64,
+    /// By how much the queue grew within the last window if it became long, in microseconds.
+    ramp_us: f64,
 }
 
 impl Delays {
@@ -42,6 +47,7 @@ impl Delays {
             period_ends: now + BASE_PERIOD,
             standing_us: 0.0,
             spread_us: 0.0,
+            ramp_us: 0.0,
         }
     }
 
@@ -65,6 +71,11 @@ impl Delays {
         self.standing_us
     }
 
+    /// By how much the queue grew within the last window if it became long, in microseconds.
+    pub fn ramp_us(&self) -> f64 {
+        self.ramp_us
+    }
+
     pub fn spread_us(&self) -> f64 {
         self.spread_us
     }
@@ -74,9 +85,15 @@ impl Delays {
         NOISE_US + self.spread_us
     }
 
-    /// Takes a window. Returns by how much the standing queue grew since the last
-    /// one, in microseconds.
-    pub fn handle_window(&mut self, now: Instant, window: &Window, capacity: f64) -> f64 {
+    /// Takes a window. A queue that grows by `long_us` within it is long. Returns by how much the
+    /// standing queue grew since the last window, in microseconds.
+    pub fn handle_window(
+        &mut self,
+        now: Instant,
+        window: &Window,
+        capacity: f64,
+        long_us: f64,
+    ) -> f64 {
         if now >= self.period_ends {
             // Measurements from before a long silence are useless: clocks drift.
             let is_recent = now < self.period_ends + BASE_PERIOD;
@@ -93,7 +110,10 @@ impl Delays {
         let before_us = self.standing_us;
         self.standing_us = self.queue_us(&least, capacity);
         let grew_us = self.standing_us - before_us;
-        let spread_us = (window.spread_us() - grew_us.abs() / 2.0).max(0.0);
+        let inner_us = window.grew_us();
+        let is_ramp = inner_us > RAMP_NOISE * self.noise_us() + long_us && !window.is_free();
+        self.ramp_us = if is_ramp { inner_us } else { 0.0 };
+        let spread_us = (window.spread_us() - grew_us.abs().max(self.ramp_us) / 2.0).max(0.0);
         self.spread_us += 0.125 * (spread_us - self.spread_us);
         grew_us
     }

@@ -124,6 +124,11 @@ impl Window {
         f64::from(time_us.max(1)) * 1e-6
     }
 
+    /// The delay of its last datagram less that of its first one, in microseconds.
+    pub fn grew_us(&self) -> f64 {
+        (self.arrival_seconds() - self.seconds()) * 1e6
+    }
+
     /// The rate of arrival in bytes per second, as if nothing were lost.
     pub fn arrival_rate(&self) -> f64 {
         self.bytes() / self.arrival_seconds()
