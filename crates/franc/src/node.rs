@@ -120,6 +120,17 @@ pub enum Event {
         /// That length in bytes, as in [`crate::config::Config::datagram_bytes_max`].
         datagram_bytes: u16,
     },
+    /// One of two links died, or works again. On a dead one only pulses go.
+    Link {
+        /// The other end.
+        peer: NodeId,
+        /// Number of the link, from 0 on.
+        link: u8,
+        /// Whether it works.
+        is_alive: bool,
+        /// Time since the newest datagram before was sent there that arrived.
+        silent: Duration,
+    },
 }
 
 /// Why a node asks to be woken.

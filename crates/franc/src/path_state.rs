@@ -119,8 +119,8 @@ pub(crate) struct PathState {
     late: Duration,
     /// Time at which a report last covered new datagrams.
     progress_at: Instant,
-    /// Time at which the newest reported datagram was sent; initially the start.
-    answered_at: Instant,
+    /// Time at which the newest reported datagram was sent, if there is one.
+    answered_at: Option<Instant>,
     /// Latest time at which no new data was waiting.
     free_at: Instant,
     /// The numbers received from the neighbour.
@@ -149,7 +149,7 @@ impl PathState {
             last_timeout: now,
             late: Duration::ZERO,
             progress_at: Instant::ZERO,
-            answered_at: now,
+            answered_at: None,
             free_at: now,
             heard: Ear::default(),
             began: now,
@@ -260,7 +260,7 @@ impl PathState {
         }
         self.loss.update(report.highest, report.received);
         let Some(newest) = newest.filter(|newest| newest.number == report.highest) else { return };
-        self.answered_at = self.answered_at.max(newest.sent_at);
+        self.answered_at = self.answered_at.max(Some(newest.sent_at));
         if newest.is_timed_out && now < self.progress_at + SILENCE {
             // The round-trip time is measured from other datagrams.
             return;
@@ -380,7 +380,18 @@ impl PathState {
 
     /// Whether a datagram was reported that was sent at most a round trip and so long ago.
     pub fn is_answered_lately(&self, now: Instant, lately: Duration) -> bool {
-        now < self.answered_at + self.lateness() + lately
+        now < self.answered_at() + self.lateness() + lately
+    }
+
+    /// Time at which the newest reported datagram was sent; without one, the start.
+    pub fn answered_at(&self) -> Instant {
+        self.answered_at.unwrap_or(self.began)
+    }
+
+    /// The path has been silent since then, before this state began: it seems dead until a datagram
+    /// is reported.
+    pub fn was_silent(&mut self, since: Instant) {
+        self.answered_at.get_or_insert(since);
     }
 
     /// Takes all datagrams with cargo for lost: the path is dead.

@@ -7,6 +7,7 @@ use lasthop_franc::{CodeParameters, Config, Event, NodeId, Role};
 use lasthop_franc_node::document::{
     FrancCounters, FrancDocument, FrancLinkState, FrancNeighbour, FrancRole,
 };
+use lasthop_units::Duration;
 use std::fmt::Write;
 
 /// Returns the role of a node and its code.
@@ -66,8 +67,22 @@ pub fn event(event: Event, has_key: bool) -> Option<String> {
             "the path to node {peer} carries datagrams of {datagram_bytes} bytes; longer \
              packets are split"
         ),
-        Event::Unanswered { .. } => return None,
+        Event::Unanswered { .. } | Event::Link { .. } => return None,
     })
+}
+
+/// Returns a sentence about one of two links to `peer`, at `place`, which died or works again after
+/// a time without a datagram that arrived there.
+pub fn link_event(peer: NodeId, link: u8, place: &str, is_alive: bool, silent: Duration) -> String {
+    let (number, other, seconds) = (link + 1, 2 - link, silent.as_secs_f64());
+    if is_alive {
+        format!("link {number} to node {peer} ({place}) is back after {seconds:.1} s")
+    } else {
+        format!(
+            "link {number} to node {peer} ({place}) died: no datagram has arrived there for \
+             {seconds:.1} s; link {other} carries everything"
+        )
+    }
 }
 
 /// Describes the flags that differ between the ends.
@@ -370,7 +385,6 @@ mod tests {
     use lasthop_franc::stats::{LinkStats, NeighbourStats};
     use lasthop_franc::{Stats, Unanswered};
     use lasthop_franc_node::document::{FrancDaemonCounts, FrancPlace};
-    use lasthop_units::Duration;
 
     #[test]
     fn the_status_has_the_lines_that_apply() {
@@ -466,3 +480,18 @@ mod tests {
         assert_eq!(event(Event::Unanswered { peer, why: Unanswered::Silent }, true), None);
     }
 }
+
+    #[test]
+    fn a_link_that_dies_and_comes_back_is_named() {
+        let (peer, place) = (NodeId(2), "192.0.2.2:4797 through wwan0");
+        let ms = Duration::from_millis;
+        assert_eq!(
+            link_event(peer, 1, place, false, ms(940)),
+            "link 2 to node 2 (192.0.2.2:4797 through wwan0) died: no datagram has arrived there for \
+             0.9 s; link 1 carries everything"
+        );
+        assert_eq!(
+            link_event(peer, 0, place, true, ms(12_300)),
+            "link 1 to node 2 (192.0.2.2:4797 through wwan0) is back after 12.3 s"
+        );
+    }

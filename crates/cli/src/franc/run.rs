@@ -242,6 +242,12 @@ impl Printer {
             }
             DaemonReport::Event(event) => words::event(event, self.has_key)
                 .map_or(String::new(), |text| format!("{name}: {text}\n")),
+            DaemonReport::Link { peer, link, address, interface, is_alive, silent } => {
+                let address = address.map_or("an unknown address".into(), at);
+                let through = interface.map_or(String::new(), |name| format!(" through {name}"));
+                let place = format!("{address}{through}");
+                format!("{name}: {}\n", words::link_event(peer, link, &place, is_alive, silent))
+            }
             DaemonReport::Unanswered { peer, why, options, reached, refusal } => {
                 format!("{name}: {}\n", unanswered(peer, why, options, reached, refusal))
             }

@@ -57,4 +57,17 @@ fn a_link_through_an_interface_that_goes_down_is_missed_by_nobody() {
     assert_eq!(alive(&down), [Some(true), Some(false)], "{down:#?}");
     assert_eq!(alive(&after), [Some(true); 2], "{after:#?}");
     assert!(heard(&after[1]) > heard(&down[1]) + 100, "{down:#?}{after:#?}");
+    // Both ends say so once.
+    for (name, place) in
+        [("a", "node 2 (10.8.1.2:4797 through eth1)"), ("b", "node 1 (10.8.1.1:4797)")]
+    {
+        let log = stage.text(&format!("{name}.log"));
+        let lines: Vec<&str> = log.lines().filter(|line| line.contains("link 2 to")).collect();
+        let [died, back] = lines[..] else { panic!("{log}") };
+        assert!(
+            died.contains(&format!("link 2 to {place} died: no datagram has arrived")),
+            "{log}"
+        );
+        assert!(back.contains(&format!("link 2 to {place} is back after ")), "{log}");
+    }
 }

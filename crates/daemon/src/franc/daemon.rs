@@ -12,6 +12,7 @@ use lasthop_linux::clock::Clock;
 use lasthop_linux::confine::{Needs, confine};
 use lasthop_linux::device::{Tun, configure_tun};
 use lasthop_linux::event_loop::{Driver, EventLoop, Progress, Registry, TURN_PACKETS};
+use lasthop_linux::link::Address;
 use lasthop_linux::listener::{ControlSocket, Port};
 use lasthop_linux::offload::{self, Coalescer, segment};
 use lasthop_linux::signal::Signals;
@@ -51,6 +52,21 @@ pub enum DaemonReport<'a> {
     Slower(&'a [OsError]),
     /// An event of the machine.
     Event(Event),
+    /// One of two links died, or works again.
+    Link {
+        /// The other end.
+        peer: NodeId,
+        /// Number of the link, from 0 on.
+        link: u8,
+        /// Address of the other end there, if known.
+        address: Option<Address>,
+        /// The network interface of the link, if it has one.
+        interface: Option<&'a str>,
+        /// Whether it works.
+        is_alive: bool,
+        /// Time since the newest datagram before was sent there that arrived.
+        silent: Duration,
+    },
     /// No session has existed for some seconds.
     Unanswered {
         /// The other end; between the ends, a neighbour.
@@ -354,6 +370,18 @@ impl NodeDriver {
                 }
                 continue;
             }
+            if let Event::Link { peer, link, is_alive, silent } = event {
+                let reached = self.link.reached();
+                let reach = reached.iter().find(|reach| (reach.id, reach.link) == (peer, link));
+                let address = reach.map(|reach| reach.address);
+                let interface = self.options.transport.interface_of(peer, link);
+                let report =
+                    DaemonReport::Link { peer, link, address, interface, is_alive, silent };
+                if host.report(report).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                continue;
+            }
             let is_told = match event {
                 Event::KeyMismatch { .. } => self.key_mismatch.is_due(now),
                 Event::CodeMismatch { .. } => self.code_mismatch.is_due(now),
@@ -366,9 +394,10 @@ impl NodeDriver {
                     self.code_mismatch = Throttle::default();
                     true
                 }
-                Event::Disconnected { .. } | Event::PathMtu { .. } | Event::Unanswered { .. } => {
-                    true
-                }
+                Event::Disconnected { .. }
+                | Event::PathMtu { .. }
+                | Event::Link { .. }
+                | Event::Unanswered { .. } => true,
             };
             if is_told && host.report(DaemonReport::Event(event)).is_break() {
                 return Ok(ControlFlow::Break(()));

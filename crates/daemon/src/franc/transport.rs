@@ -104,6 +104,12 @@ impl Transport {
         }
     }
 
+    /// The network interface of a link to a neighbour, if it was given one.
+    pub(super) fn interface_of(&self, id: NodeId, link: u8) -> Option<&str> {
+        let Self::Udp { neighbours, .. } = self else { return None };
+        neighbours.iter().find(|it| (it.id, it.link) == (id, link))?.interface.as_deref()
+    }
+
     /// The network interfaces of the links, by link; one if they share it, none without any.
     fn interfaces(&self) -> Vec<&str> {
         let Self::Udp { neighbours, .. } = self else { return Vec::new() };

@@ -62,6 +62,8 @@ pub(super) struct End {
     current: Option<Box<Session>>,
     /// A session that may become the current one, and until when.
     candidate: Option<(Box<Session>, Instant)>,
+    /// Time since which each of two links is dead, as reported to the driver.
+    silent_since: [Option<Instant>; 2],
     /// Whether another session is requested in addition to the current one.
     is_renewing: bool,
     /// Counters of sessions that ended.
@@ -92,6 +94,7 @@ impl End {
             candidate: None,
             is_renewing: false,
             past: Stats::default(),
+            silent_since: [None; 2],
         }
     }
 
@@ -282,7 +285,12 @@ impl End {
             if let (Some(path), Some(before)) = (&mut link.path_mtu, &before.path_mtu) {
                 path.inherit(before, session.heard_at);
             }
-            link.is_dead = before.is_dead;
+        }
+        for (link, since) in session.links.iter_mut().zip(self.silent_since) {
+            if let Some(since) = since {
+                link.path.was_silent(since);
+                link.is_dead = link.path.is_dead(session.heard_at);
+            }
         }
         self.end_session(shared);
         // The other end may be waiting for it.
@@ -419,6 +427,7 @@ impl End {
         let path = &mut session.links[usize::from(link)].path;
         if path.is_starved(now) {
             let numbers = HopNumbers { highest: path.highest(), next: path.number() };
+        self.tell_links(shared, now);
             let way = Way { neighbour: self.via, link };
             shared.call(now, shared.config.id, way, numbers, None);
         }
@@ -480,6 +489,26 @@ impl End {
         };
         let next = match &mut session.outgoing {
             Outgoing::Stream(_) => session.next_of_stream(shared, now, &mut self.backlog, at),
+    /// Reports links that died or work again. If all are silent, that is not about a link.
+    fn tell_links(&mut self, shared: &mut Shared, now: Instant) {
+        let Some(session) = self.current.as_ref().filter(|session| session.links.len() > 1) else {
+            return;
+        };
+        let works = session.links.iter().any(|link| link.is_answered(now));
+        for ((number, link), silent) in (0..).zip(&session.links).zip(&mut self.silent_since) {
+            let (is_alive, since) = match *silent {
+                None if works && link.is_dead && link.is_silent_for_sure(now) => {
+                    (false, link.path.answered_at())
+                }
+                Some(since) if !link.path.is_dead(now) => (true, since),
+                _ => continue,
+            };
+            *silent = (!is_alive).then_some(since);
+            let silent = now.saturating_since(since);
+            shared.report(Event::Link { peer: self.peer, link: number, is_alive, silent });
+        }
+    }
+
             Outgoing::Paper(_) => session.next_of_paper(shared, now, &mut self.backlog),
         };
         session.is_saturated = !self.backlog.is_empty() && session.held_until.is_none();
@@ -575,6 +604,7 @@ impl End {
                 match asked {
                     None => self.announce(shared, now, way, None),
                     Some((key, echo)) => self.say_hello(shared, now, key, echo, way, None),
+                self.tell_links(shared, now);
                 }
             }
         }

@@ -2,6 +2,7 @@
 //! longest datagrams received on it, and its pulses; and the choice among several links. Lengths are
 //! in bytes. Leaves out the content of datagrams, which is the session's.
 
+use super::session::PULSE_INTERVAL;
 use crate::config::PaceConfig;
 use crate::keys::PulseSeal;
 use crate::path_mtu::{Longest, PathAnswers, PathMtu};
@@ -17,6 +18,10 @@ const HEARD_LATELY: Duration = Duration::from_millis(100);
 const ROUND_TRIP_FIRST: Duration = Duration::from_millis(100);
 /// A datagram waits at most this long for a link on which it arrives sooner.
 const SOONER_MAX: Duration = Duration::from_millis(5);
+
+/// Probability of a silence by chance, below which a dead link is reported: some 3.5e5 pulses a day
+/// then cause less than one report.
+const SILENT_BY_CHANCE: f64 = 1e-6;
 
 /// Probes are sent at once if answers are not expected later than this.
 const PROBED_AT_ONCE: Duration = Duration::from_millis(500);
@@ -93,6 +98,20 @@ impl Link {
     }
 
     fn round_trip(&self) -> Duration {
+    /// Whether datagrams on it arrived lately.
+    pub fn is_answered(&self, now: Instant) -> bool {
+        self.path.is_answered_lately(now, ANSWERED_LATELY)
+    }
+
+    /// Whether so many pulses in a row are not lost by chance. Only these are sure to be sent: an
+    /// end that only acknowledges sends little else.
+    pub fn is_silent_for_sure(&self, now: Instant) -> bool {
+        let loss = self.path.loss.probability().max(f64::MIN_POSITIVE);
+        let pulses = libm::log(SILENT_BY_CHANCE) / libm::log(loss);
+        let silent = Duration::from_secs_f64(PULSE_INTERVAL[1].as_secs_f64() * pulses);
+        !self.path.is_answered_lately(now, silent)
+    }
+
         self.path.round_trip().unwrap_or(ROUND_TRIP_FIRST)
     }
 
@@ -132,7 +151,7 @@ pub(super) fn choose(links: &[Link], longest: u16, now: Instant, waiting: u64) -
 /// Returns the link on which an acknowledgement goes: the shortest of those on which datagrams
 /// arrived lately, in both directions.
 pub(super) fn for_ack(links: &[Link], now: Instant) -> usize {
-    let is_answered = |at: &usize| links[*at].path.is_answered_lately(now, ANSWERED_LATELY);
+    let is_answered = |at: &usize| links[*at].is_answered(now);
     let is_any = (0..links.len()).any(|at| is_answered(&at));
     let answered = (0..links.len()).filter(|at| !is_any || is_answered(at));
     let heard_at = |at: &usize| links[*at].path.heard_at();

@@ -25,7 +25,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_rlnc::Code;
 use lasthop_units::{Duration, Instant, Machine, Probability};
-use pulses::{PULSE_INTERVAL, Pulses};
+pub(super) use pulses::PULSE_INTERVAL;
+use pulses::Pulses;
 
 /// Losses for the paper's budgets before any are known.
 const LOSSES_FIRST: Losses =

@@ -125,6 +125,71 @@ fn a_link_that_dies_costs_no_more_than_its_rate() {
     }
 }
 
+/// Both ends report that a link died, and that it works again, once each, also if a session begins
+/// meanwhile: with the time since the link carried something. Losses cause no such report.
+#[test]
+fn a_link_that_dies_is_reported_until_it_works() {
+    let links = [Link::new(10.0, 10, 0.1), Link::new(4.0, 30, 0.3)];
+    let cases =
+        [(false, true, false), (true, true, true), (false, false, true), (true, false, false)];
+    for (second, is_busy, restarts) in cases {
+        let mut run = Saturated::new(two([&links[0], &links[1]], 1));
+        let run_until = |run: &mut Saturated, s: f64| {
+            if is_busy {
+                run.run(s, |_| {});
+            } else {
+                run.net.run(seconds(s), |_| None);
+            }
+        };
+        run_until(&mut run, 8.0);
+        set_loss(&mut run.net, second, 1.0);
+        run_until(&mut run, 13.0);
+        if restarts {
+            let (id, now) = (NodeId(2), run.net.now);
+            let config = run.net.nodes[&id].config().clone();
+            let again = node(config, Seed::new(7, 7).stream("again"), now);
+            run.net.nodes.insert(id, again);
+        }
+        run_until(&mut run, 18.0);
+        set_loss(&mut run.net, second, links[usize::from(second)].loss);
+        run_until(&mut run, 25.0);
+        // The other end forgot the link with its session.
+        for end in if restarts { &[1][..] } else { &[1, 2] } {
+            let told = run.net.events.iter().filter(|(id, _)| id.0 == *end);
+            let told = told.filter_map(|(_, event)| match *event {
+                Event::Link { link, is_alive, silent, .. } => {
+                    Some((link, is_alive, silent.as_secs_f64()))
+                }
+                _ => None,
+            });
+            let told: Vec<(u8, bool, f64)> = told.collect();
+            let [(died, false, first), (back, true, all)] = told[..] else {
+                panic!("{second} {is_busy} {restarts} {end}: {told:?}");
+            };
+            assert_eq!((died, back), (u8::from(second), u8::from(second)));
+            assert!((1.2..4.0).contains(&first), "{second} {is_busy}: {first}");
+            assert!((9.5..11.5).contains(&all), "{second} {is_busy}: {all}");
+        }
+    }
+}
+
+/// If both links die, nothing is reported about a link: the session ends.
+#[test]
+fn a_tunnel_that_dies_reports_no_link() {
+    let links = [Link::new(10.0, 10, 0.1), Link::new(4.0, 30, 0.2)];
+    let mut net = two([&links[0], &links[1]], 1);
+    net.run(seconds(5.0), |_| None);
+    [false, true].into_iter().for_each(|second| set_loss(&mut net, second, 1.0));
+    net.run(seconds(30.0), |_| None);
+    [false, true].into_iter().for_each(|second| set_loss(&mut net, second, 0.1));
+    net.run(seconds(40.0), |_| None);
+    let told = net.events.iter().filter(|(id, _)| *id == NodeId(1)).map(|(_, event)| *event);
+    let peer = NodeId(2);
+    let parts = |event: &Event| !matches!(event, Event::PathMtu { .. } | Event::Unanswered { .. });
+    let ends = [Event::Connected { peer }, Event::Disconnected { peer }, Event::Connected { peer }];
+    assert_eq!(told.filter(parts).collect::<Vec<_>>(), ends);
+}
+
 /// The same with nothing to send while the link dies: later packets are not lost.
 #[test]
 fn a_link_that_dies_while_idle_is_not_used() {

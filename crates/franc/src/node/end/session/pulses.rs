@@ -10,7 +10,7 @@ use lasthop_units::{Duration, Instant};
 
 /// Interval of pulses while a session is young, so that both ends learn soon that
 /// both have it, and later.
-pub(super) const PULSE_INTERVAL: [Duration; 2] =
+pub(in super::super) const PULSE_INTERVAL: [Duration; 2] =
     [Duration::from_millis(100), Duration::from_millis(250)];
 /// Interval after a probe of the path's MTU, so that its result is known soon.
 const PULSE_INTERVAL_PROBED: Duration = Duration::from_millis(50);
