@@ -562,6 +562,15 @@ impl Node {
         stats
     }
 
+    /// [`Stats::acks_superseded`]: if a packet increases it, that one replaced the packet of its flow
+    /// before.
+    pub fn acks_superseded(&self) -> u64 {
+        match &self.part {
+            Part::End(end) => end.acks_superseded(),
+            _ => 0,
+        }
+    }
+
     /// The configuration of the node.
     pub fn config(&self) -> &Config {
         &self.shared.config

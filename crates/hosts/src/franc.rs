@@ -3,9 +3,9 @@
 //! the other end, once. Datagrams are packets without a flow between neighbours; their content is
 //! kept here under the tag of the packet.
 //!
-//! A machine does not report dropped packets. The machine keeps the packets of a flow in order, and
-//! all parts of cut packets between two hosts, so a packet after a gap shows that those before it
-//! are lost.
+//! A machine does not report dropped packets, except acknowledgements that later ones replace. The
+//! machine keeps the packets of a flow in order, and all parts of cut packets between two hosts, so a
+//! packet after a gap shows that those before it are lost.
 
 mod bytes;
 mod plain;
@@ -269,10 +269,20 @@ impl Francs {
         let link = &mut self.links[number];
         let Some(bytes) = link.take_in(index, packet, content, now) else {
             return outside.network.handle_lost(now, node, packet, DropReason::CodedLink);
+        let key = Ordered::from_packet(&packet);
         };
         let next = link.towards(index, link.other_end(index));
         match &mut link.members[index].machine {
-            Some(Machine::Coded(node)) => node.handle_packet(now, &bytes),
+            Some(Machine::Coded(machine)) => {
+                let before = machine.acks_superseded();
+                machine.handle_packet(now, &bytes);
+                if machine.acks_superseded() > before
+                    && let Some(replaced) = link.forget_before_last(key)
+                {
+                    let reason = DropReason::AckReplaced;
+                    outside.network.handle_lost(now, node, replaced.packet, reason);
+                }
+            }
             Some(Machine::Plain(plain)) => plain.handle_packet(next, bytes),
             None => unreachable!("nothing is taken in at a dead end"),
         }
@@ -683,6 +693,13 @@ impl Link {
             self.order.get_mut(&Ordered::from_packet(&inside.packet))
             && let Some(at) = numbers.iter().position(|&other| other == number)
         {
+    /// Removes the last but one of the packets that keep this order.
+    fn forget_before_last(&mut self, key: Ordered) -> Option<Inside> {
+        let numbers = &self.order.get(&key)?.numbers;
+        let number = *numbers.get(numbers.len().checked_sub(2)?)?;
+        self.forget(number)
+    }
+
             numbers.remove(at);
         }
         Some(inside)

@@ -30,6 +30,8 @@ pub enum DropReason {
     PseudoRetryOut,
     /// A coded link that carried the packet dropped it, or injected its loss.
     CodedLink,
+    /// A coded link sent a later TCP acknowledgement of its flow in its place, which says as much.
+    AckReplaced,
     /// No path leads to its destination.
     Unreachable,
 }

@@ -275,6 +275,9 @@ pub struct ProgramSummary {
     /// Lost packets by reason; reasons that did not occur are absent.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub packets_lost_by_reason: BTreeMap<LossReason, u64>,
+    /// Acknowledgements of TCP that a coded link replaced by later ones: nothing is lost with them.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub acks_replaced: u64,
     /// Delay from entering to leaving the network, in ms.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub one_way_delay_ms: Option<TimeSummary>,

@@ -79,6 +79,7 @@ struct FlowTotals {
     sent: u64,
     received: u64,
     lost: u64,
+    acks_replaced: u64,
     delay_nanos: u64,
     round_trips: u64,
     round_trip_nanos: u64,
@@ -437,6 +438,7 @@ impl FlowTotals {
         }
     }
 
+            acks_replaced: flow.acks_replaced(),
     fn since(&self, before: &Self, flow: &FlowTally) -> FlowReading {
         let received = self.received - before.received;
         let round_trips = self.round_trips - before.round_trips;
@@ -456,6 +458,7 @@ impl FlowTotals {
             smoothed_rtt: tcp.map(|tcp| tcp.smoothed_rtt).filter(|rtt| !rtt.is_zero()),
             retransmissions: tcp.map(|tcp| tcp.retransmissions),
         }
+            acks_replaced: self.acks_replaced - before.acks_replaced,
     }
 }
 

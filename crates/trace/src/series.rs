@@ -21,6 +21,7 @@ columns! {
     SENT "packets_sent" Int64,
     RECEIVED "packets_received" Int64,
     LOST "packets_lost" Int64,
+    REPLACED "acks_replaced" Int64,
     DELAY "one_way_delay_ms" Double,
     PART_QUEUE "queue_ms" Double,
     PART_AWAY "away_ms" Double,
@@ -97,6 +98,7 @@ impl SeriesWriter {
                 row.double(WRITTEN, written.as_u64() as f64 * 8e3 / nanos);
             }
             row.int64(SENT, flow.sent).int64(RECEIVED, flow.received).int64(LOST, flow.lost);
+            row.int64(REPLACED, flow.acks_replaced);
             if let Some(delay) = flow.delay {
                 row.double(DELAY, delay.as_millis_f64());
             }

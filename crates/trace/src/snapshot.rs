@@ -37,6 +37,8 @@ pub struct FlowReading {
     pub received: u64,
     /// Packets that the network gave up.
     pub lost: u64,
+    /// Acknowledgements of TCP that coded links replaced by later ones.
+    pub acks_replaced: u64,
     /// Mean one-way delay of the packets that arrived; `None` without any.
     pub delay: Option<Duration>,
     /// Mean parts of that delay, for the packets that arrived in the measured time (after the

@@ -203,6 +203,7 @@ fn program(tally: &FlowTally) -> ProgramSummary {
         bytes_received: tally.payload_bytes,
         packets_lost: tally.lost(),
         packets_lost_by_reason: tally.lost_by_reason(),
+        acks_replaced: tally.acks_replaced(),
         one_way_delay_ms: time_ms(&tally.delays),
         delay_parts_ms: tally.parts.all(),
         delay_parts_slowest_ms: tally.parts.slowest(),

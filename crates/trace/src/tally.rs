@@ -153,14 +153,20 @@ impl FlowTally {
         }
     }
 
+    /// Returns the number of packets lost, without replaced acknowledgements.
     pub(crate) fn lost(&self) -> u64 {
-        self.losses.iter().sum()
+        self.losses.iter().sum::<u64>() - self.acks_replaced()
     }
 
-    /// Returns the number of packets lost by reason; reasons that did not occur are absent.
+    /// Returns the number of acknowledgements that coded links replaced by later ones.
+    pub(crate) fn acks_replaced(&self) -> u64 {
+        self.losses[LossReason::AckReplaced.index()]
+    }
+
+    /// Returns the number of these packets by reason; reasons that did not occur are absent.
     pub(crate) fn lost_by_reason(&self) -> BTreeMap<LossReason, u64> {
-        let counts =
-            LossReason::ALL.into_iter().map(|reason| (reason, self.losses[reason.index()]));
+        let reasons = LossReason::ALL.into_iter().filter(|&it| it != LossReason::AckReplaced);
+        let counts = reasons.map(|reason| (reason, self.losses[reason.index()]));
         counts.filter(|&(_, count)| count > 0).collect()
     }
 
@@ -218,7 +224,7 @@ impl LinkTally {
 
 impl LossReason {
     /// All reasons, in the order of [`LossReason::index`].
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::QueueFull,
         Self::ActiveQueue,
         Self::RetryLimit,
@@ -231,6 +237,7 @@ impl LossReason {
         Self::PowerSaveBuffer,
         Self::PseudoRetryOut,
         Self::CodedLink,
+        Self::AckReplaced,
         Self::Unreachable,
     ];
 
@@ -254,6 +261,7 @@ impl LossReason {
             Self::PowerSaveBuffer => "power_save_buffer",
             Self::PseudoRetryOut => "pseudo_retry_out",
             Self::CodedLink => "coded_link",
+            Self::AckReplaced => "ack_replaced",
             Self::Unreachable => "unreachable",
         }
     }
@@ -274,6 +282,7 @@ impl From<DropReason> for LossReason {
             DropReason::PowerSaveBuffer => Self::PowerSaveBuffer,
             DropReason::PseudoRetryOut => Self::PseudoRetryOut,
             DropReason::CodedLink => Self::CodedLink,
+            DropReason::AckReplaced => Self::AckReplaced,
             DropReason::Unreachable => Self::Unreachable,
         }
     }

@@ -77,6 +77,8 @@ pub enum LossReason {
     PseudoRetryOut,
     /// A coded link dropped it, or injected its loss.
     CodedLink,
+    /// A coded link sent a later acknowledgement of TCP in its place: nothing is lost with it.
+    AckReplaced,
     /// No path leads to its destination.
     Unreachable,
 }

@@ -114,6 +114,11 @@ impl End {
     pub fn poll_packet(&mut self) -> Option<Vec<u8>> {
         self.current.as_mut()?.order.pop()
     }
+    /// Number of acknowledgements in the backlog that later ones replaced.
+    pub fn acks_superseded(&self) -> u64 {
+        self.backlog.acks_superseded()
+    }
+
 
     // ---- sessions ----
 

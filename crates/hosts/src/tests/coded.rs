@@ -140,6 +140,7 @@ fn tcp_sees_no_losses() {
     assert!(of_flow.iter().all(|(_, _, p, _)| p.bytes < 80), "no data");
     let superseded: u64 = log.francs[0].nodes.iter().map(|node| node.stats.acks_superseded).sum();
     assert_eq!(of_flow.len() as u64, superseded);
+    assert!(of_flow.iter().all(|dropped| dropped.3 == DropReason::AckReplaced));
     assert!(log.dropped.len() > 30);
     assert_eq!((log.francs[0].corrupt, last.retransmissions), (0, 0));
     // Segments fit in the link.
