@@ -623,7 +623,9 @@ impl Build<'_> {
             self.problems
                 .push(place, "two links go to the other end, without recoders and helpers");
         } else if links > 1 && raw.transport.value != TransportName::Udp {
-            self.problems.push(place, "two links are for udp only");
+            let message = "over ethernet there is one link, through `interface`: two links need \
+                           transport = \"udp\"";
+            self.problems.push(place, message);
         } else if links > 1 && raw.copies_to.is_some() {
             self.problems.push(place, "with two links there are no copies");
         }
@@ -694,6 +696,13 @@ impl Build<'_> {
         for Neighbour(id, text) in neighbours {
             match text.parse::<MacAddr>() {
                 Ok(mac) => known.push((*id, mac)),
+                Err(_) if is_mac_with_interface(text) => {
+                    let message = format!(
+                        "over ethernet all neighbours are reached through `interface`, so \
+                         {text:?} has none: leave it out from \"%\" on"
+                    );
+                    self.problems.push(place, message);
+                }
                 Err(_) => {
                     let message =
                         format!("expected a MAC address like \"02:1a:00:00:00:01\", got {text:?}");
@@ -764,6 +773,11 @@ impl Build<'_> {
             }
         }
     }
+}
+
+/// Whether it is a MAC address with an interface, which only addresses of UDP have.
+fn is_mac_with_interface(text: &str) -> bool {
+    text.split_once('%').is_some_and(|(mac, _)| mac.parse::<MacAddr>().is_ok())
 }
 
 /// Place of the key that asks for two links.
@@ -893,6 +907,9 @@ mod tests {
         }
         let two = "neighbours = [\"2=a\", \"2=b\"]";
         let told = |more: &str| wrong(&format!("{base}{more}"), &[]);
+        let ethernet = "transport = \"ethernet\"\ninterface = \"e\"";
+        let macs = "[\"2=02:1a:00:00:00:02%a\", \"2=02:1a:00:00:01:02%b\"]";
+        let over_two = format!("neighbours = {macs}\n{ethernet}");
         for (more, expected) in [
             ("neighbours = [\"2=a\", \"2=b\", \"2=c\"]", "named 3 times, with at most 2 links"),
             ("neighbours = [\"2=a\", \"2=a\"]", "neighbours: both links to neighbour 2 go to a"),
@@ -910,7 +927,12 @@ mod tests {
             ("links = 2\ncopies_to = [3]", "links: with two links there are no copies"),
             ("links = 2\nmode = \"paper\"", "links: two links need mode = \"stream\" and a pace"),
             ("links = 2\npace = \"off\"", "links: two links need mode = \"stream\" and a pace"),
-            ("links = 2\ntransport = \"ethernet\"\ninterface = \"e\"", "two links are for udp"),
+            (&format!("links = 2\n{ethernet}"), "links: over ethernet there is one link, through"),
+            (
+                &over_two,
+                "neighbours: over ethernet there is one link, through `interface`: two links",
+            ),
+            (&over_two, "\"02:1a:00:00:00:02%a\" has none: leave it out from"),
         ] {
             assert!(told(more).contains(expected), "{more}: {}", told(more));
         }
