@@ -249,6 +249,32 @@ class CodedDirectionSummary(TypedDict):
     """Delay from entering to leaving the link, in ms."""
 
 
+class _CodedEndLinkSummary(TypedDict):
+    link: int
+    """Number of the link, from 1 on."""
+    alive: bool
+    """Whether the link is in use; otherwise the end only tests it."""
+    datagram_bytes_sent: int
+    """Bytes of the datagrams that this end sent on the link."""
+    pace_mbps: float
+    """Sending rate in Mb/s."""
+
+
+class CodedEndLinkSummary(_CodedEndLinkSummary, total=False):
+    """One of two links of an end, with estimates as of the end of the run."""
+
+    loss_in: float
+    """Share of the other end's datagrams lost on the link, once known."""
+    loss_out: float
+    """Share of this end's datagrams lost on the link, once known."""
+    round_trip_ms: float
+    """Smoothed round-trip time in ms, once known."""
+    share: float
+    """Share of the bytes that this end sent on both, once something was sent."""
+    silences: list[CodedSilence]
+    """Times at which the link was dead, over the whole run."""
+
+
 class CodedLinkSummary(TypedDict):
     """A coded link, after the warm-up."""
 
@@ -298,6 +324,10 @@ class _CodedNodeSummary(TypedDict):
 class CodedNodeSummary(_CodedNodeSummary, total=False):
     """A node of a coded link."""
 
+    acks_replaced: int
+    """TCP acknowledgements in the backlog that later ones replaced."""
+    links: dict[str, CodedEndLinkSummary]
+    """The links of an end with two, by the node whose network interface is the end's."""
     loss_in: dict[str, float]
     """Share of the datagrams to this node that were lost, by neighbour, as estimated at the end."""
     timeouts_per_block: float
@@ -308,6 +338,18 @@ class CodedNodeSummary(_CodedNodeSummary, total=False):
 
 CodedRole = Literal["end", "relay", "helper"]
 """Roles of a node of a coded link."""
+
+
+class _CodedSilence(TypedDict):
+    from_s: float
+    """Time at which the last datagram was sent that arrived, in s since the start of the run."""
+
+
+class CodedSilence(_CodedSilence, total=False):
+    """A time at which a link was dead, as an end noticed it."""
+
+    until_s: float
+    """Time at which the end knew that datagrams arrive again; absent if none did."""
 
 
 class CountSummary(TypedDict):
@@ -629,6 +671,9 @@ class ProgramSummary(_ProgramSummary, total=False):
 
     absent_nodes: list[str]
     """Nodes whose absences packets waited for, as for a flow."""
+    acks_replaced: int
+    """Acknowledgements of TCP that a coded link replaced by later ones: nothing is lost with
+    them."""
     delay_parts_ms: DelayPartsSummary
     """Parts of the one-way delay, in ms a packet; their sum is its mean."""
     delay_parts_slowest_ms: DelayPartsSummary

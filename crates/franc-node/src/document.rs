@@ -108,6 +108,11 @@ pub struct FrancLinkState {
     pub address: Option<String>,
     /// Whether the link is in use; otherwise the node only tests it.
     pub alive: bool,
+    /// Bytes of the datagrams sent on the link.
+    pub datagram_bytes_sent: u64,
+    /// Share of the datagram bytes of both links, once something was sent.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub share: Option<f64>,
     /// Datagrams heard on the link.
     pub heard: u64,
     /// Share of the other end's datagrams lost on the link, once known.
@@ -245,6 +250,8 @@ impl FrancDocument {
             link: link.link + 1,
             address: address(peer, link.link),
             alive: link.is_alive,
+            datagram_bytes_sent: link.datagram_bytes_sent,
+            share: stats.share_of(link).map(share),
             heard: link.heard,
             loss_in: link.loss_in.map(share),
             loss_out: link.loss_out.map(share),
@@ -343,6 +350,9 @@ impl FrancDocument {
         };
         let alive = each(&|link| Some(f64::from(u8::from(link.alive))));
         metric("link_alive", "The link is in use.", "gauge", &alive);
+        let sent = each(&|link| Some(link.datagram_bytes_sent as f64));
+        let help = "Bytes of the datagrams sent on the link.";
+        metric("link_datagram_bytes_sent_total", help, "counter", &sent);
         let help = "Share of the other end's datagrams that is lost on the link.";
         metric("link_loss_in_ratio", help, "gauge", &each(&|link| link.loss_in));
         let help = "Share of our datagrams that is lost on the link.";

@@ -544,6 +544,11 @@ impl PathState {
     pub fn heard_count(&self) -> u32 {
         self.heard.received
     }
+
+    /// Bytes of the datagrams sent.
+    pub fn bytes_sent(&self) -> u64 {
+        self.bytes
+    }
 }
 
 /// The numbers received from one sender.

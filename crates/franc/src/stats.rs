@@ -103,11 +103,13 @@ macro_rules! stats {
             /// Adds the counters of `other`, wrapping; gauges stay.
             pub fn add_counters(&mut self, other: &Self) {
                 $(self.$counter = self.$counter.wrapping_add(other.$counter);)*
+                self.change_links(other, u64::wrapping_add);
             }
 
             /// Subtracts the counters of `other`, wrapping; gauges stay.
             pub fn subtract_counters(&mut self, other: &Self) {
                 $(self.$counter = self.$counter.wrapping_sub(other.$counter);)*
+                self.change_links(other, u64::wrapping_sub);
             }
         }
     };
@@ -136,11 +138,35 @@ franc_counters!(stats {
     }
 });
 
+impl Stats {
+    /// Changes the counters of each link by those of `other`. A link that only `other` has is added
+    /// without gauges.
+    fn change_links(&mut self, other: &Self, change: fn(u64, u64) -> u64) {
+        for other in &other.links {
+            let at = self.links.iter().position(|link| link.link == other.link);
+            let at = at.unwrap_or_else(|| {
+                self.links.push(LinkStats { link: other.link, ..LinkStats::default() });
+                self.links.len() - 1
+            });
+            let bytes = &mut self.links[at].datagram_bytes_sent;
+            *bytes = change(*bytes, other.datagram_bytes_sent);
+        }
+    }
+
+    /// The share of the links' datagram bytes that was sent on `link`; `None` if nothing was sent.
+    pub fn share_of(&self, link: &LinkStats) -> Option<f64> {
+        let all: u64 = self.links.iter().map(|link| link.datagram_bytes_sent).sum();
+        (all > 0).then(|| link.datagram_bytes_sent as f64 / all as f64)
+    }
+}
+
 /// The values of one of two links.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkStats {
     /// Number of the link, from 0 on.
     pub link: u8,
+    /// Bytes of the datagrams sent on it in sessions, a counter.
+    pub datagram_bytes_sent: u64,
     /// Whether it is in use; else only pulses try it.
     pub is_alive: bool,
     /// Number of datagrams received on it.

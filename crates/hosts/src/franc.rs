@@ -13,14 +13,16 @@ mod plain;
 use crate::HostsConfig;
 use crate::HostsError;
 use crate::in_flight::InFlight;
-use crate::{FrancLink, FrancMachine, FrancNodeReport, FrancPart, FrancReport, Sink};
+use crate::{
+    FrancLink, FrancLinkChange, FrancMachine, FrancNodeReport, FrancPart, FrancReport, Sink,
+};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use bytes::{Made, Mark};
-use lasthop_franc::{Address, Entropy, Node, Stats};
+use lasthop_franc::{Address, Entropy, Event, Node, Stats};
 use lasthop_net::network::Network;
 use lasthop_packet::ip;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet, Released};
@@ -267,9 +269,9 @@ impl Francs {
     ) {
         let (number, index) = self.members[node.index()].expect("ends divert");
         let link = &mut self.links[number];
+        let key = Ordered::from_packet(&packet);
         let Some(bytes) = link.take_in(index, packet, content, now) else {
             return outside.network.handle_lost(now, node, packet, DropReason::CodedLink);
-        let key = Ordered::from_packet(&packet);
         };
         let next = link.towards(index, link.other_end(index));
         match &mut link.members[index].machine {
@@ -391,7 +393,8 @@ impl Francs {
                 FrancNodeReport { node: member.node, stats }
             };
             let nodes = link.members.iter().map(report).collect();
-            let report = FrancReport { nodes, path: link.config.path, corrupt: link.corrupt };
+            let FrancLink { path, second, .. } = link.config;
+            let report = FrancReport { nodes, path, second, corrupt: link.corrupt };
             sink.franc(now, number, &report);
         }
     }
@@ -602,18 +605,23 @@ impl Link {
         outside: &mut Outside<'_, S>,
     ) {
         loop {
+            let end = self.members[index].node;
             let (out, lost) = match &mut self.members[index].machine {
                 Some(Machine::Coded(node)) => {
-                    while node.poll_event().is_some() {}
+                    while let Some(event) = node.poll_event() {
+                        if let Event::Link { link, is_alive, silent, .. } = event {
+                            let change = FrancLinkChange { end, link, is_alive, silent };
+                            outside.sink.franc_link(now, number, &change);
+                        }
+                    }
                     (node.poll_packet(), None)
                 }
                 Some(Machine::Plain(plain)) => (plain.arrived.pop_front(), plain.lost.pop_front()),
                 None => return,
             };
-            let node = self.members[index].node;
             let is_idle = out.is_none() && lost.is_none();
             if let Some(lost) = lost {
-                self.lost(now, node, &lost, outside.network);
+                self.lost(now, end, &lost, outside.network);
             }
             if let Some(out) = out {
                 self.came_out(number, index, &out, now, outside);
@@ -685,6 +693,13 @@ impl Link {
         network.handle_lost(now, node, inside.packet, DropReason::CodedLink);
     }
 
+    /// Removes the last but one of the packets that keep this order.
+    fn forget_before_last(&mut self, key: Ordered) -> Option<Inside> {
+        let numbers = &self.order.get(&key)?.numbers;
+        let number = *numbers.get(numbers.len().checked_sub(2)?)?;
+        self.forget(number)
+    }
+
     /// Removes a packet that is no longer inside; `None` if it is not inside.
     fn forget(&mut self, number: u32) -> Option<Inside> {
         let inside = self.inside.remove(&number)?;
@@ -693,13 +708,6 @@ impl Link {
             self.order.get_mut(&Ordered::from_packet(&inside.packet))
             && let Some(at) = numbers.iter().position(|&other| other == number)
         {
-    /// Removes the last but one of the packets that keep this order.
-    fn forget_before_last(&mut self, key: Ordered) -> Option<Inside> {
-        let numbers = &self.order.get(&key)?.numbers;
-        let number = *numbers.get(numbers.len().checked_sub(2)?)?;
-        self.forget(number)
-    }
-
             numbers.remove(at);
         }
         Some(inside)

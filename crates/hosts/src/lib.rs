@@ -60,8 +60,8 @@ pub use playout::CallConfig;
 pub use receive_offload::ReceiveOffload;
 pub use saturation::Backlog;
 pub use sink::{
-    ApqEnding, FrameDirection, FrancNodeReport, FrancReport, ProgramFlow, ProgramsLeftOut, Sink,
-    TcpSample,
+    ApqEnding, FrameDirection, FrancLinkChange, FrancNodeReport, FrancReport, ProgramFlow,
+    ProgramsLeftOut, Sink, TcpSample,
 };
 pub use traffic::{Source, SourceConfig};
 pub use web::{Page, WebConfig};

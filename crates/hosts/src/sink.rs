@@ -92,8 +92,23 @@ pub struct FrancReport {
     pub nodes: alloc::vec::Vec<FrancNodeReport>,
     /// Number of nodes on the path.
     pub path: usize,
+    /// Nodes that are the second network interface of each end, if there are two links.
+    pub second: Option<[NodeId; 2]>,
     /// Number of packets that left the link with other bytes than at its entrance, or twice.
     pub corrupt: u64,
+}
+
+/// A change of one of the two links of a coded link, as one end noticed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrancLinkChange {
+    /// The end.
+    pub end: NodeId,
+    /// Number of the link, from 0 on.
+    pub link: u8,
+    /// Whether it works again; else it died.
+    pub is_alive: bool,
+    /// Time since the newest datagram before was sent there that arrived.
+    pub silent: Duration,
 }
 
 /// The counters of a node of a coded link.
@@ -178,6 +193,9 @@ pub trait Sink {
     /// Reports a packet that entered the coded link with this index at `end`, and left it `delay`
     /// later.
     fn carried(&mut self, _now: Instant, _link: usize, _end: NodeId, _delay: Duration) {}
+
+    /// Reports a change of one of the two links of the coded link with this index.
+    fn franc_link(&mut self, _now: Instant, _link: usize, _change: &FrancLinkChange) {}
 
     /// Reports the counters of the coded link with this index, at the end of the run.
     fn franc(&mut self, _now: Instant, _link: usize, _report: &FrancReport) {}

@@ -3,7 +3,7 @@
 
 use crate::answer::{Answer, Curve};
 use lasthop_apq::Report;
-use lasthop_hosts::{ApqEnding, FrancReport, Page, Sink, StreamEvent, TcpSample};
+use lasthop_hosts::{ApqEnding, FrancLinkChange, FrancReport, Page, Sink, StreamEvent, TcpSample};
 use lasthop_net::network::NetworkStats;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_tcp::wire::Header;
@@ -124,6 +124,10 @@ impl Sink for Watch {
 
     fn carried(&mut self, now: Instant, link: usize, end: NodeId, delay: Duration) {
         self.recorder.carried(now, link, end, delay);
+    }
+
+    fn franc_link(&mut self, now: Instant, link: usize, change: &FrancLinkChange) {
+        self.recorder.franc_link(now, link, change);
     }
 
     fn franc(&mut self, now: Instant, link: usize, report: &FrancReport) {

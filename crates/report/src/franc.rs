@@ -242,10 +242,11 @@ fn neighbour_loss(neighbour: &FrancNeighbour) -> String {
 fn link_state(link: &FrancLinkState) -> String {
     let round_trip = link.round_trip_ms.map_or("unknown".into(), |ms| format!("{ms:.1} ms"));
     format!(
-        "to {}: {}; {} datagrams received; loss on the path to it {}, from it {}; round trip \
+        "to {}: {}, {} of the bytes sent; {} datagrams received; loss on the path to it {}, from it {}; round trip \
          {round_trip}, rate limit {:.2} Mb/s",
         link.address.as_deref().unwrap_or("an unknown address"),
         if link.alive { "in use" } else { "silent" },
+        share(link.share),
         link.heard,
         share(link.loss_out),
         share(link.loss_in),
@@ -453,6 +454,7 @@ mod tests {
         let config = Config::new(NodeId(1), role, Keys::Insecure, 1_400);
         let link = |link, is_alive| LinkStats {
             link,
+            datagram_bytes_sent: if link == 0 { 3_000 } else { 1_000 },
             is_alive,
             heard: 7,
             loss_in: Some(0.125),
@@ -465,9 +467,9 @@ mod tests {
         let place = FrancPlace { id: 2, link: 0, address: "192.0.2.2:4797".into() };
         let document = FrancDocument::new("franc0", "udp", &config, up, &stats, &counts, &[place]);
         let text = status(&document, None, Style::PLAIN);
-        let lines = "link 1      to 192.0.2.2:4797: in use; 7 datagrams received; loss on the path \
-                     to it unknown, from it 12.5 %; round trip 20.0 ms, rate limit 4.00 Mb/s\n\
-                     link 2      to an unknown address: silent; 7 datagrams received; loss on the \
+        let lines = "link 1      to 192.0.2.2:4797: in use, 75.0 % of the bytes sent; 7 datagrams \
+                     received; loss on the path to it unknown, from it 12.5 %; round trip 20.0 ms, rate limit 4.00 Mb/s\n\
+                     link 2      to an unknown address: silent, 25.0 % of the bytes sent; 7 datagrams received; loss on the \
                      path to it unknown, from it 12.5 %; round trip unknown, rate limit 4.00 Mb/s\n";
         assert!(text.ends_with(lines), "{text}");
     }
@@ -479,7 +481,6 @@ mod tests {
         assert_eq!(told.as_deref(), Some("connected to node 2"));
         assert_eq!(event(Event::Unanswered { peer, why: Unanswered::Silent }, true), None);
     }
-}
 
     #[test]
     fn a_link_that_dies_and_comes_back_is_named() {
@@ -495,3 +496,4 @@ mod tests {
             "link 1 to node 2 (192.0.2.2:4797 through wwan0) is back after 12.3 s"
         );
     }
+}

@@ -6,7 +6,8 @@ use crate::histogram::Histogram;
 use crate::names::Names;
 use crate::value::{TimeSummary, rounded, time_ms};
 use lasthop_franc::Stats;
-use lasthop_hosts::FrancReport;
+use lasthop_franc::stats::LinkStats;
+use lasthop_hosts::{FrancLinkChange, FrancNodeReport, FrancReport};
 use lasthop_packet::NodeId;
 use lasthop_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -79,6 +80,52 @@ pub struct CodedNodeSummary {
     /// Share of the datagrams to this node that were lost, by neighbour, as estimated at the end.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub loss_in: BTreeMap<String, f64>,
+    /// TCP acknowledgements in the backlog that later ones replaced.
+    #[serde(default)]
+    pub acks_replaced: u64,
+    /// The links of an end with two, by the node whose network interface is the end's.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub links: BTreeMap<String, CodedEndLinkSummary>,
+}
+
+/// One of two links of an end, with estimates as of the end of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CodedEndLinkSummary {
+    /// Number of the link, from 1 on.
+    pub link: u8,
+    /// Whether the link is in use; otherwise the end only tests it.
+    pub alive: bool,
+    /// Bytes of the datagrams that this end sent on the link.
+    pub datagram_bytes_sent: u64,
+    /// Share of the bytes that this end sent on both, once something was sent.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub share: Option<f64>,
+    /// Share of the other end's datagrams lost on the link, once known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub loss_in: Option<f64>,
+    /// Share of this end's datagrams lost on the link, once known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub loss_out: Option<f64>,
+    /// Smoothed round-trip time in ms, once known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub round_trip_ms: Option<f64>,
+    /// Sending rate in Mb/s.
+    pub pace_mbps: f64,
+    /// Times at which the link was dead, over the whole run.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub silences: Vec<CodedSilence>,
+}
+
+/// A time at which a link was dead, as an end noticed it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CodedSilence {
+    /// Time at which the last datagram was sent that arrived, in s since the start of the run.
+    pub from_s: f64,
+    /// Time at which the end knew that datagrams arrive again; absent if none did.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub until_s: Option<f64>,
 }
 
 /// Roles of a node of a coded link.
@@ -101,16 +148,29 @@ pub(crate) struct CodedTally {
     from: Instant,
     delays: BTreeMap<NodeId, Histogram>,
     report: Option<FrancReport>,
+    /// By end and link.
+    silences: BTreeMap<(NodeId, u8), Vec<CodedSilence>>,
 }
 
 impl CodedTally {
     pub fn new(from: Instant) -> Self {
-        Self { from, delays: BTreeMap::new(), report: None }
+        Self { from, delays: BTreeMap::new(), report: None, silences: BTreeMap::new() }
     }
 
     pub fn carried(&mut self, now: Instant, end: NodeId, delay: Duration) {
         if now >= self.from {
             self.delays.entry(end).or_default().add(delay.as_nanos());
+        }
+    }
+
+    pub fn changed(&mut self, now: Instant, change: &FrancLinkChange) {
+        let FrancLinkChange { end, link, is_alive, silent } = *change;
+        let seconds = |at: Instant| rounded((at - Instant::ZERO).as_secs_f64(), 6);
+        let silences = self.silences.entry((end, link)).or_default();
+        if !is_alive {
+            silences.push(CodedSilence { from_s: seconds(now - silent), until_s: None });
+        } else if let Some(last) = silences.last_mut() {
+            last.until_s = Some(seconds(now));
         }
     }
 
@@ -140,16 +200,25 @@ impl CodedTally {
             let node = report.nodes.get(number.wrapping_sub(1));
             node.map_or_else(|| number.to_string(), |node| names.node(node.node).to_owned())
         };
+        let links = |index: usize, node: &FrancNodeReport| -> BTreeMap<_, _> {
+            let summary = |link: &LinkStats| {
+                let second = report.second.map(|nodes| nodes[usize::from(index > 0)]);
+                let interface = second.filter(|_| link.link > 0).unwrap_or(node.node);
+                let silences = self.silences.get(&(node.node, link.link));
+                let summary = link_summary(&node.stats, link, silences.cloned());
+                (names.node(interface).to_owned(), summary)
+            };
+            node.stats.links.iter().map(summary).collect()
+        };
         let nodes = report.nodes.iter().enumerate();
         Some(CodedLinkSummary {
             corrupt: report.corrupt,
             directions,
             nodes: nodes
                 .map(|(index, node)| {
-                    (
-                        names.node(node.node).to_owned(),
-                        node_summary(&node.stats, role(index), &name_of),
-                    )
+                    let summary = node_summary(&node.stats, role(index), &name_of);
+                    let links = links(index, node);
+                    (names.node(node.node).to_owned(), CodedNodeSummary { links, ..summary })
                 })
                 .collect(),
         })
@@ -188,5 +257,26 @@ fn node_summary(
         symbols_lost: stats.symbols_lost,
         sessions: stats.sessions,
         loss_in: losses.collect(),
+        acks_replaced: stats.acks_superseded,
+        links: BTreeMap::new(),
+    }
+}
+
+fn link_summary(
+    stats: &Stats,
+    link: &LinkStats,
+    silences: Option<Vec<CodedSilence>>,
+) -> CodedEndLinkSummary {
+    let share = |share: f64| rounded(share, 6);
+    CodedEndLinkSummary {
+        link: link.link + 1,
+        alive: link.is_alive,
+        datagram_bytes_sent: link.datagram_bytes_sent,
+        share: stats.share_of(link).map(share),
+        loss_in: link.loss_in.map(share),
+        loss_out: link.loss_out.map(share),
+        round_trip_ms: link.round_trip.map(|time| rounded(time.as_millis_f64(), 6)),
+        pace_mbps: rounded(link.pace_bps as f64 / 1e6, 6),
+        silences: silences.unwrap_or_default(),
     }
 }

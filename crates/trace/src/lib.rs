@@ -99,7 +99,10 @@ pub use apq::{
     ApqUnitJudgement, ApqWay, apq_schema,
 };
 pub use call::CallSummary;
-pub use coded::{CodedDirectionSummary, CodedLinkSummary, CodedNodeSummary, CodedRole};
+pub use coded::{
+    CodedDirectionSummary, CodedEndLinkSummary, CodedLinkSummary, CodedNodeSummary, CodedRole,
+    CodedSilence,
+};
 pub use comparison::{Comparison, FlowComparison, NodeComparison, Pair, comparison_schema};
 pub use deadline::DeadlineSummary;
 pub use document::{

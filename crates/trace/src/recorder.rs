@@ -22,8 +22,8 @@ use crate::tally::{FlowTally, LinkTally, NodeTally};
 use crate::value::LossReason;
 use lasthop_apq::Report;
 use lasthop_hosts::{
-    ApqEnding, FrameDirection, FrancReport, Page, ProgramFlow, ProgramsLeftOut, Sink, StreamEvent,
-    TcpSample,
+    ApqEnding, FrameDirection, FrancLinkChange, FrancReport, Page, ProgramFlow, ProgramsLeftOut,
+    Sink, StreamEvent, TcpSample,
 };
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_tcp::wire::Header;
@@ -391,6 +391,13 @@ impl Sink for Recorder {
         }
     }
 
+    fn franc_link(&mut self, now: Instant, link: usize, change: &FrancLinkChange) {
+        self.advance(now);
+        if let Some(link) = self.francs.get_mut(link) {
+            link.changed(now, change);
+        }
+    }
+
     fn franc(&mut self, now: Instant, link: usize, report: &FrancReport) {
         self.advance(now);
         if let Some(link) = self.francs.get_mut(link) {
@@ -431,6 +438,7 @@ impl FlowTotals {
             sent: flow.sent,
             received: flow.received,
             lost: flow.lost(),
+            acks_replaced: flow.acks_replaced(),
             delay_nanos: flow.delay_nanos,
             round_trips: flow.round_trips_all,
             round_trip_nanos: flow.round_trip_nanos,
@@ -438,7 +446,6 @@ impl FlowTotals {
         }
     }
 
-            acks_replaced: flow.acks_replaced(),
     fn since(&self, before: &Self, flow: &FlowTally) -> FlowReading {
         let received = self.received - before.received;
         let round_trips = self.round_trips - before.round_trips;
@@ -451,6 +458,7 @@ impl FlowTotals {
             sent: self.sent - before.sent,
             received,
             lost: self.lost - before.lost,
+            acks_replaced: self.acks_replaced - before.acks_replaced,
             delay: mean(self.delay_nanos - before.delay_nanos, received),
             parts: self.parts.since(&before.parts),
             rtt: mean(self.round_trip_nanos - before.round_trip_nanos, round_trips),
@@ -458,7 +466,6 @@ impl FlowTotals {
             smoothed_rtt: tcp.map(|tcp| tcp.smoothed_rtt).filter(|rtt| !rtt.is_zero()),
             retransmissions: tcp.map(|tcp| tcp.retransmissions),
         }
-            acks_replaced: self.acks_replaced - before.acks_replaced,
     }
 }
 

@@ -20,7 +20,7 @@ use crate::keys::Pair;
 use crate::path_mtu::PathMtu;
 use crate::path_state::Hearing;
 use crate::secret::PublicKey;
-use crate::stats::{NeighbourStats, Stats};
+use crate::stats::{LinkStats, NeighbourStats, Stats};
 use crate::wire::{self, Body, Header, Hello, NodeId};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -68,6 +68,8 @@ pub(super) struct End {
     is_renewing: bool,
     /// Counters of sessions that ended.
     past: Stats,
+    /// Bytes sent on each of two links in these.
+    past_bytes: [u64; 2],
 }
 
 impl End {
@@ -92,9 +94,10 @@ impl End {
             backlog: Backlog::new(shared.config.backlog, flow_keys),
             current: None,
             candidate: None,
+            silent_since: [None; 2],
             is_renewing: false,
             past: Stats::default(),
-            silent_since: [None; 2],
+            past_bytes: [0; 2],
         }
     }
 
@@ -111,14 +114,14 @@ impl End {
         }
     }
 
-    pub fn poll_packet(&mut self) -> Option<Vec<u8>> {
-        self.current.as_mut()?.order.pop()
-    }
     /// Number of acknowledgements in the backlog that later ones replaced.
     pub fn acks_superseded(&self) -> u64 {
         self.backlog.acks_superseded()
     }
 
+    pub fn poll_packet(&mut self) -> Option<Vec<u8>> {
+        self.current.as_mut()?.order.pop()
+    }
 
     // ---- sessions ----
 
@@ -310,6 +313,11 @@ impl End {
     fn end_session(&mut self, shared: &mut Shared) {
         if let Some(session) = self.current.take() {
             session.fill(&mut self.past);
+            if session.links.len() > 1 {
+                for (bytes, link) in self.past_bytes.iter_mut().zip(&session.links) {
+                    *bytes += link.path.bytes_sent();
+                }
+            }
             shared.report(Event::Disconnected { peer: self.peer });
         }
     }
@@ -419,6 +427,7 @@ impl End {
             }
             self.watch(shared, now);
         }
+        self.tell_links(shared, now);
         if is_via {
             shared.ask_if_moved(now, shared.config.id, header, from, datagram);
         }
@@ -432,7 +441,6 @@ impl End {
         let path = &mut session.links[usize::from(link)].path;
         if path.is_starved(now) {
             let numbers = HopNumbers { highest: path.highest(), next: path.number() };
-        self.tell_links(shared, now);
             let way = Way { neighbour: self.via, link };
             shared.call(now, shared.config.id, way, numbers, None);
         }
@@ -481,19 +489,6 @@ impl End {
         self.is_renewing = is_useless;
     }
 
-    // ---- sent datagrams ----
-
-    pub fn poll_transmit(&mut self, shared: &mut Shared, now: Instant) -> Option<Transmit> {
-        let via = self.via;
-        let session = self.current.as_mut()?;
-        let is_ack_due = session.is_ack_due(now);
-        let is_alone = matches!(session.outgoing, Outgoing::Paper(_));
-        let chosen = session.choose(now, &self.backlog);
-        let Some(at) = chosen.filter(|_| !(is_ack_due && is_alone)) else {
-            return is_ack_due.then(|| session.acknowledge(shared, now, via));
-        };
-        let next = match &mut session.outgoing {
-            Outgoing::Stream(_) => session.next_of_stream(shared, now, &mut self.backlog, at),
     /// Reports links that died or work again. If all are silent, that is not about a link.
     fn tell_links(&mut self, shared: &mut Shared, now: Instant) {
         let Some(session) = self.current.as_ref().filter(|session| session.links.len() > 1) else {
@@ -514,6 +509,19 @@ impl End {
         }
     }
 
+    // ---- sent datagrams ----
+
+    pub fn poll_transmit(&mut self, shared: &mut Shared, now: Instant) -> Option<Transmit> {
+        let via = self.via;
+        let session = self.current.as_mut()?;
+        let is_ack_due = session.is_ack_due(now);
+        let is_alone = matches!(session.outgoing, Outgoing::Paper(_));
+        let chosen = session.choose(now, &self.backlog);
+        let Some(at) = chosen.filter(|_| !(is_ack_due && is_alone)) else {
+            return is_ack_due.then(|| session.acknowledge(shared, now, via));
+        };
+        let next = match &mut session.outgoing {
+            Outgoing::Stream(_) => session.next_of_stream(shared, now, &mut self.backlog, at),
             Outgoing::Paper(_) => session.next_of_paper(shared, now, &mut self.backlog),
         };
         session.is_saturated = !self.backlog.is_empty() && session.held_until.is_none();
@@ -596,6 +604,7 @@ impl End {
                 session.handle_timeout(shared, now);
                 session.pulse(shared, now, self.via);
                 session.probe(shared, now, self.via);
+                self.tell_links(shared, now);
             }
         }
         if let Some((session, _)) = &mut self.candidate {
@@ -609,7 +618,6 @@ impl End {
                 match asked {
                     None => self.announce(shared, now, way, None),
                     Some((key, echo)) => self.say_hello(shared, now, key, echo, way, None),
-                self.tell_links(shared, now);
                 }
             }
         }
@@ -648,8 +656,12 @@ impl End {
         stats.queue_delay = delays.max().unwrap_or(Duration::ZERO);
         stats.pace_bps = alive().map(|link| link.path.pace_bps(now)).sum();
         if session.links.len() > 1 {
-            let links = (0..).zip(&session.links);
-            stats.links.extend(links.map(|(number, link)| link.stats(now, number)));
+            let links = (0..).zip(&session.links).zip(self.past_bytes);
+            stats.links.extend(links.map(|((number, link), past)| {
+                let of_session = link.stats(now, number);
+                let datagram_bytes_sent = past + of_session.datagram_bytes_sent;
+                LinkStats { datagram_bytes_sent, ..of_session }
+            }));
         }
         stats.neighbours.push(NeighbourStats {
             id: self.via,

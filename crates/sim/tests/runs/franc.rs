@@ -1,8 +1,9 @@
 //! Coded links in virtual time: what enters them leaves them, through the cell and its
 //! losses.
 
+use crate::common::run;
 use lasthop_fixtures::{access_point, flow, franc, host, station, wire};
-use lasthop_hosts::{FrancReport, Sink};
+use lasthop_hosts::{FrancLinkChange, FrancReport, Sink};
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_scenario::{Scenario, parse};
 use lasthop_sim::{go_on, simulate};
@@ -351,6 +352,9 @@ struct Goodput {
     dropped: u64,
     /// Of these, segments with data.
     data_dropped: u64,
+    /// Acknowledgements that were replaced.
+    replaced: u64,
+    changes: Vec<FrancLinkChange>,
     report: Option<FrancReport>,
 }
 
@@ -363,13 +367,22 @@ impl Sink for Goodput {
         }
     }
 
-    fn dropped(&mut self, _now: Instant, _node: NodeId, packet: &Packet, _reason: DropReason) {
+    fn dropped(&mut self, _now: Instant, _node: NodeId, packet: &Packet, reason: DropReason) {
+        if reason == DropReason::AckReplaced {
+            assert!(packet.bytes < 100, "{packet:?}");
+            self.replaced += 1;
+            return;
+        }
         self.dropped += u64::from(packet.flow != FlowId::NONE);
         self.data_dropped += u64::from(packet.flow != FlowId::NONE && packet.bytes > 100);
     }
 
     fn tcp(&mut self, _now: Instant, _flow: FlowId, sample: &lasthop_hosts::TcpSample) {
         self.retransmissions = sample.retransmissions;
+    }
+
+    fn franc_link(&mut self, _now: Instant, _link: usize, change: &FrancLinkChange) {
+        self.changes.push(*change);
     }
 
     fn franc(&mut self, _now: Instant, _link: usize, report: &FrancReport) {
@@ -388,6 +401,14 @@ impl Goodput {
 
 /// A download over a path with two links: 10 Mb/s and 4 Mb/s, which lose 10 % and 20 % independently.
 fn two_links(keys: &str, seconds: u32, seed: u64) -> Goodput {
+    let text = two_links_text(keys, seconds);
+    let scenario = parse("test.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}"));
+    let mut seen = Goodput::default();
+    simulate(&scenario, Seed::new(seed, 0), &mut seen, &mut go_on).expect("it is sound");
+    seen
+}
+
+fn two_links_text(keys: &str, seconds: u32) -> String {
     let names = ["server", "far", "near", "laptop", "far-lte", "near-lte"];
     let nodes: String = names.map(host).concat();
     let wires = [
@@ -404,10 +425,7 @@ fn two_links(keys: &str, seconds: u32, seed: u64) -> Goodput {
         franc("link", ["far", "near"], &keys),
         flow("download", ["server", "laptop"], "tcp", "congestion_control = \"cubic\""),
     ];
-    let scenario = parse("test.toml", &tables.concat(), &[]).unwrap_or_else(|why| panic!("{why}"));
-    let mut seen = Goodput::default();
-    simulate(&scenario, Seed::new(seed, 0), &mut seen, &mut go_on).expect("it is sound");
-    seen
+    tables.concat()
 }
 
 /// Goodput in Mb/s of a wire that carries datagrams of 1 500 bytes in frames of 1 538, each with a
@@ -416,14 +434,16 @@ fn carries(mbps: f64, loss: f64) -> f64 {
     mbps * (1.0 - loss) * 1_453.0 / (1_538.0 - 49.0)
 }
 
-/// The queue before the link dropped all missing packets, as a sign to TCP, or replaced them:
-/// acknowledgements by later ones, some of which are still under way at the end.
+/// The queue before the link dropped all missing packets, as a sign to TCP, or replaced them, if they
+/// were acknowledgements.
 fn is_whole(seen: &Goodput) {
     let report = seen.report.as_ref().expect("there is one");
     let stats = || report.nodes.iter().map(|node| &node.stats);
     let drops = stats().map(|stats| stats.backlog_drops).sum::<u64>();
     let superseded = stats().map(|stats| stats.acks_superseded).sum::<u64>();
-    assert!(seen.dropped <= drops + superseded, "{} packets", seen.dropped);
+    assert_eq!(seen.replaced, superseded);
+    assert!(seen.replaced > 1_000, "{} acknowledgements", seen.replaced);
+    assert!(seen.dropped <= drops, "{} packets", seen.dropped);
     assert!(seen.data_dropped <= drops, "{} segments", seen.data_dropped);
     assert!(seen.retransmissions <= drops, "{} times", seen.retransmissions);
     for stats in stats() {
@@ -458,6 +478,55 @@ fn tcp_over_two_links_loses_no_packet_when_one_dies() {
             assert!(later > 0.9 * left, "{link} {seed}: {later} of {left} Mb/s");
             assert!(again > 0.9 * both, "{link} {seed}: {again} of {both} Mb/s again");
             is_whole(&seen);
+            // Each end noticed it once.
+            for end in [1, 2].map(NodeId) {
+                let of_end = seen.changes.iter().filter(|change| change.end == end);
+                let [died, back] = of_end.collect::<Vec<_>>()[..] else {
+                    panic!("{link} {seed}: {:?}", seen.changes)
+                };
+                assert_eq!((died.link + 1, died.is_alive), (link, false));
+                assert_eq!((back.link + 1, back.is_alive), (link, true));
+                let silent = [died, back].map(|change| change.silent.as_secs_f64());
+                assert!((1.0..4.0).contains(&silent[0]), "{link} {seed}: {silent:?} s");
+                assert!((6.5..8.5).contains(&silent[1]), "{link} {seed}: {silent:?} s");
+            }
         }
     }
+}
+
+/// The document has each link of each end under the name of its interface, and the time of the outage.
+#[test]
+fn the_document_tells_two_links_apart() {
+    let outage = "outage = [{ link = 2, from = \"8s\", until = \"12s\" }]";
+    let scenario = parse("test.toml", &two_links_text(outage, 20), &[]);
+    let scenario = scenario.unwrap_or_else(|why| panic!("{why}"));
+    let document = run(&scenario);
+    let link = &document.franc["link"];
+    for (end, names) in [("far", ["far", "far-lte"]), ("near", ["near", "near-lte"])] {
+        let node = &link.nodes[end];
+        let [one, two] = names.map(|name| &node.links[name]);
+        assert_eq!([one.link, two.link], [1, 2]);
+        assert!(one.alive && two.alive && one.silences.is_empty(), "{end}: {node:?}");
+        let [silence] = two.silences[..] else { panic!("{end}: {two:?}") };
+        assert!((7.5..8.1).contains(&silence.from_s), "{end}: {silence:?}");
+        let until = silence.until_s.expect("it works again");
+        assert!((12.0..13.5).contains(&until), "{end}: {silence:?}");
+        let shares = [one.share, two.share].map(|share| share.expect("something was sent"));
+        assert!((shares[0] + shares[1] - 1.0).abs() < 1e-5, "{end}: {shares:?}");
+        let sent = one.datagram_bytes_sent + two.datagram_bytes_sent;
+        assert!(sent <= node.datagram_bytes_sent, "{end}: {node:?}");
+        assert!(sent > node.datagram_bytes_sent * 99 / 100, "{end}: {node:?}");
+    }
+    // The sender of the download: 10 and 4 Mb/s, of which the latter is absent for a fifth.
+    let far = &link.nodes["far"];
+    let [one, two] = ["far", "far-lte"].map(|name| &far.links[name]);
+    let share = two.share.expect("something was sent");
+    assert!((0.15..0.28).contains(&share), "{share}");
+    assert!((9.0..10.5).contains(&one.pace_mbps) && (3.0..5.0).contains(&two.pace_mbps));
+    let losses = [one.loss_out, two.loss_out].map(|loss| loss.expect("it is known"));
+    assert!((0.05..0.15).contains(&losses[0]) && (0.12..0.28).contains(&losses[1]), "{losses:?}");
+    let round_trips = [one.round_trip_ms, two.round_trip_ms].map(|ms| ms.expect("it is known"));
+    assert!((20.0..50.0).contains(&round_trips[0]), "{round_trips:?}");
+    assert!((60.0..110.0).contains(&round_trips[1]), "{round_trips:?}");
+    assert!(link.nodes["near"].acks_replaced > 1_000);
 }

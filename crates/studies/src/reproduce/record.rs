@@ -4,7 +4,9 @@
 
 use crate::reproduce::air::Air;
 use lasthop_apq::{PhaseRecord, Report};
-use lasthop_hosts::{ApqEnding, FrameDirection, FrancReport, Page, Sink, StreamEvent, TcpSample};
+use lasthop_hosts::{
+    ApqEnding, FrameDirection, FrancLinkChange, FrancReport, Page, Sink, StreamEvent, TcpSample,
+};
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_scenario::Scenario;
 use lasthop_tcp::wire::Header;
@@ -152,6 +154,10 @@ impl Sink for Recording {
 
     fn carried(&mut self, now: Instant, link: usize, end: NodeId, delay: Duration) {
         self.recorder.carried(now, link, end, delay);
+    }
+
+    fn franc_link(&mut self, now: Instant, link: usize, change: &FrancLinkChange) {
+        self.recorder.franc_link(now, link, change);
     }
 
     fn franc(&mut self, now: Instant, link: usize, report: &FrancReport) {

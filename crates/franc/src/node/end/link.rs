@@ -88,6 +88,7 @@ impl Link {
     pub fn stats(&self, now: Instant, number: u8) -> LinkStats {
         LinkStats {
             link: number,
+            datagram_bytes_sent: self.path.bytes_sent(),
             is_alive: !self.is_dead,
             heard: u64::from(self.path.heard_count()),
             loss_in: self.path.loss_in(),
@@ -97,7 +98,6 @@ impl Link {
         }
     }
 
-    fn round_trip(&self) -> Duration {
     /// Whether datagrams on it arrived lately.
     pub fn is_answered(&self, now: Instant) -> bool {
         self.path.is_answered_lately(now, ANSWERED_LATELY)
@@ -112,6 +112,7 @@ impl Link {
         !self.path.is_answered_lately(now, silent)
     }
 
+    fn round_trip(&self) -> Duration {
         self.path.round_trip().unwrap_or(ROUND_TRIP_FIRST)
     }
 
