@@ -30,7 +30,7 @@ impl Sink for Seen {
 
     fn dropped(&mut self, _now: Instant, _node: NodeId, packet: &Packet, reason: DropReason) {
         if packet.flow != FlowId::NONE {
-            assert_eq!(reason, DropReason::CodedLink);
+            assert!(matches!(reason, DropReason::CodedLink | DropReason::AckReplaced));
             self.dropped += 1;
         }
     }
@@ -527,6 +527,7 @@ fn the_document_tells_two_links_apart() {
     assert!((0.05..0.15).contains(&losses[0]) && (0.12..0.28).contains(&losses[1]), "{losses:?}");
     let round_trips = [one.round_trip_ms, two.round_trip_ms].map(|ms| ms.expect("it is known"));
     assert!((20.0..50.0).contains(&round_trips[0]), "{round_trips:?}");
-    assert!((60.0..110.0).contains(&round_trips[1]), "{round_trips:?}");
-    assert!(link.nodes["near"].acks_replaced > 1_000);
+    // Acknowledgements come on the faster link: 30 ms there, and 10 ms back.
+    assert!((40.0..70.0).contains(&round_trips[1]), "{round_trips:?}");
+    assert!(link.nodes["near"].acks_replaced > 500);
 }
