@@ -621,7 +621,8 @@ impl Session {
             usize::from(bytes_max) - (wire::SYMBOL_OVERHEAD_BYTES - symbol::RECORD_BYTES);
         // A small amount of data is sent with an acknowledgement, if one is sent.
         let is_little = 2 * backlog.bytes() < bytes_max && !backlog.has_sparse() && !is_ack_due;
-        let goes_at = gathered_at(self.packed_at, &self.acknowledge);
+        let round_trip = self.links[at].path.round_trip();
+        let goes_at = gathered_at(self.packed_at, &self.acknowledge, round_trip);
         if is_little && !backlog.is_empty() && !self.packer.has_rest() && now < goes_at {
             self.held_until = Some(goes_at);
         } else if !sender.has_fresh()
@@ -822,10 +823,16 @@ impl Outgoing {
 /// Time until which a little data waits, if the last symbol was packed at `packed_at`. If an
 /// acknowledgement is due, both share a datagram: the other end's data come in, and mostly the
 /// acknowledgements of TCP for them wait. These are not later than the link's own, whose delay
-/// the sender's backlog allows for ([`Backlog::set_latency`]).
-fn gathered_at(packed_at: Instant, acknowledge: &Acknowledge) -> Instant {
+/// the sender's backlog allows for ([`Backlog::set_latency`]), and on a path with a short round trip
+/// no later than two of them: a flow with a small window waits for each.
+fn gathered_at(
+    packed_at: Instant,
+    acknowledge: &Acknowledge,
+    round_trip: Option<Duration>,
+) -> Instant {
+    let longest = packed_at + round_trip.unwrap_or_default() * 2;
     match acknowledge {
-        Acknowledge::Stream { due: Some(due), .. } => (packed_at + GATHER).max(*due),
+        Acknowledge::Stream { due: Some(due), .. } => (packed_at + GATHER).max(longest.min(*due)),
         _ => packed_at + GATHER,
     }
 }
