@@ -234,17 +234,16 @@ fn what_was_said_in_this_session_is_nothing_to_who_begins_anew() {
         stage.quiet(Duration::from_secs(1));
         let recorded = stage.net.recorded.take().expect("it was recorded");
         for victim in 3..=stage.configs.len() as u8 {
-            let mut calm = stage.clone();
-            calm.restart(victim);
-            let time = Duration::from_secs(5);
-            let without = calm.quiet(time);
-            let attacks = 1..5u64;
-            let mut with = 0.0;
-            for seed in attacks.clone() {
-                let mut attacked = stage.clone();
+            let [mut without, mut with] = [0.0; 2];
+            for moment in 0..4 {
+                let mut calm = stage.clone();
+                calm.quiet(Duration::from_millis(130 * moment));
+                calm.restart(victim);
+                let mut attacked = calm.clone();
                 let moves = attacked.net.moves;
-                attacked.restart(victim);
-                with += attacked.run(time, replay(&recorded, 1, seed)) / 4.0;
+                let time = Duration::from_secs(5);
+                without += calm.quiet(time) / 4.0;
+                with += attacked.run(time, replay(&recorded, 1, 1 + moment)) / 4.0;
                 assert_eq!(attacked.net.moves, moves, "{name} {victim}: an address moved");
                 assert_eq!(attacked.sessions(), calm.sessions(), "{name} {victim}");
             }
