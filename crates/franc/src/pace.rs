@@ -42,10 +42,12 @@ use window::{Ratio, Tally, Window};
 const GAIN: f64 = 0.25;
 /// Lowest and highest rate relative to the capacity.
 const RELATIVE_RATE: (f64, f64) = (0.75, 1.25);
-/// A queue of this many targets is long: it is drained within a window and a round trip ..
+/// A queue of this many targets is long: it is drained at this relative rate ..
 const LONG: f64 = 4.0;
-/// .. but no slower than this in relation to the capacity: reports must go on.
-const RELATIVE_RATE_LONG: f64 = 0.1;
+const RELATIVE_RATE_LONG: f64 = 0.5;
+/// .. or within a window and a round trip if it became long within a window, but no slower than
+/// this in relation to the capacity: reports must go on.
+const RELATIVE_RATE_DRAIN: f64 = 0.1;
 /// The relative rate while no queue was seen yet: the arriving rate doubles per
 /// round trip, and is measured a little later.
 const STARTUP_RATE: f64 = 2.885;
@@ -137,6 +139,8 @@ pub(crate) struct Pace {
     next_at: Instant,
     /// Time at which the start last ended.
     started_at: Instant,
+    /// Whether a queue that became long within a window is still there.
+    drains: bool,
 }
 
 /// The phase of the rate control.
@@ -210,6 +214,7 @@ impl Pace {
             phantom_at: None,
             next_at: now,
             started_at: now,
+            drains: false,
         }
     }
 
@@ -481,11 +486,14 @@ impl Pace {
         let boost = f64::from(1 << self.empty.saturating_sub(1).min(8));
         let (least, most) = RELATIVE_RATE;
         let is_long = queue_us > LONG * target_us;
+        let least = if is_long { RELATIVE_RATE_LONG } else { least };
         self.relative = (1.0 + gain * boost * off).clamp(least, most);
-        if is_long {
+        // A queue that others fill, too, is long for other reasons, and does not drain so soon.
+        self.drains = self.delays.ramp_us() > 0.0 || self.drains && queue_us > target_us;
+        if is_long && self.drains {
             let span_us = window.seconds() * 1e6 + heard.round_trip_min.as_micros_f64();
             let drains = 1.0 - (queue_us + sent_us - target_us) / span_us;
-            self.relative = self.relative.min(drains).max(RELATIVE_RATE_LONG);
+            self.relative = self.relative.min(drains).max(RELATIVE_RATE_DRAIN);
         }
         self.changed_at = now;
         self.since_calm += 1;
