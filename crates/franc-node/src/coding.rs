@@ -26,8 +26,6 @@ const PAPER_SYMBOL_BYTES: u16 = 1_450;
 const PAPER_OVERSHOOT: f64 = 0.05;
 /// Blocks in flight in stream mode.
 const STREAM_BLOCKS: u8 = 128;
-/// Packets in a backlog that is one queue: Linux' txqueuelen.
-const UNMANAGED_PACKETS: u32 = 1_000;
 /// Minimum size of a backlog, for a packet of any length.
 const BACKLOG_BYTES_MIN: u32 = 65_536;
 
@@ -94,8 +92,8 @@ tables! {
         /// Paper: packets sent after a timeout. "credit": what a symbol grants (section II.D, and
         /// the program of January). The program of March sends 5.
         option timeout_packets: TimeoutPackets = "5 if rules = \"netmix-2014-03\"; else \"credit\"";
-        /// Most packets that wait to be coded.
-        option backlog_packets: Whole<1, 1_000_000> = "10240 with backlog_target, as RFC 8290 has it (5.2.3); else 1000, Linux' txqueuelen";
+        /// Most packets that wait to be coded. 1000 is Linux' txqueuelen.
+        value backlog_packets: Whole<1, 1_000_000> = 1000;
         /// Most bytes that wait to be coded, 64KiB to 4GiB.
         value backlog_bytes: Bytes = "4MiB";
         /// Accepted standing delay of waiting packets (RFC 8289), with a queue for each flow; at
@@ -238,11 +236,10 @@ impl RawCoding {
         config.encoder_timeout = self.encoder_timeout.value;
         config.small = self.small.value;
         let usual = BacklogConfig::default().target.filter(|_| !is_paper);
-        let target = value(&self.backlog_target).map_or(usual, |target| target.0);
         config.backlog = BacklogConfig {
-            packets_max: self.backlog_packets(target),
+            packets_max: self.backlog_packets.value.get(),
             bytes_max: self.backlog_bytes(problems),
-            target,
+            target: value(&self.backlog_target).map_or(usual, |target| target.0),
             interval: self.backlog_interval.value,
             ecn: self.ecn.value,
             ack_filter: !is_paper && value(&self.ack_filter).unwrap_or(true),
@@ -273,13 +270,6 @@ impl RawCoding {
         };
         let systematic = value(&self.systematic).unwrap_or(program != Rules::Paper);
         Mode::Paper { overshoot: 1.0 + overshoot, systematic, rules }
-    }
-
-    /// Returns the largest number of packets in a backlog with this target.
-    pub fn backlog_packets(&self, target: Option<Duration>) -> u32 {
-        let managed = BacklogConfig::default().packets_max;
-        let usual = if target.is_some() { managed } else { UNMANAGED_PACKETS };
-        value(&self.backlog_packets).map_or(usual, Whole::get)
     }
 
     fn backlog_bytes(&self, problems: &mut Problems) -> u32 {

@@ -55,12 +55,11 @@ pub struct BacklogConfig {
 }
 
 impl Default for BacklogConfig {
-    /// 10 240 packets (RFC 8290, 5.2.3), 4 MiB, 5 ms and 100 ms (RFC 8289, 4.3 and 4.4), with ECN
-    /// and the filter of acknowledgements. A TCP sends a whole window at once when a repaired loss
-    /// lets everything behind it out, and fewer packets than a window would lose a part of that.
+    /// 1 000 packets, 4 MiB, 5 ms and 100 ms (RFC 8289, 4.3 and 4.4), with ECN and the filter of
+    /// acknowledgements.
     fn default() -> Self {
         Self {
-            packets_max: 10_240,
+            packets_max: 1_000,
             bytes_max: 4 << 20,
             target: Some(Duration::from_millis(5)),
             interval: Duration::from_millis(100),

@@ -306,18 +306,3 @@ fn a_late_fragment_of_a_dropped_packet_is_of_no_use() {
     assert_eq!(backlog.pop(at(0), usize::MAX).expect("the other").packet, other);
     assert_eq!((backlog.packets(), backlog.drops()), (0, 2));
 }
-
-/// A repaired loss lets a whole window of TCP in at once: at most that of Linux' largest send buffer
-/// (tcp_wmem: 4 MiB, of which a segment of 1448 bytes takes 2304). All of it leaves.
-#[test]
-fn a_window_at_once_is_not_dropped() {
-    let mut backlog = Backlog::new(BacklogConfig::default(), KEYS);
-    backlog.set_latency(Duration::from_millis(150));
-    let window = (4 << 20) / 2_304;
-    for _ in 0..window {
-        backlog.push(at(0), ipv4(6, [1, 2, 3, 4], 0, 1_472));
-    }
-    // Eight packets a millisecond: 96 Mb/s.
-    let left = (0..window).filter(|n| backlog.pop(at(n / 8), usize::MAX).is_some()).count();
-    assert_eq!((left as u64, backlog.drops()), (window, 0));
-}

@@ -223,7 +223,7 @@ fn link(
     let path = members.path;
     let place = |node: usize, machine| FrancNode { node: node_id(node), machine };
     if raw.coding.mode.value == CodingMode::Plain {
-        let packets_max = raw.coding.backlog_packets(None);
+        let packets_max = raw.coding.backlog_packets.value.get();
         let plain = |(index, &node): (usize, &usize)| {
             let loss_from = loss.iter().map(|row| row[index]).collect();
             place(node, FrancMachine::Plain { packets_max, loss_from })
