@@ -4,6 +4,8 @@
 //!
 //! The file describes one node, without a scenario around it. Lengths are bytes. Left out: the
 //! contents of the key file, and names of hosts, which the program looks up.
+//!
+//! Long because every key is declared here, with its documentation, default and checks.
 
 use crate::coding::{CodingMode, RawCoding, SymbolBytes};
 use lasthop_config::edit::{Step, argument, insert, with_origin};
