@@ -12,9 +12,11 @@
 //!   arrived. While the queue does neither, the rate sent is a lower bound. So neither varying
 //!   delays nor other causes of delay reduce the rate.
 //! - **Queue.** The rate is the capacity, slightly more while the standing queue is below its
-//!   target and less above. The target in bytes grows with the spread of delays and with the square
-//!   root of the rate, and faster at low rates, where it is little more than a datagram. Two links that share a queue therefore converge to the same rate, as with
-//!   FAST TCP's constant number of packets.
+//!   target and less above. The target in bytes grows with the spread of delays and with the rate:
+//!   as its square root, and faster at low rates, where it is little more than a datagram. Two
+//!   links that share a queue therefore converge to the same rate, as with FAST TCP's constant
+//!   number of packets. A queue that becomes long within a window is seen in that window, and
+//!   drained within a round trip.
 //! - **Losses** by themselves say nothing. Losses at full rate in excess of those
 //!   at a lower rate occurred in a queue that is too short to be seen in delays,
 //!   and count as queue. From time to time a window is sent at a lower rate to
@@ -335,8 +337,8 @@ impl Pace {
     }
 
     fn handle_window(&mut self, now: Instant, window: &Window, heard: &PathReport) {
-        let target_us = self.target_us();
-        let grew_us = self.delays.handle_window(now, window, self.capacity, LONG * target_us);
+        let long_us = LONG * self.target_us();
+        let grew_us = self.delays.handle_window(now, window, self.capacity, long_us);
         let rate = window.sent_rate();
         let target_us = self.target_us();
         match &mut self.phase {

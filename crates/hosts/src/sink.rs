@@ -101,7 +101,7 @@ pub struct FrancReport {
 /// A change of one of the two links of a coded link, as one end noticed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrancLinkChange {
-    /// The end.
+    /// The end that noticed it.
     pub end: NodeId,
     /// Number of the link, from 0 on.
     pub link: u8,

@@ -103,8 +103,8 @@ impl Link {
         self.path.is_answered_lately(now, ANSWERED_LATELY)
     }
 
-    /// Whether so many pulses in a row are not lost by chance. Only these are sure to be sent: an
-    /// end that only acknowledges sends little else.
+    /// Whether losses alone do not explain the silence, counted in pulses. Only pulses are sure to
+    /// be sent: an end that only acknowledges sends little else.
     pub fn is_silent_for_sure(&self, now: Instant) -> bool {
         let loss = self.path.loss.probability().max(f64::MIN_POSITIVE);
         let pulses = libm::log(SILENT_BY_CHANCE) / libm::log(loss);

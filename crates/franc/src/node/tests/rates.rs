@@ -413,3 +413,27 @@ fn a_little_data_leaves_with_the_acknowledgement_that_is_due() {
         assert!(longest < Duration::from_millis(18), "{has_data}: {longest}");
     }
 }
+
+/// On a path with a short round trip a flow with a small window waits for each of its packets: a
+/// little data leaves after 5 ms, not with the acknowledgement that is due after 10 ms.
+#[test]
+fn a_little_data_waits_for_two_short_round_trips_at_most() {
+    let mut net = Net::pair(|_| {}, &Link::new(50.0, 1, 0.0), 1);
+    let (mut entered, mut count) = (BTreeMap::new(), 0);
+    net.run(seconds(3.0), |net| {
+        if net.now < seconds(1.0) {
+            return Some(seconds(1.0));
+        }
+        for (from, every, length) in [(1, 2, 1_400), (2, 5, 52)] {
+            if count % every == 0 {
+                net.send(from, &packet(from.into(), count, length));
+                entered.insert((from, count), net.now);
+            }
+        }
+        count += 1;
+        Some(net.now + Duration::from_micros(200))
+    });
+    let delays = net.out(1).iter().map(|(at, packet)| *at - entered[&(2, number(packet))]);
+    let longest = delays.max().expect("there are some");
+    assert!(longest < Duration::from_millis(8), "{longest}");
+}
