@@ -2,7 +2,6 @@
 //! longest datagrams received on it, and its pulses; and the choice among several links. Lengths are
 //! in bytes. Leaves out the content of datagrams, which is the session's.
 
-use super::session::PULSE_INTERVAL;
 use crate::config::PaceConfig;
 use crate::keys::PulseSeal;
 use crate::path_mtu::{Longest, PathAnswers, PathMtu};
@@ -10,6 +9,10 @@ use crate::path_state::{Cargo, PathState};
 use crate::stats::LinkStats;
 use lasthop_units::{Duration, Instant};
 
+/// Interval of pulses while a session is young, so that both ends learn soon that both have it, and
+/// later.
+pub(super) const PULSE_INTERVAL: [Duration; 2] =
+    [Duration::from_millis(100), Duration::from_millis(250)];
 /// An acknowledgement goes on a link on which something arrived within this time, and on which
 /// something arrived at the other end within the other time, two pulses: the others may be dead.
 const ANSWERED_LATELY: Duration = Duration::from_millis(600);

@@ -7,7 +7,7 @@ mod pulses;
 use super::super::addresses::Way;
 use super::super::helper::is_worth;
 use super::super::{Shared, Transmit};
-use super::link::{self, Link, LinkConfig};
+use super::link::{self, Link, LinkConfig, PULSE_INTERVAL};
 use super::packer::Packer;
 use crate::backlog::Backlog;
 use crate::config::{Config, Losses, Mode, PaperRules, Reading, Role};
@@ -25,7 +25,6 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_rlnc::Code;
 use lasthop_units::{Duration, Instant, Machine, Probability};
-pub(super) use pulses::PULSE_INTERVAL;
 use pulses::Pulses;
 
 /// Losses for the paper's budgets before any are known.

@@ -3,15 +3,12 @@
 //! are in bytes.
 
 use super::super::super::Shared;
-use super::{Link, Outgoing, Session, link};
+use super::link::{self, Link, PULSE_INTERVAL};
+use super::{Outgoing, Session};
 use crate::keys::Vital;
 use crate::wire::{self, Body, LinkReport, NodeId, Pulse};
 use lasthop_units::{Duration, Instant};
 
-/// Interval of pulses while a session is young, so that both ends learn soon that
-/// both have it, and later.
-pub(in super::super) const PULSE_INTERVAL: [Duration; 2] =
-    [Duration::from_millis(100), Duration::from_millis(250)];
 /// Interval after a probe of the path's MTU, so that its result is known soon.
 const PULSE_INTERVAL_PROBED: Duration = Duration::from_millis(50);
 /// Time for which a session is young.
