@@ -426,7 +426,7 @@ fn a_little_data_waits_for_two_short_round_trips_at_most() {
         }
         for (from, every, length) in [(1, 2, 1_400), (2, 5, 52)] {
             if count % every == 0 {
-                net.send(from, &packet(from.into(), count, length));
+                net.send(from, &packet(from, count, length));
                 entered.insert((from, count), net.now);
             }
         }
