@@ -4,7 +4,7 @@
 //!
 //! Mechanisms use each other's values, as a test compares: `adaptive_mtu` → `sizes`; `block_ack` →
 //! `mpdu`; `mpdu` → `absence`, `sizes`; `power_save` → `beacon_clock`; `retry_out` → `block_ack`;
-//! `originator` → `block_ack`, `mpdu`, `rate`, `retry_out`.
+//! `originator` → `block_ack`, `mpdu`, `rate`, `retry_out`; `roam` → `sizes`.
 //!
 //! | module | models |
 //! |---|---|
@@ -18,6 +18,7 @@
 //! | [`service_period`] | agreements on service periods: U-APSD, TWT |
 //! | [`retry_out`] | MPDUs given up by the receiver (pseudo retry-out) |
 //! | [`scan`] | schedule of background scans |
+//! | [`roam`] | frames with which stations join, leave and change access points |
 //! | [`absence`] | waits of frames for an absent station |
 //! | [`adaptive_mtu`] | packet length with the highest goodput |
 //! | [`mpdu`], [`sizes`] | data frames, lengths |
@@ -33,6 +34,7 @@ pub mod originator;
 pub mod power_save;
 pub mod rate;
 pub mod retry_out;
+pub mod roam;
 pub mod scan;
 pub mod service_period;
 pub mod sizes;
