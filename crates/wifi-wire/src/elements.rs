@@ -417,6 +417,23 @@ const HEADER_LEN: usize = 2;
 /// Longest SSID in octets (9.4.2.2).
 const SSID_LEN_MAX: usize = 32;
 
+/// Reads the fields of an element.
+fn read<'a, T>(
+    element: &Element<'a>,
+    fields: impl FnOnce(&mut Reader<'a>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let start = element.offset + HEADER_LEN;
+    fields(&mut Reader::new(LAYER, element.data)).map_err(|error| error.shifted(start))
+}
+
+/// Appends an element whose information, written by `data`, has at most 255 bytes.
+fn emit(id: u8, out: &mut Vec<u8>, data: impl FnOnce(&mut Vec<u8>)) {
+    let begin = out.len();
+    out.extend_from_slice(&[id, 0]);
+    data(out);
+    out[begin + 1] = (out.len() - begin - HEADER_LEN) as u8;
+}
+
 /// Name of the field in an error.
 const fn name(id: u8) -> &'static str {
     match id {

@@ -5,9 +5,8 @@
 //! Subfields are raw and read on demand, so that a broken element does not invalidate its beacon;
 //! elements up to HE are written, too. Left out: PPE thresholds, the content of EHT Capabilities.
 
-use super::{Element, Elements, HEADER_LEN, LAYER, extension, id};
+use super::{Element, Elements, emit, extension, id, read};
 use crate::Error;
-use crate::reader::Reader;
 use alloc::vec::Vec;
 
 /// Amendments whose capabilities or operation elements are present.
@@ -398,21 +397,6 @@ impl EhtOperation {
             _ => None,
         }
     }
-}
-
-fn read<'a, T>(
-    element: &Element<'a>,
-    fields: impl FnOnce(&mut Reader<'a>) -> Result<T, Error>,
-) -> Result<T, Error> {
-    let start = element.offset + HEADER_LEN;
-    fields(&mut Reader::new(LAYER, element.data)).map_err(|error| error.shifted(start))
-}
-
-fn emit(id: u8, out: &mut Vec<u8>, data: impl FnOnce(&mut Vec<u8>)) {
-    let begin = out.len();
-    out.extend_from_slice(&[id, 0]);
-    data(out);
-    out[begin + 1] = (out.len() - begin - HEADER_LEN) as u8;
 }
 
 /// MCS map of only the lowest MCSs (0 to 7) of one stream.
