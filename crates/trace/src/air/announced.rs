@@ -284,12 +284,22 @@ impl<'a> Phy<'a> {
     /// Appends the capabilities, and those elements of a BSS that describe its operation, in the
     /// order of table 9-32.
     fn emit(&self, is_bss: bool, out: &mut Vec<u8>) {
+        self.emit_ht(is_bss, out);
+        self.emit_later(is_bss, out);
+    }
+
+    /// Appends the elements of HT.
+    pub(super) fn emit_ht(&self, is_bss: bool, out: &mut Vec<u8>) {
         if self.is_ht() {
             out.extend(octets(&[elements::Repr::HtCapabilities(self.ht_capabilities())]));
             if is_bss {
                 self.ht_operation().emit(out);
             }
         }
+    }
+
+    /// Appends the elements of VHT and HE.
+    pub(super) fn emit_later(&self, is_bss: bool, out: &mut Vec<u8>) {
         if self.is_vht() {
             self.vht_capabilities().emit(out);
             if is_bss {
