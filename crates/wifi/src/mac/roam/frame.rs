@@ -63,7 +63,7 @@ pub enum RoamFrame {
     TransitionRequest,
     /// BSS Transition Management Response (9.6.13.10), without candidates.
     TransitionResponse {
-        /// Status code (table 9-428); 0 accepts the request.
+        /// BTM status code; 0 accepts the request.
         status: u8,
     },
     /// FT Request (9.6.8.2), to the current access point for another.
