@@ -1,17 +1,26 @@
 //! Information elements (IEEE 802.11-2020, 9.4.2): an iterator over them, and values for SSID,
 //! rates, DSSS parameters, TIM and HT capabilities. All other elements (vendor and extended ones
-//! too) keep their bytes; those of VHT, HE and EHT, RSN and the ADDBA Extension are read on demand.
+//! too) keep their bytes; those of VHT, HE and EHT, RSN, the ADDBA Extension and elements of
+//! roaming are read on demand.
 
+mod channel_switch;
+mod neighbor;
 mod phy;
 mod rsn;
+mod subelements;
 #[cfg(test)]
 mod tests;
+mod transition;
 
+pub use channel_switch::{ChannelSwitch, ExtendedChannelSwitch};
+pub use neighbor::{ExtendedCapabilities, NeighborReport, RmEnabledCapabilities};
 pub use phy::{
     Amendments, EhtOperation, Ghz6Operation, HeCapabilities, HeOperation, HtOperation, ONE_STREAM,
     VhtCapabilities, VhtOperation, mcs_map,
 };
 pub use rsn::{Cipher, KeyManagement, Rsn, Suite, Suites};
+pub use subelements::{Subelement, Subelements};
+pub use transition::{FastTransition, MobilityDomain, TimeoutInterval, WrappedGtk, WrappedIgtk};
 
 use super::reader::Reader;
 use super::{Error, Reason};
@@ -373,14 +382,32 @@ pub mod id {
     pub const DSSS_PARAMETER_SET: u8 = 3;
     /// Element ID of the TIM.
     pub const TIM: u8 = 5;
+    /// Element ID of the Channel Switch Announcement.
+    pub const CHANNEL_SWITCH_ANNOUNCEMENT: u8 = 37;
     /// Element ID of HT Capabilities.
     pub const HT_CAPABILITIES: u8 = 45;
     /// Element ID of RSN.
     pub const RSN: u8 = 48;
     /// Element ID of Extended Supported Rates and BSS Membership Selectors.
     pub const EXTENDED_SUPPORTED_RATES: u8 = 50;
+    /// Element ID of the Neighbor Report.
+    pub const NEIGHBOR_REPORT: u8 = 52;
+    /// Element ID of the Mobility Domain.
+    pub const MOBILITY_DOMAIN: u8 = 54;
+    /// Element ID of Fast BSS Transition.
+    pub const FAST_BSS_TRANSITION: u8 = 55;
+    /// Element ID of the Timeout Interval.
+    pub const TIMEOUT_INTERVAL: u8 = 56;
+    /// Element ID of the Extended Channel Switch Announcement.
+    pub const EXTENDED_CHANNEL_SWITCH_ANNOUNCEMENT: u8 = 60;
     /// Element ID of HT Operation.
     pub const HT_OPERATION: u8 = 61;
+    /// Element ID of RM Enabled Capabilities.
+    pub const RM_ENABLED_CAPABILITIES: u8 = 70;
+    /// Element ID of the Management MIC, which protects group-addressed management frames.
+    pub const MANAGEMENT_MIC: u8 = 76;
+    /// Element ID of Extended Capabilities.
+    pub const EXTENDED_CAPABILITIES: u8 = 127;
     /// Element ID of the ADDBA Extension.
     pub const ADDBA_EXTENSION: u8 = 159;
     /// Element ID of VHT Capabilities.
@@ -434,6 +461,22 @@ fn emit(id: u8, out: &mut Vec<u8>, data: impl FnOnce(&mut Vec<u8>)) {
     out[begin + 1] = (out.len() - begin - HEADER_LEN) as u8;
 }
 
+/// Appends an element whose information, written by `data`, may be too long: then it returns an
+/// error, and writes nothing.
+fn emit_within(id: u8, out: &mut Vec<u8>, data: impl FnOnce(&mut Vec<u8>)) -> Result<(), Error> {
+    let begin = out.len();
+    out.extend_from_slice(&[id, 0]);
+    data(out);
+    let length = out.len() - begin - HEADER_LEN;
+    if let Ok(octet) = u8::try_from(length) {
+        out[begin + 1] = octet;
+        return Ok(());
+    }
+    out.truncate(begin);
+    let reason = Reason::Long { length, max: usize::from(u8::MAX) };
+    Err(Error { layer: LAYER, field: name(id), offset: HEADER_LEN, reason })
+}
+
 /// Name of the field in an error.
 const fn name(id: u8) -> &'static str {
     match id {
@@ -445,10 +488,18 @@ const fn name(id: u8) -> &'static str {
         id::EXTENDED_SUPPORTED_RATES => "extended supported rates",
         7 => "country",
         11 => "BSS load",
+        id::CHANNEL_SWITCH_ANNOUNCEMENT => "channel switch announcement",
         42 => "ERP information",
         id::RSN => "RSN",
+        id::NEIGHBOR_REPORT => "neighbor report",
+        id::MOBILITY_DOMAIN => "mobility domain",
+        id::FAST_BSS_TRANSITION => "fast BSS transition",
+        id::TIMEOUT_INTERVAL => "timeout interval",
+        id::EXTENDED_CHANNEL_SWITCH_ANNOUNCEMENT => "extended channel switch announcement",
         id::HT_OPERATION => "HT operation",
-        127 => "extended capabilities",
+        id::RM_ENABLED_CAPABILITIES => "RM enabled capabilities",
+        id::MANAGEMENT_MIC => "management MIC",
+        id::EXTENDED_CAPABILITIES => "extended capabilities",
         id::ADDBA_EXTENSION => "ADDBA extension",
         id::VHT_CAPABILITIES => "VHT capabilities",
         id::VHT_OPERATION => "VHT operation",

@@ -1,12 +1,13 @@
 //! The RSN element (IEEE 802.11-2020, 9.4.2.24): ciphers and authentication methods that a network
 //! offers or a station chose. The values suffice to distinguish WPA2-PSK, WPA3-SAE and OWE.
 //!
-//! The element is read on demand, never written, so that a broken RSN element does not invalidate
-//! its beacon. The element may end after any field; a count beyond its end is an error.
+//! The element is read on demand, so that a broken RSN element does not invalidate its beacon. The
+//! element may end after any field; a count beyond its end is an error.
 
-use super::{Element, HEADER_LEN, LAYER};
+use super::{Element, HEADER_LEN, LAYER, emit_within, id};
 use crate::Error;
 use crate::reader::Reader;
+use alloc::vec::Vec;
 
 /// An RSN element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct Rsn<'a> {
 }
 
 impl<'a> Rsn<'a> {
+    /// The version that the standard defines.
+    pub const VERSION: u16 = 1;
     /// RSN Capabilities, bit 6: protection of management frames is required.
     pub const MANAGEMENT_PROTECTION_REQUIRED: u16 = 1 << 6;
     /// RSN Capabilities, bit 7: protection of management frames is supported.
@@ -57,6 +60,48 @@ impl<'a> Rsn<'a> {
         let group_management =
             there(reader, |reader| Suite::read(reader, "group management cipher"))?;
         Ok(Self { version, group, pairwise, akms, capabilities, pmkids, group_management })
+    }
+
+    /// Appends the element. The element ends after the last field that is present; absent fields
+    /// before it have their defaults.
+    ///
+    /// # Errors
+    /// Returns an error for more information than 255 bytes, and writes nothing.
+    pub fn emit(&self, out: &mut Vec<u8>) -> Result<(), Error> {
+        let has = [
+            self.group.is_some(),
+            self.pairwise.is_some(),
+            self.akms.is_some(),
+            self.capabilities.is_some(),
+            !self.pmkids.is_empty(),
+            self.group_management.is_some(),
+        ];
+        let fields = has.iter().rposition(|is_present| *is_present).map_or(0, |last| last + 1);
+        let default = (Cipher::Ccmp128.suite().to_bytes(), KeyManagement::Dot1x.suite().to_bytes());
+        let (cipher, akm) = (Suites::new(&default.0), Suites::new(&default.1));
+        emit_within(id::RSN, out, |out| {
+            out.extend_from_slice(&self.version.to_le_bytes());
+            for field in 0..fields {
+                match field {
+                    0 => self.group.unwrap_or(Cipher::Ccmp128.suite()).emit(out),
+                    1 => self.pairwise.unwrap_or(cipher).emit(out),
+                    2 => self.akms.unwrap_or(akm).emit(out),
+                    3 => out.extend_from_slice(&self.capabilities.unwrap_or(0).to_le_bytes()),
+                    4 => {
+                        let pmkids = self.pmkids.chunks_exact(PMKID_LEN);
+                        // More do not fit into the element.
+                        let count = u16::try_from(pmkids.len()).unwrap_or(u16::MAX);
+                        out.extend_from_slice(&count.to_le_bytes());
+                        pmkids.for_each(|pmkid| out.extend_from_slice(pmkid));
+                    }
+                    _ => {
+                        if let Some(suite) = self.group_management {
+                            suite.emit(out);
+                        }
+                    }
+                }
+            }
+        })
     }
 
     /// The cipher of group-addressed data frames.
@@ -92,6 +137,21 @@ impl Suite {
     fn read(reader: &mut Reader<'_>, field: &'static str) -> Result<Self, Error> {
         let [a, b, c, code] = reader.array(field)?;
         Ok(Self { oui: [a, b, c], code })
+    }
+
+    /// Returns the suite of IEEE 802.11 with this number.
+    pub const fn ieee(code: u8) -> Self {
+        Self { oui: Self::IEEE, code }
+    }
+
+    /// The four octets of the selector.
+    pub const fn to_bytes(self) -> [u8; 4] {
+        let [a, b, c] = self.oui;
+        [a, b, c, self.code]
+    }
+
+    fn emit(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.to_bytes());
     }
 
     /// Returns the cipher suite (table 9-149).
@@ -142,6 +202,20 @@ pub struct Suites<'a> {
 }
 
 impl<'a> Suites<'a> {
+    /// Returns the suites of these selectors of 4 octets each; a remainder is left out.
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        let (whole, _) = bytes.split_at(bytes.len() / SUITE_LEN * SUITE_LEN);
+        Self { bytes: whole }
+    }
+
+    /// Appends number and selectors.
+    fn emit(self, out: &mut Vec<u8>) {
+        // More do not fit into the element.
+        let count = u16::try_from(self.bytes.len() / SUITE_LEN).unwrap_or(u16::MAX);
+        out.extend_from_slice(&count.to_le_bytes());
+        out.extend_from_slice(self.bytes);
+    }
+
     fn read(reader: &mut Reader<'a>, field: &'static str) -> Result<Self, Error> {
         let count = usize::from(reader.u16(field)?);
         Ok(Self { bytes: reader.take(field, SUITE_LEN * count)? })
@@ -187,6 +261,28 @@ pub enum Cipher {
     Other(Suite),
 }
 
+impl Cipher {
+    /// Returns the selector of the cipher (table 9-149).
+    pub const fn suite(self) -> Suite {
+        Suite::ieee(match self {
+            Self::UseGroup => 0,
+            Self::Wep40 => 1,
+            Self::Tkip => 2,
+            Self::Ccmp128 => 4,
+            Self::Wep104 => 5,
+            Self::BipCmac128 => 6,
+            Self::NoGroupTraffic => 7,
+            Self::Gcmp128 => 8,
+            Self::Gcmp256 => 9,
+            Self::Ccmp256 => 10,
+            Self::BipGmac128 => 11,
+            Self::BipGmac256 => 12,
+            Self::BipCmac256 => 13,
+            Self::Other(suite) => return suite,
+        })
+    }
+}
+
 /// Authentication and key management of stations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KeyManagement {
@@ -221,6 +317,26 @@ pub enum KeyManagement {
 }
 
 impl KeyManagement {
+    /// Returns the selector of the method (table 9-151).
+    pub const fn suite(self) -> Suite {
+        Suite::ieee(match self {
+            Self::Dot1x => 1,
+            Self::Psk => 2,
+            Self::FtDot1x => 3,
+            Self::FtPsk => 4,
+            Self::Dot1xSha256 => 5,
+            Self::PskSha256 => 6,
+            Self::Sae => 8,
+            Self::FtSae => 9,
+            Self::SuiteB => 11,
+            Self::SuiteB192 => 12,
+            Self::Owe => 18,
+            Self::SaeGroupDependent => 24,
+            Self::FtSaeGroupDependent => 25,
+            Self::Other(suite) => return suite,
+        })
+    }
+
     /// Whether this is a pre-shared key, without SAE.
     pub const fn is_psk(self) -> bool {
         matches!(self, Self::Psk | Self::FtPsk | Self::PskSha256)
