@@ -2,9 +2,14 @@
 //! and a station agree on keys: the payload of LLC frames of EtherType [`ETHERTYPE`]. Numbers are
 //! big-endian.
 //!
-//! The frames are read, never written. The MIC has 16 octets, as with every AKM except FILS and
-//! those with SHA-384, which have descriptor version 0 (`AKM_DEFINED`). Encrypted Key Data is not
-//! decrypted here; [`Kdes`] reads plain or decrypted Key Data.
+//! [`Key`] reads a frame in place, [`Repr`] has all fields and writes them. The MIC has 16 octets, as
+//! with every AKM except FILS and those with SHA-384, which have descriptor version 0
+//! (`AKM_DEFINED`). Encrypted Key Data is neither decrypted nor encrypted here; [`Kdes`] reads plain
+//! or decrypted Key Data.
+
+mod repr;
+
+pub use repr::{Kde, Repr};
 
 use super::elements::{Elements, id};
 use super::reader::Reader;
@@ -50,6 +55,24 @@ pub struct Key<'a> {
 pub struct Information(pub u16);
 
 impl Information {
+    /// Bits of the messages 1 to 4 of the 4-way handshake (12.7.6.2 to 12.7.6.5), without the Key
+    /// Descriptor Version.
+    const MESSAGES: [u16; 4] = [
+        PAIRWISE | ACK,
+        PAIRWISE | MIC,
+        PAIRWISE | INSTALL | ACK | MIC | SECURE | ENCRYPTED,
+        PAIRWISE | MIC | SECURE,
+    ];
+
+    /// Returns the field of a message of the 4-way handshake of RSN, 1 to 4; `None` for other
+    /// numbers. `version` is the Key Descriptor Version, 0 to 7.
+    pub const fn of_message(message: u8, version: u8) -> Option<Self> {
+        match message {
+            1..=4 => Some(Self(Self::MESSAGES[message as usize - 1] | (version & 7) as u16)),
+            _ => None,
+        }
+    }
+
     /// Key Descriptor Version, which selects MIC and encryption of the Key Data: 0 defined by the
     /// AKM, 1 HMAC-MD5 and ARC4, 2 HMAC-SHA-1 and AES, 3 AES-CMAC and AES.
     pub const fn version(self) -> u8 {
@@ -58,17 +81,27 @@ impl Information {
 
     /// Whether the frame concerns the key of two stations, not of a group.
     pub const fn is_pairwise(self) -> bool {
-        self.0 & 1 << 3 != 0
+        self.0 & PAIRWISE != 0
+    }
+
+    /// Whether the receiver installs the key, as after message 3.
+    pub const fn has_install(self) -> bool {
+        self.0 & INSTALL != 0
+    }
+
+    /// Whether both have the key: in messages 3 and 4 of RSN, and after them.
+    pub const fn is_secure(self) -> bool {
+        self.0 & SECURE != 0
     }
 
     /// Whether an answer is required: the access point sends such frames.
     pub const fn has_ack(self) -> bool {
-        self.0 & 1 << 7 != 0
+        self.0 & ACK != 0
     }
 
     /// Whether the frame has a MIC.
     pub const fn has_mic(self) -> bool {
-        self.0 & 1 << 8 != 0
+        self.0 & MIC != 0
     }
 
     /// Whether a station requests a new key, or reports an error.
@@ -78,7 +111,7 @@ impl Information {
 
     /// Whether the Key Data is encrypted.
     pub const fn is_encrypted(self) -> bool {
-        self.0 & 1 << 12 != 0
+        self.0 & ENCRYPTED != 0
     }
 
     /// Whether the key is for a link between stations (SMK): bit 13, no longer used.
@@ -86,6 +119,14 @@ impl Information {
         self.0 & 1 << 13 != 0
     }
 }
+
+/// Bits of the Key Information field.
+const PAIRWISE: u16 = 1 << 3;
+const INSTALL: u16 = 1 << 6;
+const ACK: u16 = 1 << 7;
+const MIC: u16 = 1 << 8;
+const SECURE: u16 = 1 << 9;
+const ENCRYPTED: u16 = 1 << 12;
 
 impl<'a> Key<'a> {
     /// Descriptor type of RSN (WPA2 and later).
@@ -173,20 +214,23 @@ impl<'a> Kdes<'a> {
         self.0
     }
 
+    /// Iterates over the KDEs that are known here, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Kde<'a>> + use<'a> {
+        let vendor = self.0.iter().map_while(Result::ok).filter(|it| it.id == id::VENDOR_SPECIFIC);
+        vendor.filter_map(|kde| Kde::parse(kde.data))
+    }
+
     /// The group key.
     pub fn gtk(&self) -> Option<Gtk<'a>> {
-        let vendor = self.0.iter().map_while(Result::ok).filter(|it| it.id == id::VENDOR_SPECIFIC);
-        vendor.map(|kde| kde.data).find_map(|data| match data {
-            [0x00, 0x0f, 0xac, GTK, flags, _, key @ ..] if !key.is_empty() => {
-                Some(Gtk { id: flags & 3, key })
-            }
+        self.iter().find_map(|kde| match kde {
+            Kde::Gtk { id, key } => Some(Gtk { id, key }),
             _ => None,
         })
     }
 }
 
-/// Data type of the GTK KDE.
-const GTK: u8 = 1;
+/// OUI of the KDEs of IEEE 802.11.
+const KDE_OUI: [u8; 3] = [0x00, 0x0f, 0xac];
 
 #[cfg(test)]
 mod tests {
@@ -224,10 +268,12 @@ mod tests {
     #[test]
     fn key_information_has_its_bits() {
         type Read = fn(Information) -> bool;
-        let bits: [(u16, Read); 6] = [
+        let bits: [(u16, Read); 8] = [
             (3, Information::is_pairwise),
+            (6, Information::has_install),
             (7, Information::has_ack),
             (8, Information::has_mic),
+            (9, Information::is_secure),
             (11, Information::is_request),
             (12, Information::is_encrypted),
             (13, Information::is_smk),
