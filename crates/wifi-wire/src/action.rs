@@ -1,10 +1,18 @@
 //! Action frames (IEEE 802.11-2020, 9.6): ADDBA Request, ADDBA Response and DELBA of category Block
-//! Ack (9.6.4). Other frames keep their bytes, as do elements after the fixed fields.
+//! Ack (9.6.4), and the frames of roaming: Channel Switch Announcement (9.6.2.6), neighbor reports
+//! (9.6.6.6, 9.6.6.7), fast BSS transitions over the distribution system (9.6.8.2, 9.6.8.3), SA
+//! Query (9.6.9) and BSS transition management (9.6.13.8 to 9.6.13.10). Other frames keep their
+//! bytes, as do elements after the fixed fields.
+
+mod transition;
+
+pub use transition::{Termination, TransitionRequest};
 
 use super::elements::{Elements, id};
 use super::reader::Reader;
 use super::{Error, SequenceControl};
 use alloc::vec::Vec;
+use lasthop_units::MacAddr;
 
 /// The body of an Action frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +53,78 @@ pub enum Repr<'a> {
         reason: u16,
         /// Elements after the fixed fields, unread.
         rest: &'a [u8],
+    },
+    /// Channel Switch Announcement of category Spectrum Management.
+    ChannelSwitch {
+        /// The Channel Switch Announcement element and others, unchecked.
+        elements: Elements<'a>,
+    },
+    /// Neighbor Report Request of category Radio Measurement (802.11k).
+    NeighborReportRequest {
+        /// Number that matches the response to the request; not 0.
+        dialog_token: u8,
+        /// SSID, if the request is for another network, and further elements; unchecked.
+        elements: Elements<'a>,
+    },
+    /// Neighbor Report Response of category Radio Measurement.
+    NeighborReportResponse {
+        /// Dialog token of the request.
+        dialog_token: u8,
+        /// Neighbor Report elements, unchecked.
+        elements: Elements<'a>,
+    },
+    /// FT Request of category Fast BSS Transition, to the current access point.
+    FtRequest {
+        /// Address of the station.
+        station: MacAddr,
+        /// Target AP address: the access point that the station changes to.
+        target: MacAddr,
+        /// The elements of an Authentication frame of FT, unchecked.
+        elements: Elements<'a>,
+    },
+    /// FT Response of category Fast BSS Transition.
+    FtResponse {
+        /// Address of the station.
+        station: MacAddr,
+        /// Target AP address: the access point that the station changes to.
+        target: MacAddr,
+        /// Status code (9.4.1.9); 0 accepts the request.
+        status: u16,
+        /// The elements of an Authentication frame of FT, unchecked.
+        elements: Elements<'a>,
+    },
+    /// SA Query Request or Response: whether the keys are still valid.
+    SaQuery {
+        /// Whether this is the response.
+        is_response: bool,
+        /// Transaction Identifier, which matches the response to the request.
+        transaction: u16,
+        /// Elements after the fixed fields, unchecked.
+        elements: Elements<'a>,
+    },
+    /// BSS Transition Management Query of category WNM (802.11v).
+    TransitionQuery {
+        /// Number that matches the request to the query.
+        dialog_token: u8,
+        /// BSS Transition Query Reason; 16 for a low RSSI.
+        reason: u8,
+        /// Candidates: Neighbor Report elements, unchecked.
+        candidates: Elements<'a>,
+    },
+    /// BSS Transition Management Request of category WNM.
+    TransitionRequest(TransitionRequest<'a>),
+    /// BSS Transition Management Response of category WNM.
+    TransitionResponse {
+        /// Dialog token of the request.
+        dialog_token: u8,
+        /// BTM status code; 0 accepts the request.
+        status: u8,
+        /// BSS Termination Delay in minutes.
+        termination_delay_min: u8,
+        /// BSSID of the access point that the station changes to; present with status code 0.
+        target: Option<MacAddr>,
+        /// Candidates: Neighbor Report elements, unchecked.
+        candidates: Elements<'a>,
     },
     /// An Action frame of any other category or action.
     Other {
@@ -112,40 +192,100 @@ impl<'a> Repr<'a> {
     pub(super) fn parse(reader: &mut Reader<'a>) -> Result<Self, Error> {
         let category = reader.u8("category")?;
         let behind_category = *reader;
-        if category == BLOCK_ACK {
-            match reader.u8("block ack action")? {
-                ADDBA_REQUEST => {
-                    return Ok(Self::AddbaRequest {
-                        dialog_token: reader.u8("dialog token")?,
-                        parameters: parameters(reader)?,
-                        timeout_tu: reader.u16("block ack timeout")?,
-                        start: SequenceControl::from_bits(reader.u16("starting sequence control")?),
-                        rest: reader.rest(),
-                    });
-                }
-                ADDBA_RESPONSE => {
-                    return Ok(Self::AddbaResponse {
-                        dialog_token: reader.u8("dialog token")?,
-                        status: reader.u16("status code")?,
-                        parameters: parameters(reader)?,
-                        timeout_tu: reader.u16("block ack timeout")?,
-                        rest: reader.rest(),
-                    });
-                }
-                DELBA => {
-                    let parameters = reader.u16("DELBA parameter set")?;
-                    return Ok(Self::Delba {
-                        initiator: parameters & DELBA_INITIATOR != 0,
-                        tid: (parameters >> 12) as u8,
-                        reason: reader.u16("reason code")?,
-                        rest: reader.rest(),
-                    });
-                }
-                _ => {}
+        let parsed = match category {
+            BLOCK_ACK => Self::block_ack(reader)?,
+            SPECTRUM_MANAGEMENT | RADIO_MEASUREMENT | FAST_BSS_TRANSITION | SA_QUERY | WNM => {
+                Self::roaming(category, reader)?
             }
+            _ => None,
+        };
+        if let Some(parsed) = parsed {
+            return Ok(parsed);
         }
         *reader = behind_category;
         Ok(Self::Other { category, bytes: reader.rest() })
+    }
+
+    fn block_ack(reader: &mut Reader<'a>) -> Result<Option<Self>, Error> {
+        Ok(Some(match reader.u8("block ack action")? {
+            ADDBA_REQUEST => Self::AddbaRequest {
+                dialog_token: reader.u8("dialog token")?,
+                parameters: parameters(reader)?,
+                timeout_tu: reader.u16("block ack timeout")?,
+                start: SequenceControl::from_bits(reader.u16("starting sequence control")?),
+                rest: reader.rest(),
+            },
+            ADDBA_RESPONSE => Self::AddbaResponse {
+                dialog_token: reader.u8("dialog token")?,
+                status: reader.u16("status code")?,
+                parameters: parameters(reader)?,
+                timeout_tu: reader.u16("block ack timeout")?,
+                rest: reader.rest(),
+            },
+            DELBA => {
+                let parameters = reader.u16("DELBA parameter set")?;
+                Self::Delba {
+                    initiator: parameters & DELBA_INITIATOR != 0,
+                    tid: (parameters >> 12) as u8,
+                    reason: reader.u16("reason code")?,
+                    rest: reader.rest(),
+                }
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    fn roaming(category: u8, reader: &mut Reader<'a>) -> Result<Option<Self>, Error> {
+        Ok(Some(match (category, reader.u8("action")?) {
+            (SPECTRUM_MANAGEMENT, CHANNEL_SWITCH) => {
+                Self::ChannelSwitch { elements: Elements::new(reader.rest()) }
+            }
+            (RADIO_MEASUREMENT, NEIGHBOR_REPORT_REQUEST) => Self::NeighborReportRequest {
+                dialog_token: reader.u8("dialog token")?,
+                elements: Elements::new(reader.rest()),
+            },
+            (RADIO_MEASUREMENT, NEIGHBOR_REPORT_RESPONSE) => Self::NeighborReportResponse {
+                dialog_token: reader.u8("dialog token")?,
+                elements: Elements::new(reader.rest()),
+            },
+            (FAST_BSS_TRANSITION, FT_REQUEST) => Self::FtRequest {
+                station: reader.address("station address")?,
+                target: reader.address("target AP address")?,
+                elements: Elements::new(reader.rest()),
+            },
+            (FAST_BSS_TRANSITION, FT_RESPONSE) => Self::FtResponse {
+                station: reader.address("station address")?,
+                target: reader.address("target AP address")?,
+                status: reader.u16("status code")?,
+                elements: Elements::new(reader.rest()),
+            },
+            (SA_QUERY, action @ (SA_QUERY_REQUEST | SA_QUERY_RESPONSE)) => Self::SaQuery {
+                is_response: action == SA_QUERY_RESPONSE,
+                transaction: reader.u16("transaction identifier")?,
+                elements: Elements::new(reader.rest()),
+            },
+            (WNM, TRANSITION_QUERY) => Self::TransitionQuery {
+                dialog_token: reader.u8("dialog token")?,
+                reason: reader.u8("BSS transition query reason")?,
+                candidates: Elements::new(reader.rest()),
+            },
+            (WNM, TRANSITION_REQUEST) => Self::TransitionRequest(TransitionRequest::parse(reader)?),
+            (WNM, TRANSITION_RESPONSE) => {
+                let dialog_token = reader.u8("dialog token")?;
+                let status = reader.u8("BTM status code")?;
+                let termination_delay_min = reader.u8("BSS termination delay")?;
+                let target = if status == 0 { Some(reader.address("target BSSID")?) } else { None };
+                let candidates = Elements::new(reader.rest());
+                Self::TransitionResponse {
+                    dialog_token,
+                    status,
+                    termination_delay_min,
+                    target,
+                    candidates,
+                }
+            }
+            _ => return Ok(None),
+        }))
     }
 
     /// The ADDBA Extension element of a request or response (IEEE 802.11-2020, 9.4.2.138).
@@ -155,7 +295,7 @@ impl<'a> Repr<'a> {
                 let element = Elements::new(rest).find(id::ADDBA_EXTENSION)?;
                 element.data.first().copied().map(AddbaExtension)
             }
-            Self::Delba { .. } | Self::Other { .. } => None,
+            _ => None,
         }
     }
 
@@ -167,7 +307,7 @@ impl<'a> Repr<'a> {
                 let extended = self.addba_extension().map_or(0, AddbaExtension::extended_buffer);
                 Some(parameters.buffer_size & 0x3ff | extended)
             }
-            Self::Delba { .. } | Self::Other { .. } => None,
+            _ => None,
         }
     }
 
@@ -176,6 +316,18 @@ impl<'a> Repr<'a> {
         match self {
             Self::AddbaRequest { rest, .. } | Self::AddbaResponse { rest, .. } => 9 + rest.len(),
             Self::Delba { rest, .. } => 6 + rest.len(),
+            Self::ChannelSwitch { elements } => 2 + elements.as_bytes().len(),
+            Self::NeighborReportRequest { elements, .. }
+            | Self::NeighborReportResponse { elements, .. } => 3 + elements.as_bytes().len(),
+            Self::FtRequest { elements, .. } => 14 + elements.as_bytes().len(),
+            Self::FtResponse { elements, .. } => 16 + elements.as_bytes().len(),
+            Self::SaQuery { elements, .. } => 4 + elements.as_bytes().len(),
+            Self::TransitionQuery { candidates, .. } => 4 + candidates.as_bytes().len(),
+            Self::TransitionRequest(request) => 2 + request.buffer_len(),
+            Self::TransitionResponse { status, candidates, .. } => {
+                let target = if *status == 0 { 6 } else { 0 };
+                5 + target + candidates.as_bytes().len()
+            }
             Self::Other { bytes, .. } => 1 + bytes.len(),
         }
     }
@@ -205,6 +357,59 @@ impl<'a> Repr<'a> {
                 out.extend_from_slice(&reason.to_le_bytes());
                 out.extend_from_slice(rest);
             }
+            Self::ChannelSwitch { elements } => {
+                out.extend_from_slice(&[SPECTRUM_MANAGEMENT, CHANNEL_SWITCH]);
+                out.extend_from_slice(elements.as_bytes());
+            }
+            Self::NeighborReportRequest { dialog_token, elements } => {
+                out.extend_from_slice(&[RADIO_MEASUREMENT, NEIGHBOR_REPORT_REQUEST, dialog_token]);
+                out.extend_from_slice(elements.as_bytes());
+            }
+            Self::NeighborReportResponse { dialog_token, elements } => {
+                out.extend_from_slice(&[RADIO_MEASUREMENT, NEIGHBOR_REPORT_RESPONSE, dialog_token]);
+                out.extend_from_slice(elements.as_bytes());
+            }
+            Self::FtRequest { station, target, elements } => {
+                out.extend_from_slice(&[FAST_BSS_TRANSITION, FT_REQUEST]);
+                out.extend_from_slice(&station.0);
+                out.extend_from_slice(&target.0);
+                out.extend_from_slice(elements.as_bytes());
+            }
+            Self::FtResponse { station, target, status, elements } => {
+                out.extend_from_slice(&[FAST_BSS_TRANSITION, FT_RESPONSE]);
+                out.extend_from_slice(&station.0);
+                out.extend_from_slice(&target.0);
+                out.extend_from_slice(&status.to_le_bytes());
+                out.extend_from_slice(elements.as_bytes());
+            }
+            Self::SaQuery { is_response, transaction, elements } => {
+                let action = if is_response { SA_QUERY_RESPONSE } else { SA_QUERY_REQUEST };
+                out.extend_from_slice(&[SA_QUERY, action]);
+                out.extend_from_slice(&transaction.to_le_bytes());
+                out.extend_from_slice(elements.as_bytes());
+            }
+            Self::TransitionQuery { dialog_token, reason, candidates } => {
+                out.extend_from_slice(&[WNM, TRANSITION_QUERY, dialog_token, reason]);
+                out.extend_from_slice(candidates.as_bytes());
+            }
+            Self::TransitionRequest(request) => {
+                out.extend_from_slice(&[WNM, TRANSITION_REQUEST]);
+                request.emit(out);
+            }
+            Self::TransitionResponse {
+                dialog_token,
+                status,
+                termination_delay_min,
+                target,
+                candidates,
+            } => {
+                out.extend_from_slice(&[WNM, TRANSITION_RESPONSE, dialog_token, status]);
+                out.push(termination_delay_min);
+                if status == 0 {
+                    out.extend_from_slice(&target.unwrap_or_default().0);
+                }
+                out.extend_from_slice(candidates.as_bytes());
+            }
             Self::Other { category, bytes } => {
                 out.push(category);
                 out.extend_from_slice(bytes);
@@ -212,6 +417,31 @@ impl<'a> Repr<'a> {
         }
     }
 }
+
+/// Category (table 9-51) and the action in it (9.6.2.1).
+const SPECTRUM_MANAGEMENT: u8 = 0;
+const CHANNEL_SWITCH: u8 = 4;
+
+/// Category and the actions in it (9.6.6.1).
+const RADIO_MEASUREMENT: u8 = 5;
+const NEIGHBOR_REPORT_REQUEST: u8 = 4;
+const NEIGHBOR_REPORT_RESPONSE: u8 = 5;
+
+/// Category and the actions in it (9.6.8.1).
+const FAST_BSS_TRANSITION: u8 = 6;
+const FT_REQUEST: u8 = 1;
+const FT_RESPONSE: u8 = 2;
+
+/// Category and the actions in it (9.6.9.1).
+const SA_QUERY: u8 = 8;
+const SA_QUERY_REQUEST: u8 = 0;
+const SA_QUERY_RESPONSE: u8 = 1;
+
+/// Category and the actions in it (9.6.13.1).
+const WNM: u8 = 10;
+const TRANSITION_QUERY: u8 = 6;
+const TRANSITION_REQUEST: u8 = 7;
+const TRANSITION_RESPONSE: u8 = 8;
 
 /// Category (table 9-51) and the actions in it (table 9-348).
 const BLOCK_ACK: u8 = 3;

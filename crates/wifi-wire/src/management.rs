@@ -1,6 +1,12 @@
-//! Management frames (IEEE 802.11-2020, 9.3.3): header, and the bodies of Beacon, Probe Request,
-//! Probe Response and Action. Association bodies are checked but keep their bytes. All other
-//! bodies, and encrypted ones, keep their bytes unchecked.
+//! Management frames (IEEE 802.11-2020, 9.3.3): header and body. The elements of beacons, probes
+//! and association are checked; those of the other bodies are not. Encrypted bodies, later
+//! fragments, and bodies of other subtypes keep their bytes unchecked.
+
+mod association;
+mod authentication;
+
+pub use association::{AssociationRequest, AssociationResponse};
+pub use authentication::{Authentication, SaeCommit, SaeConfirm};
 
 use super::elements::Elements;
 use super::reader::Reader;
@@ -39,6 +45,35 @@ pub enum Body<'a> {
     ProbeRequest(Elements<'a>),
     /// Probe Response, which has the fields of a Beacon.
     ProbeResponse(Beacon<'a>),
+    /// Association Request (9.3.3.5).
+    AssociationRequest(AssociationRequest<'a>),
+    /// Association Response (9.3.3.6).
+    AssociationResponse(AssociationResponse<'a>),
+    /// Reassociation Request (9.3.3.7).
+    ReassociationRequest {
+        /// Current AP address: the access point that the station is associated with.
+        current_ap: MacAddr,
+        /// The fields of an Association Request.
+        request: AssociationRequest<'a>,
+    },
+    /// Reassociation Response (9.3.3.8).
+    ReassociationResponse(AssociationResponse<'a>),
+    /// Authentication frame (9.3.3.11).
+    Authentication(Authentication<'a>),
+    /// Deauthentication frame (9.3.3.12).
+    Deauthentication {
+        /// Reason code (9.4.1.7).
+        reason: u16,
+        /// Elements after it, unchecked.
+        elements: Elements<'a>,
+    },
+    /// Disassociation frame (9.3.3.4).
+    Disassociation {
+        /// Reason code (9.4.1.7).
+        reason: u16,
+        /// Elements after it, unchecked.
+        elements: Elements<'a>,
+    },
     /// Action frame (9.3.3.13).
     Action(action::Repr<'a>),
     /// Any other body, or an encrypted one.
@@ -70,8 +105,12 @@ impl<'a> Beacon<'a> {
     pub const PRIVACY: u16 = 1 << 4;
     /// Capability Information, bit 5: DSSS short preambles are permitted.
     pub const SHORT_PREAMBLE: u16 = 1 << 5;
+    /// Capability Information, bit 8: spectrum management is required.
+    pub const SPECTRUM_MANAGEMENT: u16 = 1 << 8;
     /// Capability Information, bit 10: short slots are used.
     pub const SHORT_SLOT_TIME: u16 = 1 << 10;
+    /// Capability Information, bit 12: radio measurement (802.11k) is supported.
+    pub const RADIO_MEASUREMENT: u16 = 1 << 12;
 
     /// Length of the fixed fields.
     const FIXED_LEN: usize = 12;
@@ -109,10 +148,33 @@ impl<'a> Repr<'a> {
             // Neither ciphertext nor a later fragment begins with the fixed fields.
             _ if frame_control.flags.protected => other(kind, &mut reader),
             _ if sequence_control.fragment != 0 => other(kind, &mut reader),
-            Kind::AssociationRequest
-            | Kind::AssociationResponse
-            | Kind::ReassociationRequest
-            | Kind::ReassociationResponse => association(kind, &mut reader)?,
+            Kind::AssociationRequest => {
+                let request = AssociationRequest::parse_fixed(&mut reader)?;
+                let elements = association_elements(&mut reader)?;
+                Body::AssociationRequest(AssociationRequest { elements, ..request })
+            }
+            Kind::ReassociationRequest => {
+                let request = AssociationRequest::parse_fixed(&mut reader)?;
+                let current_ap = reader.address("current AP address")?;
+                let elements = association_elements(&mut reader)?;
+                let request = AssociationRequest { elements, ..request };
+                Body::ReassociationRequest { current_ap, request }
+            }
+            Kind::AssociationResponse => {
+                Body::AssociationResponse(AssociationResponse::parse(&mut reader)?)
+            }
+            Kind::ReassociationResponse => {
+                Body::ReassociationResponse(AssociationResponse::parse(&mut reader)?)
+            }
+            Kind::Authentication => Body::Authentication(Authentication::parse(&mut reader)?),
+            Kind::Deauthentication => Body::Deauthentication {
+                reason: reader.u16("reason code")?,
+                elements: Elements::new(reader.rest()),
+            },
+            Kind::Disassociation => Body::Disassociation {
+                reason: reader.u16("reason code")?,
+                elements: Elements::new(reader.rest()),
+            },
             Kind::Beacon => Body::Beacon(Beacon::parse(&mut reader)?),
             Kind::ProbeRequest => Body::ProbeRequest(elements(&mut reader)?),
             Kind::ProbeResponse => Body::ProbeResponse(Beacon::parse(&mut reader)?),
@@ -137,6 +199,13 @@ impl<'a> Repr<'a> {
             Body::Beacon(_) => Kind::Beacon,
             Body::ProbeRequest(_) => Kind::ProbeRequest,
             Body::ProbeResponse(_) => Kind::ProbeResponse,
+            Body::AssociationRequest(_) => Kind::AssociationRequest,
+            Body::AssociationResponse(_) => Kind::AssociationResponse,
+            Body::ReassociationRequest { .. } => Kind::ReassociationRequest,
+            Body::ReassociationResponse(_) => Kind::ReassociationResponse,
+            Body::Authentication(_) => Kind::Authentication,
+            Body::Deauthentication { .. } => Kind::Deauthentication,
+            Body::Disassociation { .. } => Kind::Disassociation,
             Body::Action(_) => Kind::Action,
             Body::Other { subtype, .. } => Kind::from_type_subtype(Kind::MANAGEMENT, subtype),
         }
@@ -151,6 +220,19 @@ impl<'a> Repr<'a> {
                     Beacon::FIXED_LEN + beacon.elements.as_bytes().len()
                 }
                 Body::ProbeRequest(elements) => elements.as_bytes().len(),
+                Body::AssociationRequest(request) => {
+                    AssociationRequest::FIXED_LEN + request.elements.as_bytes().len()
+                }
+                Body::ReassociationRequest { request, .. } => {
+                    AssociationRequest::FIXED_LEN + 6 + request.elements.as_bytes().len()
+                }
+                Body::AssociationResponse(response) | Body::ReassociationResponse(response) => {
+                    AssociationResponse::FIXED_LEN + response.elements.as_bytes().len()
+                }
+                Body::Authentication(it) => Authentication::FIXED_LEN + it.rest.len(),
+                Body::Deauthentication { elements, .. } | Body::Disassociation { elements, .. } => {
+                    2 + elements.as_bytes().len()
+                }
                 Body::Action(action) => action.buffer_len(),
                 Body::Other { bytes, .. } => bytes.len(),
             }
@@ -172,6 +254,24 @@ impl<'a> Repr<'a> {
         match self.body {
             Body::Beacon(beacon) | Body::ProbeResponse(beacon) => beacon.emit(out),
             Body::ProbeRequest(elements) => out.extend_from_slice(elements.as_bytes()),
+            Body::AssociationRequest(request) => {
+                request.emit_fixed(out);
+                out.extend_from_slice(request.elements.as_bytes());
+            }
+            Body::ReassociationRequest { current_ap, request } => {
+                request.emit_fixed(out);
+                out.extend_from_slice(&current_ap.0);
+                out.extend_from_slice(request.elements.as_bytes());
+            }
+            Body::AssociationResponse(response) | Body::ReassociationResponse(response) => {
+                response.emit(out);
+            }
+            Body::Authentication(authentication) => authentication.emit(out),
+            Body::Deauthentication { reason, elements }
+            | Body::Disassociation { reason, elements } => {
+                out.extend_from_slice(&reason.to_le_bytes());
+                out.extend_from_slice(elements.as_bytes());
+            }
             Body::Action(action) => action.emit(out),
             Body::Other { bytes, .. } => out.extend_from_slice(bytes),
         }
@@ -182,26 +282,10 @@ fn other<'a>(kind: Kind, reader: &mut Reader<'a>) -> Body<'a> {
     Body::Other { subtype: kind.type_subtype().1, bytes: reader.rest() }
 }
 
-/// Parses association and reassociation: bytes that are complete elements.
-fn association<'a>(kind: Kind, reader: &mut Reader<'a>) -> Result<Body<'a>, Error> {
-    let body = other(kind, &mut { *reader });
-    reader.take("capability information", 2)?;
-    match kind {
-        Kind::AssociationRequest => {
-            reader.take("listen interval", 2)?;
-        }
-        Kind::ReassociationRequest => {
-            reader.take("listen interval", 2)?;
-            reader.take("current AP address", 6)?;
-        }
-        _ => {
-            reader.take("status code", 2)?;
-            reader.take("AID", 2)?;
-        }
-    }
+/// Parses the elements of association and reassociation.
+fn association_elements<'a>(reader: &mut Reader<'a>) -> Result<Elements<'a>, Error> {
     let start = reader.offset();
-    Elements::parse_association(reader.rest()).map_err(|error| error.shifted(start))?;
-    Ok(body)
+    Elements::parse_association(reader.rest()).map_err(|error| error.shifted(start))
 }
 
 fn elements<'a>(reader: &mut Reader<'a>) -> Result<Elements<'a>, Error> {

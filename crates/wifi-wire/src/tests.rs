@@ -1,6 +1,8 @@
 //! Tests of the whole module: layouts written by hand from the standard, round trips of values,
 //! arbitrary and truncated bytes.
 
+mod roaming;
+
 use super::frame::{Layout, Repr, View};
 use super::{action, ampdu, amsdu, control, data, elements, llc, management, radiotap, *};
 use alloc::string::ToString;
@@ -148,7 +150,7 @@ fn every_kind<'a>(flags: Flags, n: u16, wide: u64, body: &'a [u8]) -> Vec<Repr<'
         tid,
         buffer_size: n & 0x3ff,
     };
-    for body in [
+    let known = [
         management::Body::Beacon(beacon),
         management::Body::ProbeResponse(beacon),
         management::Body::ProbeRequest(elements::Elements::new(ELEMENTS)),
@@ -173,9 +175,10 @@ fn every_kind<'a>(flags: Flags, n: u16, wide: u64, body: &'a [u8]) -> Vec<Repr<'
             rest: body,
         }),
         management::Body::Action(action::Repr::Other { category: 4, bytes: body }),
-        management::Body::Other { subtype: 11, bytes: body },
+        management::Body::Other { subtype: 9, bytes: body },
         management::Body::Other { subtype: 7, bytes: body },
-    ] {
+    ];
+    for body in known.into_iter().chain(roaming::bodies(n, wide, body)) {
         for ht_control in [None, Some(wide as u32)] {
             frames.push(Repr::Management(management::Repr {
                 flags,
@@ -322,6 +325,7 @@ fn read_all(bytes: &[u8]) -> Result<(), TestCaseError> {
                 match Repr::parse(&view) {
                     // What can be read can be written, and then says the same.
                     Ok(repr) => {
+                        roaming::read_sae(&repr)?;
                         let mut again = vec![];
                         repr.emit(&mut again);
                         prop_assert_eq!(again.len(), repr.buffer_len());
@@ -345,7 +349,7 @@ fn read_all(bytes: &[u8]) -> Result<(), TestCaseError> {
     }
     elements::Elements::parse(bytes).map_or_else(inside, |_| Ok(()))?;
     for element in elements::Elements::new(bytes).iter().map_while(Result::ok) {
-        elements::Rsn::parse(&element).map_or_else(inside, |_| Ok(()))?;
+        roaming::read_element(&element)?;
         elements::VhtCapabilities::parse(&element).map_or_else(inside, |_| Ok(()))?;
         elements::VhtOperation::parse(&element).map_or_else(inside, |_| Ok(()))?;
         elements::HeCapabilities::parse(&element).map_or_else(inside, |_| Ok(()))?;
