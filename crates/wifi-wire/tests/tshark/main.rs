@@ -1,7 +1,8 @@
 //! Output of `wire`, read by tshark, link type 127 (IEEE 802.11 after radiotap): frames of every
 //! kind and their elements (`frames`), control frames with content (`control_frames`), radiotap
-//! with rates and A-MPDU status (`radiotap_headers`). This file has their common parts: basic
-//! frames, and the calls of tshark. Without tshark on the path the tests print a notice and pass.
+//! with rates and A-MPDU status (`radiotap_headers`), frames of roaming (`roaming`). This file has
+//! their common parts: basic frames, and the calls of tshark. Without tshark on the path the tests
+//! print a notice and pass.
 
 #![allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
 #![allow(clippy::print_stdout, reason = "a skipped test says so")]
@@ -9,6 +10,7 @@
 mod control_frames;
 mod frames;
 mod radiotap_headers;
+mod roaming;
 
 use lasthop_units::{Dbm, Duration, Instant, MacAddr, SeqNo12};
 use lasthop_wifi_phy::{Band, OfdmRate, Rate};
