@@ -4,6 +4,7 @@
 
 use lasthop_wifi_wire::control::{AckVariant, Body};
 use lasthop_wifi_wire::frame::{Layout, Repr, View};
+use lasthop_wifi_wire::management;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|mpdu: &[u8]| {
@@ -15,8 +16,10 @@ fuzz_target!(|mpdu: &[u8]| {
                 let view = view.expect("the header that was just written");
                 assert_eq!(view.fcs_is_valid(), Some(true));
                 assert_eq!(Repr::parse(&view), Ok(repr));
-                if let Repr::Control(control) = repr {
-                    lists_are_whole(control.body);
+                match repr {
+                    Repr::Control(control) => lists_are_whole(control.body),
+                    Repr::Management(frame) => sae_is_read(frame.body),
+                    _ => {}
                 }
             }
             Err(error) => assert!(error.offset <= mpdu.len()),
@@ -42,5 +45,24 @@ fn lists_are_whole(body: Body<'_>) {
             assert!(announcement.stations().all(|station| station.is_ok()));
         }
         _ => {}
+    }
+}
+
+/// The fields of SAE are all of the octets after the fixed fields.
+fn sae_is_read(body: management::Body<'_>) {
+    let management::Body::Authentication(authentication) = body else { return };
+    let mut again = Vec::new();
+    match authentication.sae_commit() {
+        Ok(Some(commit)) => {
+            commit.emit(&mut again);
+            assert_eq!(again, authentication.rest);
+        }
+        Ok(None) => {}
+        Err(error) => assert!(error.offset <= authentication.rest.len()),
+    }
+    if let Ok(Some(confirm)) = authentication.sae_confirm() {
+        again.clear();
+        confirm.emit(&mut again);
+        assert_eq!(again, authentication.rest);
     }
 }
