@@ -196,9 +196,9 @@ impl RoamFrame {
     /// Whether an access point sends the frame: `None` for frames that both send.
     pub const fn from_access_point(self) -> Option<bool> {
         match self {
-            Self::Authentication { algorithm: Algorithm::Open | Algorithm::Ft, sequence, .. } => {
-                Some(sequence % 2 == 0)
-            }
+            Self::Authentication {
+                algorithm: Algorithm::Open | Algorithm::Ft, sequence, ..
+            } => Some(sequence % 2 == 0),
             Self::Authentication { .. }
             | Self::Deauthentication { .. }
             | Self::Disassociation { .. } => None,
@@ -317,9 +317,7 @@ impl RoamFrame {
             Self::TransitionResponse { .. } => 3 + 1 + 1,
             // Category, action, addresses of the station and of the other access point.
             Self::FtRequest => 2 + 6 + 6 + facts.transition_elements(false),
-            Self::FtResponse { status: SUCCESS } => {
-                2 + 6 + 6 + 2 + facts.transition_elements(true)
-            }
+            Self::FtResponse { status: SUCCESS } => 2 + 6 + 6 + 2 + facts.transition_elements(true),
             Self::FtResponse { .. } => 2 + 6 + 6 + 2,
             // Category, action, Channel Switch Announcement element.
             Self::ChannelSwitch => 2 + 5,
@@ -368,6 +366,13 @@ impl Facts {
     /// BSS Transition.
     const fn transition_elements(&self, from_access_point: bool) -> u32 {
         self.rsn(true) + MOBILITY_DOMAIN + self.transition(from_access_point, false)
+    }
+
+    /// Additional length of beacons and Probe Responses: RSN, Mobility Domain, RM Enabled
+    /// Capabilities and Extended Capabilities.
+    pub const fn beacon(&self) -> u32 {
+        let domain = if self.security.has_fast_transitions() { MOBILITY_DOMAIN } else { 0 };
+        self.rsn(false) + domain + self.extended()
     }
 
     /// Length of RM Enabled Capabilities and Extended Capabilities.
