@@ -7,6 +7,7 @@
 //! Clauses are those of IEEE 802.11-2020.
 
 mod announced;
+mod roaming;
 
 use crate::ethernet;
 use crate::names::Names;

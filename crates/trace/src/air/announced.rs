@@ -13,9 +13,7 @@ use lasthop_wifi::wire::elements::{
 /// Returns the elements of a beacon in the order of table 9-32: SSID, rates and channel before the
 /// TIM; extended rates, and the elements of amendments, after it.
 pub(super) fn beacon_elements(info: &AirInfo) -> [Vec<u8>; 2] {
-    const SSID_BYTES_MAX: usize = 32;
-    let ssid = info.ssid.as_bytes();
-    let ssid = &ssid[..ssid.len().min(SSID_BYTES_MAX)];
+    let ssid = ssid(info);
     let rates = rate_octets(info);
     let (supported, extended) = rates.split_at(rates.len().min(SUPPORTED_RATES_MAX));
     let mut before = vec![elements::Repr::Ssid(ssid), elements::Repr::SupportedRates(supported)];
@@ -43,10 +41,17 @@ pub(super) fn probe_elements(info: &AirInfo) -> Vec<u8> {
     bytes
 }
 
-/// Largest number of rates in a Supported Rates element (9.4.2.3).
-const SUPPORTED_RATES_MAX: usize = 8;
+/// Returns the SSID, cut to 32 bytes.
+pub(super) fn ssid(info: &AirInfo) -> &[u8] {
+    const SSID_BYTES_MAX: usize = 32;
+    let ssid = info.ssid.as_bytes();
+    &ssid[..ssid.len().min(SSID_BYTES_MAX)]
+}
 
-fn rate_octets(info: &AirInfo) -> Vec<u8> {
+/// Largest number of rates in a Supported Rates element (9.4.2.3).
+pub(super) const SUPPORTED_RATES_MAX: usize = 8;
+
+pub(super) fn rate_octets(info: &AirInfo) -> Vec<u8> {
     const BASIC: u8 = 0x80;
     // Basic rates are always included: they are supported whatever rate control uses
     // for data, and the element must not be empty.
@@ -59,7 +64,7 @@ fn rate_octets(info: &AirInfo) -> Vec<u8> {
     rates
 }
 
-fn octets(list: &[elements::Repr<'_>]) -> Vec<u8> {
+pub(super) fn octets(list: &[elements::Repr<'_>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for element in list {
         element.emit(&mut bytes).expect("SSID and rates are cut to what fits");
@@ -68,7 +73,8 @@ fn octets(list: &[elements::Repr<'_>]) -> Vec<u8> {
 }
 
 /// Abilities of the amendments that a station's rates require.
-struct Phy<'a> {
+#[derive(Clone, Copy)]
+pub(super) struct Phy<'a> {
     band: Band,
     primary: u8,
     rates: &'a [Rate],
@@ -77,7 +83,7 @@ struct Phy<'a> {
 }
 
 impl<'a> Phy<'a> {
-    fn new(info: &'a AirInfo) -> Self {
+    pub(super) fn new(info: &'a AirInfo) -> Self {
         let width = info.rates.iter().map(|rate| rate.width()).max();
         let width = width.unwrap_or(ChannelWidth::Mhz20);
         Self {
@@ -89,21 +95,30 @@ impl<'a> Phy<'a> {
         }
     }
 
+    /// Returns the same abilities on another channel.
+    pub(super) const fn on(self, primary: u8) -> Self {
+        Self { primary, ..self }
+    }
+
+    pub(super) const fn width(&self) -> ChannelWidth {
+        self.width
+    }
+
     fn has(&self, is_it: fn(Rate) -> bool) -> bool {
         self.rates.iter().any(|rate| is_it(*rate))
     }
 
     /// Whether the station has HT: stations of later amendments do, too, except at 6 GHz.
-    fn is_ht(&self) -> bool {
+    pub(super) fn is_ht(&self) -> bool {
         self.has(Rate::may_aggregate) && self.band != Band::Ghz6
     }
 
     /// Whether the station has VHT, which the standard has at 5 GHz only.
-    fn is_vht(&self) -> bool {
+    pub(super) fn is_vht(&self) -> bool {
         self.has(|rate| rate.is_vht() || rate.is_he()) && self.band == Band::Ghz5
     }
 
-    fn is_he(&self) -> bool {
+    pub(super) fn is_he(&self) -> bool {
         self.has(Rate::is_he)
     }
 
@@ -137,7 +152,7 @@ impl<'a> Phy<'a> {
     }
 
     /// Returns the channel number at the centre of the BSS's channel of this `width`.
-    fn centre(&self, width: ChannelWidth) -> u8 {
+    pub(super) fn centre(&self, width: ChannelWidth) -> u8 {
         // A channel's number counts 5 MHz, and its own middle is at 2 such steps.
         let span = match width {
             ChannelWidth::Mhz20 => 4,
@@ -159,6 +174,43 @@ impl<'a> Phy<'a> {
             // 1 with 5, and 9 with 13.
             Band::Ghz2_4 => self.primary == 9 || self.primary <= 7 && self.primary != 5,
             Band::Ghz5 | Band::Ghz6 => self.centre(ChannelWidth::Mhz40) > self.primary,
+        }
+    }
+
+    /// Returns the operating class of the channel (table E-4), as hostapd chooses it.
+    pub(super) fn operating_class(&self) -> u8 {
+        // With 40 MHz there are two classes, by the side of the secondary channel.
+        let of = |narrow: u8, above: u8| match self.width {
+            ChannelWidth::Mhz20 => narrow,
+            _ if self.is_secondary_above() => above,
+            _ => above + 1,
+        };
+        match (self.band, self.width) {
+            (Band::Ghz2_4, _) if self.primary == 14 => 82,
+            (Band::Ghz2_4, _) => of(81, 83),
+            (Band::Ghz5, ChannelWidth::Mhz80) => 128,
+            (Band::Ghz5, ChannelWidth::Mhz160) => 129,
+            (Band::Ghz5, _) => match self.primary {
+                ..52 => of(115, 116),
+                52..100 => of(118, 119),
+                100..149 => of(121, 122),
+                149.. => of(125, 126),
+            },
+            (Band::Ghz6, ChannelWidth::Mhz20) => 131,
+            (Band::Ghz6, ChannelWidth::Mhz40) => 132,
+            (Band::Ghz6, ChannelWidth::Mhz80) => 133,
+            (Band::Ghz6, ChannelWidth::Mhz160) => 134,
+        }
+    }
+
+    /// Returns the number of the PHY's type (dot11PHYType in annex C).
+    pub(super) fn number(&self) -> u8 {
+        match self.band {
+            _ if self.is_he() => 14,
+            _ if self.is_vht() => 9,
+            _ if self.is_ht() => 7,
+            Band::Ghz2_4 => 6,
+            Band::Ghz5 | Band::Ghz6 => 4,
         }
     }
 
