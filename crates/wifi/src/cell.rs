@@ -40,6 +40,7 @@
 //! | `channel` | two NAVs, colours, OBSS-PD, sets on different channels and the width of a PPDU |
 //! | `power` | stations that leave the channel or doze, frames held for them, service periods |
 //! | `held_back` | received packets whose interrupt is held back |
+//! | `roam` | stations that change their access point |
 //! | `floor` | the parts of the cell that answer, contend and queue frames |
 //! | `timers` | the next due instant, and due work |
 //! | `record` | events of PPDUs |
@@ -66,6 +67,7 @@ mod receivers;
 mod reception;
 mod recipient;
 mod record;
+mod roam;
 mod settings;
 mod settle;
 mod station;
@@ -138,6 +140,18 @@ pub enum Output {
         packet: Packet,
         /// The reason for giving it up.
         reason: DropReason,
+    },
+    /// A station moved to another access point, to which it sends its packets from now on.
+    Attached {
+        /// The instant of the move.
+        at: Instant,
+        /// The station.
+        station: StationId,
+        /// The access point.
+        access_point: StationId,
+        /// Whether the network behind the access points knows, so that packets to the station go
+        /// there, too.
+        is_known: bool,
     },
     /// The group-addressed packet was sent; its copies were delivered before this output.
     GroupSent {

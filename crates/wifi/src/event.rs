@@ -4,6 +4,7 @@
 //! included.
 
 use crate::mac::block_ack::Bitmap;
+use crate::mac::roam::frame::{JoinFacts, RoamFrame};
 use crate::phy::{ChannelWidth, Feedback, HeGuardInterval, OperatingMode, Rate, Ru};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
@@ -96,6 +97,34 @@ pub enum Event {
         /// State of the station from then on.
         state: PowerState,
     },
+    /// A station changes its access point.
+    Roam {
+        /// The instant of the step.
+        at: Instant,
+        /// The station that roams.
+        station: StationId,
+        /// The access point that it joins, or has lost.
+        access_point: StationId,
+        /// The step.
+        step: RoamStep,
+    },
+}
+
+/// Step of a station that changes its access point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoamStep {
+    /// The station left its access point for this one, on whose channel it is.
+    Left,
+    /// Authentication is complete.
+    Authenticated,
+    /// Association is complete.
+    Associated,
+    /// Data may flow.
+    Joined,
+    /// This access point did not answer.
+    Failed,
+    /// This access point, its own, is gone.
+    Lost,
 }
 
 /// Whether a station can be reached.
@@ -355,9 +384,24 @@ pub enum FrameKind {
         group_traffic: bool,
     },
     /// Probe Request for any network.
-    ProbeRequest,
+    ProbeRequest {
+        /// An access point on the channel on which it is sent.
+        access_point: StationId,
+    },
     /// Probe Response to one station.
     ProbeResponse,
+    /// A frame of a station that joins an access point, or its answer.
+    Roam {
+        /// The frame.
+        frame: RoamFrame,
+        /// Facts that determine its elements.
+        facts: JoinFacts,
+        /// Association identifier of the station.
+        aid: u16,
+        /// The access point that the station leaves, or with a transition over the distribution
+        /// system the one that it moves to.
+        other: StationId,
+    },
     /// ADDBA Request: the originator requests a Block Ack agreement.
     AddbaRequest {
         /// Traffic identifier (TID), 0 to 7.

@@ -4,7 +4,7 @@
 //!
 //! Mechanisms use each other's values, as a test compares: `adaptive_mtu` → `sizes`; `block_ack` →
 //! `mpdu`; `mpdu` → `absence`, `sizes`; `power_save` → `beacon_clock`; `retry_out` → `block_ack`;
-//! `originator` → `block_ack`, `mpdu`, `rate`, `retry_out`; `roam` → `sizes`.
+//! `originator` → `block_ack`, `mpdu`, `rate`, `retry_out`; `roam` → `scan`, `sizes`.
 //!
 //! | module | models |
 //! |---|---|
@@ -17,8 +17,8 @@
 //! | [`power_save`] | doze of a station, and the TIM of a beacon |
 //! | [`service_period`] | agreements on service periods: U-APSD, TWT |
 //! | [`retry_out`] | MPDUs given up by the receiver (pseudo retry-out) |
+//! | [`roam`] | stations that move from one access point to another |
 //! | [`scan`] | schedule of background scans |
-//! | [`roam`] | frames with which stations join, leave and change access points |
 //! | [`absence`] | waits of frames for an absent station |
 //! | [`adaptive_mtu`] | packet length with the highest goodput |
 //! | [`mpdu`], [`sizes`] | data frames, lengths |

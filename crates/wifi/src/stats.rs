@@ -2,8 +2,9 @@
 //! them. All start at zero and grow until [`Cell::clear_stats`](crate::cell::Cell).
 
 use crate::phy::Rate;
+use crate::station::StationId;
 use alloc::vec::Vec;
-use lasthop_units::Duration;
+use lasthop_units::{Duration, Instant};
 
 /// A weighted histogram of small integers: exact below 4096, then with 2048 steps to the octave
 /// (0.05 % wide). Weights are counts or nanoseconds.
@@ -136,6 +137,33 @@ pub struct StationStats {
     pub beacons_missed: u64,
     /// Packets given up when the station left the channel.
     pub off_channel_drops: u64,
+    /// Number of times that the station lost its access point.
+    pub access_points_lost: u64,
+    /// Changes of its access point, in their order.
+    pub roams: Vec<Roamed>,
+}
+
+/// A change of a station's access point, with the instants of its steps as far as they came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Roamed {
+    /// The access point before.
+    pub from: StationId,
+    /// The access point that the station joins.
+    pub to: StationId,
+    /// Instant at which the station began to look for another one.
+    pub looked_from: Instant,
+    /// Instant since which no data flow: it left its access point, or noticed that it is gone.
+    pub without_from: Instant,
+    /// Instant at which it left for the new one.
+    pub left_at: Instant,
+    /// Instant at which authentication was complete.
+    pub authenticated_at: Option<Instant>,
+    /// Instant at which association was complete.
+    pub associated_at: Option<Instant>,
+    /// Instant from which data flow.
+    pub joined_at: Option<Instant>,
+    /// Instant at which it gave up.
+    pub failed_at: Option<Instant>,
 }
 
 /// Counters of one direction between two stations.

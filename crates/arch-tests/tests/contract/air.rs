@@ -291,6 +291,7 @@ proptest! {
                     Output::GroupSent { packet, .. } | Output::Overheard { packet, .. } => {
                         panic!("not for a group: {packet:?}")
                     }
+                    Output::Attached { .. } => continue,
                 };
                 assert!(at <= now, "it came before its time: {output:?}");
                 assert!(ended.insert(packet.tag), "it ended before: {output:?}");

@@ -40,6 +40,13 @@ impl Air {
         self.primaries[one.index()].shares(self.primaries[other.index()], width)
     }
 
+    /// Moves a station to this primary channel; its PPDUs on the air stay where they are.
+    pub fn retune(&mut self, station: StationId, primary: Subchannel) {
+        if let Some(own) = self.primaries.get_mut(station.index()) {
+            *own = primary;
+        }
+    }
+
     fn received_width(&self, flight: &Flight) -> ChannelWidth {
         match flight.carried {
             Carried::MultiUser { .. }

@@ -3,6 +3,7 @@
 //! settled; a PSDU says how many of them it carries.
 
 use super::{Expected, Flight, Subframes};
+use crate::mac::roam::frame::RoamFrame;
 use crate::phy::{Band, OperatingMode};
 use crate::station::StationId;
 use lasthop_units::{Duration, SeqNo12};
@@ -81,6 +82,11 @@ pub(crate) enum Action {
     EndOfServicePeriod,
     ProbeRequest,
     ProbeResponse,
+    /// A frame of a station that joins an access point, or its answer.
+    Roam {
+        frame: RoamFrame,
+        octets: u16,
+    },
     /// Notification of the station's new operating mode.
     OperatingMode(OperatingMode),
 }

@@ -11,6 +11,7 @@ use super::{Cell, CellError, element_bytes};
 use crate::capabilities::Capabilities;
 use crate::mac::absence::Absences;
 use crate::mac::sizes;
+use crate::phy::Subchannel;
 use crate::station::{BssId, StationId};
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
@@ -23,6 +24,8 @@ pub(super) struct BssFacts {
     pub probe_request_bytes: u32,
     /// BSS colour, 1 to 63; 0 for none.
     pub colour: u8,
+    /// Its primary channel.
+    pub primary: Subchannel,
 }
 
 /// The state of a set.
@@ -80,6 +83,7 @@ impl BssFacts {
             access_point: StationId(index as u16),
             beacon_bytes: beacon_bytes(&station.capabilities),
             probe_request_bytes: sizes::PROBE_REQUEST + elements.1,
+            primary: config.channel_of(bss).primary,
             colour: config.colours.get(bss.index()).copied().unwrap_or(usual_colour(bss)),
         })
     }
@@ -116,6 +120,10 @@ impl Bss {
 /// The association identifier of each station, 1 to 2 007 in its set (9.4.1.8): its position among
 /// the stations of the set, the access point excluded.
 pub(super) fn association_ids(config: &CellConfig, sets: &[BssFacts]) -> Vec<u16> {
+    if config.stations.iter().any(|station| station.roaming.is_some()) {
+        // A station keeps its number wherever it goes.
+        return (1..=config.stations.len() as u16).collect();
+    }
     let mut members = alloc::vec![0; sets.len()];
     let mut id = |(index, bss): (usize, BssId)| {
         let set = bss.index();

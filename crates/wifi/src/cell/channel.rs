@@ -19,7 +19,7 @@ use super::timers::Timers;
 use super::{CellError, Settings};
 use crate::air::{Air, Carried, Flight, Overheard, SoundingFrame};
 use crate::mac::contention::Contention;
-use crate::phy::{ChannelWidth, Ru, Timing};
+use crate::phy::{ChannelWidth, Ru, Subchannel, Timing};
 use crate::station::{Address, StationId};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -207,6 +207,24 @@ impl Channels {
     pub fn forget_navs(&mut self, station: StationId) {
         if let Some(navs) = self.navs.get_mut(station.index()) {
             *navs = Navs::default();
+        }
+    }
+
+    /// Moves a station, which is in no exchange, to the channel of another set.
+    pub fn retune(
+        &mut self,
+        air: &mut Air,
+        contention: &mut Contention,
+        now: Instant,
+        station: StationId,
+        primary: Subchannel,
+    ) {
+        air.retune(station, primary);
+        if let Some(bandwidth) = &mut self.bandwidth {
+            bandwidth.retune(station, primary);
+        }
+        if let Some(reuse) = &mut self.reuse {
+            reuse.retune(air, contention, now, station);
         }
     }
 

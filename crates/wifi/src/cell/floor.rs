@@ -27,7 +27,7 @@ pub(super) struct Floor<'a> {
     pub bss: &'a mut [Bss],
     pub contention: &'a mut Contention,
     pub timers: &'a mut Timers,
-    pub air: &'a Air,
+    pub air: &'a mut Air,
     pub channels: &'a mut Channels,
     pub rates: &'a mut Rates,
     pub outbox: &'a mut Outbox,

@@ -175,6 +175,7 @@ impl Station {
                 sizes::QOS_NULL + sizes::HT_CONTROL
             }
             Action::OperatingMode(_) => sizes::OPERATING_MODE_NOTIFICATION,
+            Action::Roam { octets, .. } => octets.into(),
         };
         let psdu_bytes = alone(rate, psdu_bytes);
         let (peer, response) = match frame.action {

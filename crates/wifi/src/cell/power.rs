@@ -13,7 +13,8 @@ mod period;
 mod service;
 mod waits;
 
-pub(super) use absence::Away;
+pub(super) use absence::{Away, Listening};
+pub(super) use away::PROBE_DELAY;
 pub(super) use period::ServicePeriod;
 
 use crate::station::StationId;

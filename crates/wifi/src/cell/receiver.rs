@@ -3,6 +3,7 @@
 //! the cell it touches the air, its own state, the outputs and the reorder buffers' deadlines.
 
 use super::outbox::Outbox;
+use super::power::Away;
 use super::recipient::{Arrived, Fate, release};
 use super::station::Station;
 use super::timers::Timers;
@@ -55,9 +56,14 @@ impl<'a> Mpdus<'a> {
 }
 
 impl Station {
-    /// Whether the station was away when the PPDU began.
+    /// Whether the station was away when the PPDU began, or listens to others.
     pub fn misses(&self, flight: &Flight) -> bool {
-        flight.start < self.deaf_until
+        flight.start < self.deaf_until && !self.listens_to(flight)
+    }
+
+    #[cold]
+    fn listens_to(&self, flight: &Flight) -> bool {
+        self.away.as_deref().and_then(Away::listening).is_some_and(|it| it.receives(flight))
     }
 }
 

@@ -9,7 +9,7 @@ use super::{Cell, Sequel};
 use crate::air::{Action, Carried, Content, Flight, Management, Payload, alone, happens};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
-use crate::station::{Address, StationId};
+use crate::station::{Address, BssId, StationId};
 use alloc::collections::VecDeque;
 
 impl Cell {
@@ -145,14 +145,49 @@ impl Cell {
         for index in 0..self.stations.len() {
             let station = StationId(index as u16);
             let state = &self.stations[index];
-            if state.away.is_none()
-                || state.config.bss != bss
+            if state.away.is_none() {
+                continue;
+            }
+            if state.config.roaming.is_some() {
+                self.roamer_hears(flight, station);
+                continue;
+            }
+            if state.config.bss != bss
                 || !self.power(|power, floor| power.awaits_beacon(floor, station))
             {
                 continue;
             }
             let heard = self.receivers().at(station).decode_one(flight) == Some(true);
             self.power(|power, floor| power.beacon_over(floor, station, heard));
+        }
+    }
+
+    /// Delivers a beacon to a roaming station that listens on its channel.
+    fn roamer_hears(&mut self, flight: &Flight, station: StationId) {
+        let access_point = flight.transmitter;
+        if self.receivers().at(station).decode_one(flight) == Some(true) {
+            let signal = self.air.last_power(access_point, station);
+            self.power(|power, floor| power.roam_heard(floor, station, access_point, signal, true));
+        }
+    }
+
+    /// Lets the access points that receive a Probe Request answer: that of the station's set, or all
+    /// on the channel where a roaming station is.
+    fn answer_probe(&mut self, flight: &Flight, payload: &Payload) {
+        let sender = flight.transmitter;
+        let sets = match self.stations[sender.index()].config.roaming {
+            Some(_) => 0..self.sets(),
+            None => {
+                let own = self.bss_of(sender).index();
+                own..own + 1
+            }
+        };
+        for bss in sets {
+            let access_point = self.access_point(BssId(bss as u16));
+            let decoded = self.receivers().decode(flight, payload, access_point);
+            if decoded == Some(Bitmap::FIRST) {
+                self.power(|power, floor| power.answer_probe(floor, access_point, sender));
+            }
         }
     }
 
@@ -171,11 +206,7 @@ impl Cell {
             }
             Content::Data { .. } => self.power(|power, floor| power.hear_group_frame(floor, bss)),
             Content::Management(Management { action: Action::ProbeRequest, .. }) => {
-                let access_point = self.access_point(bss);
-                let decoded = self.receivers().decode(flight, payload, access_point);
-                if decoded == Some(Bitmap::FIRST) {
-                    self.power(|power, floor| power.answer_probe(floor, sender));
-                }
+                self.answer_probe(flight, payload);
             }
             _ => {}
         }
@@ -256,7 +287,12 @@ impl Power {
                 let (state, mut cx) = floor.at(self, receiver);
                 state.take_mode(&mut cx, sender, mode);
             }
-            Action::ProbeRequest | Action::ProbeResponse | Action::EndOfServicePeriod => {}
+            Action::ProbeResponse => {
+                let signal = floor.air.last_power(sender, receiver);
+                self.roam_heard(floor, receiver, sender, signal, false);
+            }
+            Action::Roam { frame, .. } => self.roam_arrived(floor, sender, receiver, frame),
+            Action::ProbeRequest | Action::EndOfServicePeriod => {}
         }
     }
 

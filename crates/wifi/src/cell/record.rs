@@ -90,8 +90,23 @@ impl Recorder<'_> {
                             .says_by_control(self.settings, frame.peer);
                         FrameKind::OperatingMode { mode, by_control }
                     }
-                    Action::ProbeRequest => FrameKind::ProbeRequest,
+                    Action::ProbeRequest => {
+                        let station = &self.stations[flight.transmitter.index()];
+                        let set = station.listens_at().unwrap_or(station.config.bss);
+                        let access_point = self.settings.bss[set.index()].access_point;
+                        FrameKind::ProbeRequest { access_point }
+                    }
                     Action::ProbeResponse => FrameKind::ProbeResponse,
+                    Action::Roam { frame: of_join, .. } => {
+                        let ends = [flight.transmitter, frame.peer];
+                        let roams =
+                            |end: &&StationId| self.stations[end.index()].config.roaming.is_some();
+                        let station = ends.iter().find(roams).expect("one of them roams");
+                        let state = &mut self.stations[station.index()];
+                        let (facts, other) = state.join_facts(self.settings.band);
+                        let other = self.settings.bss[other.index()].access_point;
+                        FrameKind::Roam { frame: of_join, facts, aid: state.aid, other }
+                    }
                 };
                 alloc::vec![plain(kind, frame.sequence, frame.attempts > 0)]
             }

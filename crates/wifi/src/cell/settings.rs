@@ -74,6 +74,7 @@ pub(super) fn check(config: &CellConfig, sets: &[BssFacts]) -> Result<(), CellEr
     if config.basic_rates.is_empty() {
         return Err(CellError::NoBasicRate);
     }
+    super::roam::check(config, sets.len())?;
     for station in &config.stations {
         check_ofdma(station)?;
     }

@@ -22,6 +22,7 @@ mod padding;
 mod peer_rates;
 mod response;
 mod retry_out;
+mod roam;
 mod service;
 mod service_mpdus;
 mod snr_changes;

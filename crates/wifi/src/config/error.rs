@@ -65,6 +65,12 @@ pub enum CellError {
          access point is, and within its width and streams"
     )]
     OperatingMode,
+    /// A station that roams and may not: the station.
+    #[error(
+        "station {0} roams: it is no access point, neither scans nor saves power by itself, and its \
+         network has beacons and its first set"
+    )]
+    Roams(u16),
     /// Power save without beacons: the station would never wake up.
     #[error("a station that dozes needs beacons to wake up for")]
     DozesWithoutBeacons,

@@ -9,6 +9,7 @@ use crate::mac::originator::LowRateRetry;
 use crate::mac::power_save::PowerSaveConfig;
 use crate::mac::rate::RateControlConfig;
 use crate::mac::retry_out::RateTable;
+use crate::mac::roam::station::RoamingConfig;
 use crate::mac::scan::ScanConfig;
 use crate::mac::service_period::ServicePeriodConfig;
 use crate::phy::{OperatingMode, Rate};
@@ -70,6 +71,8 @@ pub struct StationConfig {
     pub msdu_lifetime: Option<Duration>,
     /// Background scans of the station. An access point scans without Null frames.
     pub scan: Option<ScanConfig>,
+    /// Roaming of a client within an extended service set; excludes other scans and power save.
+    pub roaming: Option<RoamingConfig>,
     /// Power save of an idle client, which dozes between beacons; requires beacons, and excludes
     /// scans.
     pub power_save: Option<PowerSaveConfig>,
@@ -139,6 +142,7 @@ impl StationConfig {
             pseudo_retry_out: None,
             msdu_lifetime: None,
             scan: None,
+            roaming: None,
             power_save: None,
             service_periods: None,
             power_save_buffer: None,

@@ -11,6 +11,9 @@
 
 use lasthop_units::{Duration, Instant, Probability};
 
+/// Period of scans that nothing but a demand begins.
+const NEVER: Duration = Duration::from_secs(1_000_000_000);
+
 /// Method by which a station looks for access points on a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanKind {
@@ -230,6 +233,31 @@ impl Scan {
         } else {
             self.absences_left = 1;
         }
+    }
+
+    /// Returns a station that scans only on demand ([`Scan::begin`]).
+    pub fn on_demand(config: ScanConfig) -> Self {
+        Self::new(ScanConfig { start: NEVER, period: NEVER, ..config })
+    }
+
+    /// Begins a scan at `now`, unless one is in progress; the own channel is at this position of the
+    /// list, if at all.
+    pub fn begin(&mut self, now: Instant, own_channel: Option<u16>) {
+        if self.is_resting() {
+            self.config.own_channel = own_channel;
+            self.next_scan = now;
+            self.due = Some(now);
+        }
+    }
+
+    /// Whether no scan is in progress.
+    pub fn is_resting(&self) -> bool {
+        self.phase == ScanPhase::Present && self.absences_left == 0
+    }
+
+    /// Index of the current or last channel of the scan, from 0 on.
+    pub fn channel(&self) -> u16 {
+        self.config.channels - self.absences_left
     }
 
     /// The configuration of the scans.

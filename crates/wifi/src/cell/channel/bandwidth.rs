@@ -161,6 +161,11 @@ impl Bandwidth {
         })
     }
 
+    /// Moves a station to this primary channel.
+    pub fn retune(&mut self, station: StationId, primary: Subchannel) {
+        self.stations[station.index()].primary = primary;
+    }
+
     /// Limits a station to `width` from now on.
     pub fn set_width(&mut self, station: StationId, width: ChannelWidth) {
         self.stations[station.index()].width = width;

@@ -210,7 +210,7 @@ impl SpatialReuse {
                 let Some((level, _)) = self.rules[listener.index()] else { continue };
                 let (own, theirs) = (set(listener), set(flight.transmitter));
                 if listener == flight.transmitter
-                    || flight.start < stations[listener.index()].deaf_until
+                    || stations[listener.index()].misses(flight)
                     || by_colour(own, theirs, &settings.bss) != Origin::Other
                 {
                     continue;
@@ -284,6 +284,24 @@ impl SpatialReuse {
         }
         navs.update(flight, origin);
         contention.reserve(listener, flight.reserves_until);
+    }
+
+    /// Handles a station's move to another channel, which it already has on the air: the medium
+    /// is busy by the PPDUs there.
+    pub fn retune(&mut self, air: &Air, contention: &mut Contention, now: Instant, of: StationId) {
+        for sensed in self.sensed.iter_mut().filter(|sensed| sensed.transmitter != of) {
+            if let Some(place) = sensed.busy_for.iter().position(|station| *station == of) {
+                sensed.busy_for.swap_remove(place);
+                contention.becomes_idle(of, now);
+            }
+            let flight = air.flights().find(|it| it.overlaps.number() == sensed.number);
+            let Some(flight) = flight else { continue };
+            let width = air.occupied(flight);
+            if air.sensing(flight.transmitter, flight.reduction, width).any(|it| it == of) {
+                sensed.busy_for.push(of);
+                contention.becomes_busy(of, now);
+            }
+        }
     }
 
     /// Ends the power restriction of a station with its transmission opportunity.

@@ -3,13 +3,17 @@
 //! `waits`.
 
 use super::period::Service;
+use crate::air::Flight;
 use crate::cell::config::StationConfig;
 use crate::cell::edcaf::Gate;
 use crate::mac::absence::{Absences, Cause};
 use crate::mac::beacon_clock::BeaconClock;
 use crate::mac::power_save::{self, PowerSaveConfig, Sending};
+use crate::mac::roam::station::Roam;
 use crate::mac::scan::{NullConfig, Scan, ScanPhase};
-use lasthop_units::{Instant, Probability, Seed, SeqNo12, Stream};
+use crate::station::{Address, BssId, StationId};
+use alloc::boxed::Box;
+use lasthop_units::{Duration, Instant, Probability, Seed, SeqNo12, Stream};
 
 /// Additional state of a station that scans or saves power.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +30,29 @@ pub(in crate::cell) struct Away {
     pub sequence: SeqNo12,
     /// Log of its absences.
     pub log: Log,
+    /// Frames that it receives although it is off its channel, or that alone it receives.
+    pub listening: Option<Listening>,
+    /// Set whose access point it joins once its frame exchange is over.
+    pub leaves_for: Option<BssId>,
+}
+
+/// Frames that a roaming station receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cell) struct Listening {
+    /// Instant since which it is on the channel.
+    pub since: Instant,
+    /// The access point whose frames alone it receives, apart from group frames; any if `None`.
+    pub own: Option<StationId>,
+    /// A set on the channel.
+    pub bss: BssId,
+}
+
+impl Listening {
+    pub fn receives(&self, flight: &Flight) -> bool {
+        flight.start >= self.since
+            && (flight.receiver == Address::Group
+                || self.own.is_none_or(|own| own == flight.transmitter))
+    }
 }
 
 /// The mechanism that takes a station away.
@@ -34,11 +61,19 @@ pub(in crate::cell) enum Rhythm {
     Scan(Scan),
     Doze(Doze),
     Service(Service),
+    Roam(Box<Roam>),
 }
 
 impl Away {
     /// Returns `None` for a station that neither scans nor dozes.
     pub fn new(config: &StationConfig, seed: Seed) -> Option<Self> {
+        if let Some(roaming) = &config.roaming {
+            let mut stream = seed.stream_of("cell/station/roaming", config.identity);
+            let clock = Duration::from_nanos(stream.next_u64() % 1_000_000_000);
+            let null = roaming.scan.null;
+            let roam = Roam::new(roaming.clone(), config.bss, clock);
+            return Some(Self::with(Rhythm::Roam(Box::new(roam)), null));
+        }
         let rhythm = match (&config.scan, &config.power_save, &config.service_periods) {
             (Some(scan), ..) => return Some(Self::scanning(Scan::new(*scan))),
             (None, Some(power_save), _) => {
@@ -72,19 +107,48 @@ impl Away {
             left: None,
             sequence: SeqNo12::default(),
             log: Log::default(),
+            listening: None,
+            leaves_for: None,
         }
     }
 
     pub fn gate(&self) -> Gate {
+        let of_scan = |scan: &Scan| match scan.phase() {
+            ScanPhase::Present => Gate::Open,
+            ScanPhase::Flushing => Gate::Draining,
+            ScanPhase::Leaving | ScanPhase::Away | ScanPhase::Returning => Gate::Shut,
+        };
         match &self.rhythm {
-            Rhythm::Scan(scan) => match scan.phase() {
-                ScanPhase::Present => Gate::Open,
-                ScanPhase::Flushing => Gate::Draining,
-                ScanPhase::Leaving | ScanPhase::Away | ScanPhase::Returning => Gate::Shut,
-            },
+            Rhythm::Scan(scan) => of_scan(scan),
+            Rhythm::Roam(roam) if roam.sends_data() => of_scan(roam.scan()),
+            Rhythm::Roam(_) => Gate::Shut,
             Rhythm::Doze(doze) => doze.gate(),
             Rhythm::Service(service) => service.gate(),
         }
+    }
+
+    /// Its scan, if it scans by itself or roams.
+    pub fn scan(&mut self) -> Option<&mut Scan> {
+        match &mut self.rhythm {
+            Rhythm::Scan(scan) => Some(scan),
+            Rhythm::Roam(roam) => Some(roam.scan_mut()),
+            Rhythm::Doze(_) | Rhythm::Service(_) => None,
+        }
+    }
+
+    /// Its roaming, if it roams.
+    pub fn roam(&mut self) -> Option<&mut Roam> {
+        if let Rhythm::Roam(roam) = &mut self.rhythm { Some(roam) } else { None }
+    }
+
+    /// Frames that it receives, if it is off its channel or receives only some.
+    pub fn listening(&self) -> Option<Listening> {
+        self.listening
+    }
+
+    /// Whether it receives the frames of its own access point, although others not.
+    pub fn listens_to_its_own(&self) -> bool {
+        self.listening.is_some_and(|listening| listening.own.is_some())
     }
 
     /// Whether an RTS precedes a Null frame after this many attempts.
@@ -95,6 +159,7 @@ impl Away {
     pub fn due(&self) -> Option<Instant> {
         let rhythm = match &self.rhythm {
             Rhythm::Scan(scan) => scan.due(),
+            Rhythm::Roam(roam) => roam.due(),
             Rhythm::Doze(doze) => doze.due(),
             Rhythm::Service(service) => {
                 let departs_at = self.departs_at.unwrap_or(Instant::MAX);
@@ -120,7 +185,7 @@ impl Away {
     /// Cause of the station's absences.
     pub fn cause(&self) -> Cause {
         match self.rhythm {
-            Rhythm::Scan(_) => Cause::Away,
+            Rhythm::Scan(_) | Rhythm::Roam(_) => Cause::Away,
             Rhythm::Doze(_) | Rhythm::Service(_) => Cause::Asleep,
         }
     }

@@ -30,7 +30,7 @@ const NULL_FUNCTION: usize = AccessCategory::Voice.index();
 
 /// Time for which a station listens before it sends a Probe Request (mac80211:
 /// IEEE80211_PROBE_DELAY, HZ / 33).
-const PROBE_DELAY: Duration = Duration::from_millis(30);
+pub(in crate::cell) const PROBE_DELAY: Duration = Duration::from_millis(30);
 
 impl Station {
     /// Gives up the oldest packets beyond the limit for a station, or the group, that cannot be
@@ -56,7 +56,7 @@ impl Station {
     }
 
     /// Gives up the packets in driver and hardware, and with `queue_too` those of the upper queue.
-    fn abandon(&mut self, cx: &mut Context<'_>, edcaf: usize, queue_too: bool) {
+    pub(in crate::cell) fn abandon(&mut self, cx: &mut Context<'_>, edcaf: usize, queue_too: bool) {
         let (now, station) = (cx.now, self.id);
         let Some(access) = &mut self.edcafs[edcaf] else { return };
         let mut given_up: Vec<Packet> = Vec::new();
@@ -182,12 +182,15 @@ impl Power {
             let Some(station) = station.map(|station| station.id) else { break };
             let away = floor.away(station);
             if away.departs_at.take_if(|at| *at <= now).is_some() {
-                self.depart(floor, station);
+                if !self.leave_at_last(floor, station) {
+                    self.depart(floor, station);
+                }
             } else if away.probes_at.take().is_some() {
                 self.queue_about_absence(floor, station, Action::ProbeRequest);
             } else {
                 match away.rhythm {
                     Rhythm::Scan(_) => self.scan_input(floor, station, ScanInput::Due),
+                    Rhythm::Roam(_) => self.roam_due(floor, station),
                     Rhythm::Doze(_) => self.look_idle(floor, station),
                     Rhythm::Service(_) => self.service_due(floor, station),
                 }
@@ -215,12 +218,18 @@ impl Power {
             state.stats.nulls_given_up += 1;
         }
         // A Probe Response is the access point's.
-        let Some(away) = &state.away else { return };
+        let Some(away) = &mut state.away else { return };
+        let is_scanning = away.scan().is_some_and(|scan| match action {
+            Action::Null { power_management: true } => scan.phase() == ScanPhase::Leaving,
+            Action::Null { power_management: false } => scan.phase() == ScanPhase::Returning,
+            _ => false,
+        });
+        if is_scanning {
+            return self.scan_input(floor, station, ScanInput::Settled);
+        }
         match (&away.rhythm, action) {
-            (Rhythm::Scan(scan), Action::Null { power_management })
-                if power_management == (scan.phase() == ScanPhase::Leaving) =>
-            {
-                self.scan_input(floor, station, ScanInput::Settled);
+            (Rhythm::Roam(_), Action::Null { power_management: false }) => {
+                self.roam_tested(floor, station, answered);
             }
             (Rhythm::Doze(_), Action::Null { .. } | Action::PsPoll) => {
                 self.doze_settled(floor, station, answered);
@@ -288,11 +297,14 @@ impl Power {
         }
     }
 
-    fn scan_input(&mut self, floor: &mut Floor<'_>, station: StationId, input: ScanInput) {
+    pub(in crate::cell) fn scan_input(
+        &mut self,
+        floor: &mut Floor<'_>,
+        station: StationId,
+        input: ScanInput,
+    ) {
         let now = floor.now;
-        let Rhythm::Scan(scan) = &mut floor.away(station).rhythm else {
-            unreachable!("it scans, or would not have asked");
-        };
+        let scan = floor.away(station).scan().expect("it scans, or would not have asked");
         let action = scan.handle(now, input);
         floor.set_gate(station);
         match action {
@@ -327,6 +339,7 @@ impl Power {
             scan::ScanAction::Resume => {
                 self.drain_early(floor, station);
                 self.resume(floor, station);
+                self.roam_scanned(floor, station);
             }
         }
         floor.find_next_absence();
@@ -335,7 +348,7 @@ impl Power {
     /// Drops the oldest packets of a station that returns between two absences of a scan, because
     /// the device's queue starts before the MAC accepts data again.
     fn drain_early(&mut self, floor: &mut Floor<'_>, station: StationId) {
-        let Rhythm::Scan(scan) = &floor.away(station).rhythm else { return };
+        let Some(scan) = floor.away(station).scan() else { return };
         let most = scan.config().return_drain.filter(|_| scan.is_between_absences());
         let Some(most) = most else { return };
         for edcaf in 0..EDCAFS {
@@ -379,11 +392,12 @@ impl Power {
         }
         floor.away(station).left = Some(now);
         floor.stations[station.index()].stats.absences += 1;
-        let state = match &floor.away(station).rhythm {
-            Rhythm::Doze(_) | Rhythm::Service(_) => PowerState::Dozing,
-            Rhythm::Scan(scan) => {
+        let mut searched = None;
+        let state = match floor.away(station).scan() {
+            None => PowerState::Dozing,
+            Some(scan) => {
                 let (config, stays) = (*scan.config(), scan.is_on_own_channel());
-                let probes = scan.probes();
+                let (probes, channel) = (scan.probes(), scan.channel());
                 if config.leftover != Leftover::Keep {
                     for edcaf in 0..EDCAFS {
                         let (state, mut cx) = floor.at(self, station);
@@ -395,6 +409,8 @@ impl Power {
                     floor.away(station).probes_at = probe;
                     return floor.find_next_absence();
                 }
+                let roam = floor.away(station).roam();
+                searched = roam.and_then(|roam| Some((roam.set_on(channel)?, probes)));
                 PowerState::OffChannel
             }
         };
@@ -408,8 +424,13 @@ impl Power {
             }
             _ => floor.contention.hold(station, Instant::MAX),
         }
+        floor.away(station).listening = None;
         floor.stations[station.index()].deaf_until = Instant::MAX;
         floor.record_power(station, state);
+        if let Some((bss, probes)) = searched {
+            self.listen_on(floor, station, bss, probes);
+            floor.find_next_absence();
+        }
     }
 
     /// Queues a frame about the station's absence ahead of all others.
@@ -433,8 +454,12 @@ impl Power {
     }
 
     /// Queues the answer of its set's access point to a Probe Request.
-    pub(in crate::cell) fn answer_probe(&mut self, floor: &mut Floor<'_>, station: StationId) {
-        let access_point = floor.access_point_of(station);
+    pub(in crate::cell) fn answer_probe(
+        &mut self,
+        floor: &mut Floor<'_>,
+        access_point: StationId,
+        station: StationId,
+    ) {
         let sequence = SeqNo12::new(floor.stations[access_point.index()].stats.beacons as u16);
         let action = Action::ProbeResponse;
         let frame = Management { peer: station, action, attempts: 0, sequence };
@@ -474,7 +499,12 @@ impl Floor<'_> {
         let away = state.away.as_mut().expect("it was away");
         away.left = None;
         away.log_gone(now, false);
-        if state.deaf_until == Instant::MAX {
+        let is_deaf = state.deaf_until == Instant::MAX && !away.listens_to_its_own();
+        if is_deaf && state.config.roaming.is_some() {
+            let own = state.config.bss;
+            self.listen_to(station, own, true);
+            self.record_power(station, PowerState::Awake);
+        } else if is_deaf {
             state.deaf_until = now;
             self.contention.return_to_channel(station, now);
             self.channels.forget_navs(station);
@@ -483,7 +513,7 @@ impl Floor<'_> {
     }
 
     /// Drops unsent frames about the station's absence, which are outdated.
-    fn drop_about_absence(&mut self, station: StationId) {
+    pub(in crate::cell) fn drop_about_absence(&mut self, station: StationId) {
         for access in self.stations[station.index()].edcafs.iter_mut().flatten() {
             access.management.retain(|frame| !frame.action.is_about_absence());
         }
@@ -498,7 +528,7 @@ impl Floor<'_> {
     }
 
     /// The instant at which the station's frame exchange may have ended, if it is in one.
-    fn engaged_until(&self, station: StationId) -> Option<Instant> {
+    pub(in crate::cell) fn engaged_until(&self, station: StationId) -> Option<Instant> {
         let speaks_until = self.timers.acts_until(station).max(self.air.transmits_until(station));
         let state = &self.stations[station.index()];
         let is_engaged = state.exchange.is_some()

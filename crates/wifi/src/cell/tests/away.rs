@@ -102,7 +102,9 @@ impl Run {
                         run.dropped.push((packet.tag, reason));
                         assert!(ended.insert(packet.tag));
                     }
-                    Output::GroupSent { .. } | Output::Overheard { .. } => {}
+                    Output::GroupSent { .. }
+                    | Output::Overheard { .. }
+                    | Output::Attached { .. } => {}
                 }
             }
             while let Some(event) = cell.poll_event() {
@@ -315,7 +317,7 @@ fn on_its_own_channel_it_asks_and_is_answered() {
         .filter(|(start, ..)| !run.data_before(*start))
         .map(|(_, _, transmitter, frame)| (transmitter, frame.kind))
         .collect();
-    let asked = story.iter().position(|(_, kind)| *kind == FrameKind::ProbeRequest);
+    let asked = story.iter().position(|(_, kind)| matches!(kind, FrameKind::ProbeRequest { .. }));
     let asked = asked.expect("it asks");
     assert_eq!(story[asked].0, STA);
     assert_eq!(story[asked + 1..][..2], [(AP, FrameKind::ProbeResponse), (STA, FrameKind::Ack)]);

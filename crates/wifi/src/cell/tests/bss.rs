@@ -328,6 +328,7 @@ pub(super) fn conserves(config: &CellConfig, sets: u16, seed: u64) -> Result<(),
                 Output::GroupSent { packet, .. } => {
                     sent.get_mut(&packet.tag).expect("it was sent").2 += 1;
                 }
+                Output::Attached { .. } => prop_assert!(false, "nobody roams"),
             }
         }
         Ok(())

@@ -151,7 +151,9 @@ fn group_frames_wait_for_a_dtim() {
                 Output::Delivered { station, .. } => heard[station.index()] += 1,
                 Output::Dropped { .. } => panic!("{output:?}"),
                 Output::GroupSent { .. } => heard[0] += 1,
-                Output::Overheard { .. } => unreachable!("nobody is promiscuous"),
+                Output::Overheard { .. } | Output::Attached { .. } => {
+                    unreachable!("nobody is promiscuous, or roams")
+                }
             }
         }
         while let Some(event) = cell.poll_event() {

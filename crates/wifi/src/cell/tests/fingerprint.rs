@@ -30,7 +30,9 @@ impl Hash {
                 (1 + *reason as u64, at, station, packet)
             }
             Output::GroupSent { at, station, packet } => (100, at, station, packet),
-            Output::Overheard { .. } => unreachable!("nobody is promiscuous"),
+            Output::Overheard { .. } | Output::Attached { .. } => {
+                unreachable!("nobody is promiscuous, or roams")
+            }
         };
         let parts = packet.parts;
         self.eat(kind << 32 | u64::from(station.0));

@@ -54,7 +54,7 @@ fn run(config: &CellConfig, millis: u64) -> Outcome {
             match output {
                 Output::Delivered { packet, .. } => outcome.delivered.push(packet.tag),
                 Output::Dropped { reason, .. } => *outcome.dropped.entry(reason).or_default() += 1,
-                Output::GroupSent { .. } | Output::Overheard { .. } => {
+                Output::GroupSent { .. } | Output::Overheard { .. } | Output::Attached { .. } => {
                     unreachable!("nothing is for all")
                 }
             }

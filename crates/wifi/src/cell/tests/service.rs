@@ -145,7 +145,9 @@ impl Log {
                         assert!(ended.insert(packet.tag));
                         log.dropped += 1;
                     }
-                    Output::GroupSent { .. } | Output::Overheard { .. } => {}
+                    Output::GroupSent { .. }
+                    | Output::Overheard { .. }
+                    | Output::Attached { .. } => {}
                 }
             }
             while let Some(event) = cell.poll_event() {

@@ -20,7 +20,7 @@ pub enum RoamFrame {
     /// Authentication frame (9.3.3.11).
     Authentication {
         /// Algorithm and, of SAE, message.
-        algorithm: Algorithm,
+        algorithm: AuthenticationAlgorithm,
         /// Authentication transaction sequence number: 1 or 2.
         sequence: u16,
         /// Status code (table 9-50); 0 also in requests, 126 in SAE with hash-to-element.
@@ -79,7 +79,7 @@ pub enum RoamFrame {
 
 /// Algorithm of an Authentication frame (9.4.1.1) and, of SAE, the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Algorithm {
+pub enum AuthenticationAlgorithm {
     /// Open System.
     Open,
     /// SAE with a commit message (12.4.7.2); group 19.
@@ -90,7 +90,7 @@ pub enum Algorithm {
     Ft,
 }
 
-impl Algorithm {
+impl AuthenticationAlgorithm {
     /// Authentication Algorithm Number (9.4.1.1).
     pub const fn number(self) -> u16 {
         match self {
@@ -142,7 +142,7 @@ impl Security {
 
 /// Facts that determine the elements of frames between a station and an access point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Facts {
+pub struct JoinFacts {
     /// Authentication and key management of the network.
     pub security: Security,
     /// Length of the SSID, 0 to 32.
@@ -197,7 +197,9 @@ impl RoamFrame {
     pub const fn from_access_point(self) -> Option<bool> {
         match self {
             Self::Authentication {
-                algorithm: Algorithm::Open | Algorithm::Ft, sequence, ..
+                algorithm: AuthenticationAlgorithm::Open | AuthenticationAlgorithm::Ft,
+                sequence,
+                ..
             } => Some(sequence % 2 == 0),
             Self::Authentication { .. }
             | Self::Deauthentication { .. }
@@ -220,8 +222,8 @@ impl RoamFrame {
     /// protected as data; where management frames are protected, so are robust ones (9.3.3.1 and
     /// table 9-51): deauthentication, disassociation and all action frames here. Authentication and
     /// association are never protected.
-    pub const fn protection(self, facts: &Facts) -> Protection {
-        let Facts { security, keyed, .. } = *facts;
+    pub const fn protection(self, facts: &JoinFacts) -> Protection {
+        let JoinFacts { security, keyed, .. } = *facts;
         match self {
             Self::Authentication { .. }
             | Self::AssociationRequest { .. }
@@ -236,7 +238,7 @@ impl RoamFrame {
     }
 
     /// Length of the MPDU with header, FCS and its [`protection`](Self::protection).
-    pub const fn octets(self, facts: &Facts) -> u32 {
+    pub const fn octets(self, facts: &JoinFacts) -> u32 {
         let header = match self {
             Self::Handshake { .. } if facts.qos => QOS_DATA_HEADER + LLC_SNAP,
             Self::Handshake { .. } => DATA_HEADER + LLC_SNAP,
@@ -246,24 +248,31 @@ impl RoamFrame {
     }
 
     /// Length of the body of a management frame, or of an EAPOL frame.
-    const fn body(self, facts: &Facts) -> u32 {
+    const fn body(self, facts: &JoinFacts) -> u32 {
         match self {
             Self::Authentication { algorithm, status, .. } => {
                 // Algorithm, sequence number, status code.
                 6 + match (algorithm, status) {
-                    (Algorithm::Open, _) => 0,
-                    (Algorithm::SaeCommit, SUCCESS | SAE_HASH_TO_ELEMENT) => {
+                    (AuthenticationAlgorithm::Open, _) => 0,
+                    (AuthenticationAlgorithm::SaeCommit, SUCCESS | SAE_HASH_TO_ELEMENT) => {
                         SAE_GROUP + SAE_SCALAR + SAE_ELEMENT
                     }
-                    (Algorithm::SaeCommit, ANTI_CLOGGING_TOKEN_REQUIRED) => {
+                    (AuthenticationAlgorithm::SaeCommit, ANTI_CLOGGING_TOKEN_REQUIRED) => {
                         SAE_GROUP + ANTI_CLOGGING_TOKEN
                     }
-                    (Algorithm::SaeCommit, UNSUPPORTED_GROUP) => SAE_GROUP,
-                    (Algorithm::SaeConfirm, SUCCESS) => SAE_SEND_CONFIRM + SAE_CONFIRM,
-                    (Algorithm::Ft, SUCCESS) => {
+                    (AuthenticationAlgorithm::SaeCommit, UNSUPPORTED_GROUP) => SAE_GROUP,
+                    (AuthenticationAlgorithm::SaeConfirm, SUCCESS) => {
+                        SAE_SEND_CONFIRM + SAE_CONFIRM
+                    }
+                    (AuthenticationAlgorithm::Ft, SUCCESS) => {
                         facts.transition_elements(matches!(self.from_access_point(), Some(true)))
                     }
-                    (Algorithm::SaeCommit | Algorithm::SaeConfirm | Algorithm::Ft, _) => 0,
+                    (
+                        AuthenticationAlgorithm::SaeCommit
+                        | AuthenticationAlgorithm::SaeConfirm
+                        | AuthenticationAlgorithm::Ft,
+                        _,
+                    ) => 0,
                 }
             }
             Self::AssociationRequest { again } => {
@@ -325,7 +334,7 @@ impl RoamFrame {
     }
 }
 
-impl Facts {
+impl JoinFacts {
     /// Length of Supported Rates and Extended Supported Rates.
     const fn rates(&self) -> u32 {
         let rates = self.rates as u32;
@@ -485,8 +494,8 @@ pub const SAE_HASH_TO_ELEMENT: u16 = 126;
 mod tests {
     use super::*;
 
-    fn facts(security: Security) -> Facts {
-        Facts {
+    fn facts(security: Security) -> JoinFacts {
+        JoinFacts {
             security,
             ssid_octets: 7,
             rates: 8,
@@ -510,21 +519,21 @@ mod tests {
         let open = facts(Security::Open);
         let psk = facts(Security::Psk);
         let sae = facts(Security::Sae);
-        let ft = Facts { fast: true, ..facts(Security::FtPsk) };
+        let ft = JoinFacts { fast: true, ..facts(Security::FtPsk) };
         let of = |algorithm, status| Authentication { algorithm, sequence: 1, status };
-        assert_eq!(of(Algorithm::Open, 0).octets(&open), 34);
-        assert_eq!(of(Algorithm::SaeCommit, 0).octets(&sae), 34 + 98);
-        assert_eq!(of(Algorithm::SaeCommit, 76).octets(&sae), 34 + 34);
-        assert_eq!(of(Algorithm::SaeConfirm, 0).octets(&sae), 34 + 34);
+        assert_eq!(of(AuthenticationAlgorithm::Open, 0).octets(&open), 34);
+        assert_eq!(of(AuthenticationAlgorithm::SaeCommit, 0).octets(&sae), 34 + 98);
+        assert_eq!(of(AuthenticationAlgorithm::SaeCommit, 76).octets(&sae), 34 + 34);
+        assert_eq!(of(AuthenticationAlgorithm::SaeConfirm, 0).octets(&sae), 34 + 34);
         // RSN with a name 40, Mobility Domain 5, Fast BSS Transition 84 + 14.
-        assert_eq!(of(Algorithm::Ft, 0).octets(&ft), 34 + 40 + 5 + 98);
+        assert_eq!(of(AuthenticationAlgorithm::Ft, 0).octets(&ft), 34 + 40 + 5 + 98);
         assert_eq!(Deauthentication { reason: 3 }.octets(&open), 30);
         assert_eq!(Handshake { message: 1 }.octets(&psk), 133 + 4);
         // RSN of 22; with it a group key of 24 makes 46, padded 48, wrapped 56.
         assert_eq!(Handshake { message: 2 }.octets(&psk), 137 + 22);
         assert_eq!(Handshake { message: 3 }.octets(&psk), 137 + 56);
         assert_eq!(Handshake { message: 4 }.octets(&psk), 137);
-        assert_eq!(Handshake { message: 4 }.octets(&Facts { qos: false, ..psk }), 135);
+        assert_eq!(Handshake { message: 4 }.octets(&JoinFacts { qos: false, ..psk }), 135);
     }
 
     #[test]
@@ -539,7 +548,7 @@ mod tests {
         ];
         let more = |security| {
             let without = facts(security);
-            let with = Facts { keyed: true, ..without };
+            let with = JoinFacts { keyed: true, ..without };
             frames.map(|frame| frame.octets(&with) - frame.octets(&without))
         };
         assert_eq!(more(Security::Open), [0; 6]);

@@ -410,7 +410,7 @@ impl Floor<'_> {
     fn service(&mut self, station: StationId) -> Option<&mut Service> {
         match &mut self.stations[station.index()].away.as_deref_mut()?.rhythm {
             Rhythm::Service(service) => Some(service),
-            Rhythm::Scan(_) | Rhythm::Doze(_) => None,
+            Rhythm::Scan(_) | Rhythm::Doze(_) | Rhythm::Roam(_) => None,
         }
     }
 
