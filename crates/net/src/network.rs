@@ -918,6 +918,10 @@ impl Network {
                     }
                 }
                 CellOutput::GroupSent { packet, .. } => self.remove_copy(packet),
+                &CellOutput::Attached { station, access_point, is_known, .. } => {
+                    let [node, to] = [station, access_point].map(|it| self.node_of[it.index()]);
+                    self.routes.attach(node, to, is_known);
+                }
             }
         }
     }

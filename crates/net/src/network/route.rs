@@ -74,33 +74,58 @@ impl Routes {
             hops: Vec::new(),
             is_independent: config.cell.as_ref().is_some_and(|cell| cell.independent),
         };
-        let trees = routes.trees();
-        let count = (0..).zip(&trees).filter(|(node, first)| node == *first).count();
+        let count = routes.find_hops();
         // A graph has as many edges as a forest with as many parts only if it is one.
         if edges + count != nodes {
             return Err(NetworkError::Loop(routes.on_loop()));
         }
-        if count > 1 {
-            routes.trees = trees;
-        }
-        for node in (0..nodes as u16).map(NodeId) {
-            let neighbours = &routes.neighbours[node.index()];
+        Ok(routes)
+    }
+
+    /// Finds the hops between all nodes; returns the number of trees.
+    fn find_hops(&mut self) -> usize {
+        let trees = self.trees();
+        let count = (0..).zip(&trees).filter(|(node, first)| node == *first).count();
+        self.trees = if count > 1 { trees } else { Vec::new() };
+        (self.hops, self.next) = (Vec::new(), Vec::new());
+        for node in (0..self.neighbours.len() as u16).map(NodeId) {
+            let neighbours = &self.neighbours[node.index()];
             let next = match (neighbours.len(), count) {
                 // A single node has no neighbour, and nobody asks for its hops.
                 (0 | 1, 1) => Vec::new(),
-                _ => routes.explore(node),
+                _ => self.explore(node),
             };
             let hop = |index: &u16| {
                 neighbours.get(usize::from(*index)).map_or(Hop::None, |(_, hop)| *hop)
             };
-            routes.hops.push(if next.is_empty() {
+            self.hops.push(if next.is_empty() {
                 neighbours.iter().map(|(_, hop)| *hop).collect()
             } else {
                 next.iter().map(hop).collect()
             });
-            routes.next.push(next);
+            self.next.push(next);
         }
-        Ok(routes)
+        count
+    }
+
+    /// Moves a node with Wi-Fi to another access point: its packets go there from now on. If it
+    /// `is_known`, packets to it go there, too; until then they go to the one before.
+    pub fn attach(&mut self, node: NodeId, access_point: NodeId, is_known: bool) {
+        let radio = |node: NodeId| self.stations[node.index()].expect("both have a radio");
+        let to = |node| Hop::Air(Address::Station(radio(node)));
+        let (there, here) = ((access_point, to(access_point)), (node, to(node)));
+        self.access_points[node.index()] = Some(access_point);
+        let is_on_air = |(_, hop): &&mut (NodeId, Hop)| matches!(hop, Hop::Air(_));
+        if let Some(own) = self.neighbours[node.index()].iter_mut().find(is_on_air) {
+            *own = there;
+        }
+        if is_known {
+            for neighbours in &mut self.neighbours {
+                neighbours.retain(|neighbour| *neighbour != here);
+            }
+            self.neighbours[access_point.index()].push(here);
+        }
+        self.find_hops();
     }
 
     /// Returns the access point of each node's basic service set.
@@ -350,7 +375,54 @@ mod tests {
         distances
     }
 
+    /// Access points that hang at a switch, node 0, by wires, and stations in these sets.
+    fn office(access_points: u16, sets: &[u16]) -> NetworkConfig {
+        let aps: Vec<usize> = (0..access_points).map(|_| 0).collect();
+        let parents: Vec<usize> =
+            aps.into_iter().chain(sets.iter().map(|set| usize::from(*set) + 1)).collect();
+        let radios: Vec<Option<u16>> = core::iter::once(None)
+            .chain((0..access_points).map(Some))
+            .chain(sets.iter().map(|set| Some(*set)))
+            .collect();
+        network(&parents, &radios, false)
+    }
+
     proptest! {
+        /// A network in which stations have moved has the hops of one in which they began there; one
+        /// that is not yet known there sends to its new access point, and is reached by the old one.
+        #[test]
+        fn moved_stations_are_found(
+            sets in proptest::collection::vec(0u16..3, 1..5),
+            moves in proptest::collection::vec((any::<proptest::sample::Index>(), 0u16..3), 0..6),
+        ) {
+            let mut sets = sets;
+            let access_point = |set: u16| NodeId(set + 1);
+            let mut routes = Routes::new(&office(3, &sets)).expect("a tree");
+            for (station, to) in moves {
+                let station = station.index(sets.len());
+                let node = NodeId(4 + station as u16);
+                routes.attach(node, access_point(to), false);
+                let radio = |node| routes.station(node).map(Address::Station);
+                let hop = radio(access_point(to)).map(Hop::Air);
+                prop_assert_eq!(Some(routes.next(node, NodeId(0))), hop);
+                let old = access_point(sets[station]);
+                prop_assert_eq!(routes.next_node(NodeId(0), node), old);
+                prop_assert_eq!(Some(routes.next(old, node)), radio(node).map(Hop::Air));
+                routes.attach(node, access_point(to), true);
+                sets[station] = to;
+                let expected = Routes::new(&office(3, &sets)).expect("a tree");
+                let nodes = 4 + sets.len() as u16;
+                for from in (0..nodes).map(NodeId) {
+                    for to in (0..nodes).map(NodeId).filter(|to| *to != from) {
+                        let [next, known] = [&routes, &expected].map(|it| it.next(from, to));
+                        prop_assert_eq!(next, known, "{:?} to {:?}", from, to);
+                        let [next, known] = [&routes, &expected].map(|it| it.next_node(from, to));
+                        prop_assert_eq!(next, known);
+                    }
+                }
+            }
+        }
+
         /// Every hop leads one step nearer, over the wire or to its station; without wires and air
         /// there is no hop.
         #[test]
