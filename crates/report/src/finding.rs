@@ -10,6 +10,7 @@ mod air;
 mod delay;
 mod flow;
 mod overload;
+mod roaming;
 mod tcp;
 mod wire;
 
@@ -45,6 +46,8 @@ pub enum Kind {
     Scan,
     /// Packets wait for a station that saves power.
     Sleep,
+    /// A station is without an access point, or changes it too often or too slowly.
+    Roaming,
     /// Transmissions collide, or wait long for the channel.
     Contention,
     /// Much of the airtime goes into frames that fail without a collision.
@@ -68,6 +71,7 @@ impl Kind {
             Self::Overload => "overload",
             Self::Scan => "scan",
             Self::Sleep => "sleep",
+            Self::Roaming => "roaming",
             Self::Contention => "contention",
             Self::Retries => "retries",
             Self::SlowStation => "slow_station",
@@ -85,6 +89,7 @@ impl Kind {
             Self::Overload => "More is offered than the hop carries",
             Self::Scan => "A station that scans",
             Self::Sleep => "A station that saves power",
+            Self::Roaming => "A station that changes its access point",
             Self::Contention => "Contention and collisions",
             Self::Retries => "Retransmissions on the air",
             Self::SlowStation => "A slow station that takes the air",
@@ -101,6 +106,7 @@ pub fn findings(run: &RunDocument) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     found.extend(delay::scan(&flows));
     found.extend(delay::sleep(run, &flows));
+    found.extend(roaming::roaming(run));
     found.extend(wire::wire(run, &flows));
     found.extend(overload::coded(run, &flows));
     found.extend(tcp::window(run));

@@ -33,6 +33,7 @@ use lasthop_wifi::wire::{
     AckPolicy, Flags, QosControl, SequenceControl, amsdu, fcs, frame, llc, operating_mode,
 };
 use lasthop_wifi::{Address, StationId};
+use roaming::RoamContents;
 use std::io::Write;
 
 /// Properties of the cell, for beacons and radiotap headers.
@@ -101,6 +102,8 @@ struct Maker {
     bytes_made: usize,
     /// Longest record of a packet, in bytes.
     snap_bytes: usize,
+    /// Properties of the cell.
+    info: AirInfo,
 }
 
 /// Source of the bytes of packets.
@@ -157,6 +160,7 @@ impl AirWriter {
             probe: probe_elements(info),
             bytes_made: snap_bytes,
             snap_bytes,
+            info: info.clone(),
         };
         let channel = Channel::from_number(info.band, info.channel);
         let channels = info.channels.iter();
@@ -190,7 +194,7 @@ impl AirWriter {
 
     /// Writes the MPDUs of a PPDU.
     pub(crate) fn ppdu(&mut self, ppdu: &Ppdu, contents: Contents<'_>) -> Result<(), OutputError> {
-        let own = self.channels.get(usize::from(ppdu.transmitter.0)).copied();
+        let own = self.channels.get(usize::from(place_of(ppdu, contents.names).0)).copied();
         let channel = own.unwrap_or(self.channel);
         for (place, psdu) in ppdu.psdus.iter().enumerate() {
             let start = ppdu.start + psdu.rate.preamble_and_header(self.band);
@@ -387,7 +391,7 @@ impl Maker {
                 let beacon = self.beacon(ppdu, &elements);
                 link.management(management::Body::Beacon(beacon)).emit_mpdu(out);
             }
-            FrameKind::ProbeRequest => {
+            FrameKind::ProbeRequest { .. } => {
                 let link = Link { receiver: MacAddr::BROADCAST, ..link };
                 let request = management::Body::ProbeRequest(Elements::new(&self.probe));
                 link.management(request).emit_mpdu(out);
@@ -416,6 +420,20 @@ impl Maker {
                     rest: &[],
                 };
                 link.management(management::Body::Action(response)).emit_mpdu(out);
+            }
+            FrameKind::Roam { frame, facts, aid, other } => {
+                let other = station_address(other, names);
+                let contents = RoamContents {
+                    info: &self.info,
+                    facts,
+                    aid,
+                    current: other,
+                    target: other,
+                    neighbours: &[],
+                    switch: elements::ChannelSwitch::default(),
+                    removal: 0,
+                };
+                link.roam(frame, &contents, out);
             }
             FrameKind::OperatingMode { mode, by_control: true } => {
                 let frame = link.qos_null(AccessCategory::Voice, operating_mode::control(mode));
@@ -715,6 +733,19 @@ fn parameters(tid: u8, window: u16) -> BlockAckParameters {
 /// Returns the rate that a Trigger frame prescribes for a user.
 const fn answer_rate(user: &TriggeredUser) -> AnswerRate {
     AnswerRate { mcs: user.mcs, streams: user.streams, dcm: user.dcm }
+}
+
+/// The station on whose channel a PPDU is: the access point at one of its ends, since a station that
+/// roams leaves the channel on which it began.
+fn place_of(ppdu: &Ppdu, names: &Names) -> StationId {
+    let first = ppdu.psdus.first();
+    let asked = first.and_then(|psdu| psdu.frames.first()).map(|frame| frame.kind);
+    match (asked, first.map(|psdu| psdu.receiver)) {
+        _ if names.is_access_point(ppdu.transmitter) => ppdu.transmitter,
+        (Some(FrameKind::ProbeRequest { access_point }), _) => access_point,
+        (_, Some(Address::Station(receiver))) if names.is_access_point(receiver) => receiver,
+        _ => ppdu.transmitter,
+    }
 }
 
 fn station_address(station: StationId, names: &Names) -> MacAddr {

@@ -332,6 +332,46 @@ pub struct NodeSummary {
     /// Absences of the node for scans or power save; absent if it was always reachable.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub absences: Option<AbsenceSummary>,
+    /// Changes of the node's access point; absent if it stayed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub roaming: Option<RoamingSummary>,
+}
+
+/// Changes of a station's access point, after the warm-up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RoamingSummary {
+    /// Number of times that it lost its access point.
+    pub access_points_lost: u64,
+    /// Attempts to join another, in their order.
+    pub roams: Vec<RoamSummary>,
+}
+
+/// An attempt of a station to join an access point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RoamSummary {
+    /// Access point before.
+    pub from: String,
+    /// Access point that it joins.
+    pub to: String,
+    /// Time in the run at which it left for it, in s.
+    pub at_s: f64,
+    /// Duration of the scan or search that came before, in ms.
+    pub scan_ms: f64,
+    /// Time from `at_s` to the end of authentication, in ms; absent if that did not come, as below.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub authentication_ms: Option<f64>,
+    /// Time from there to the end of association, in ms.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub association_ms: Option<f64>,
+    /// Time from there to the end of the handshake, in ms; 0 without one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub handshake_ms: Option<f64>,
+    /// Time without data, from the loss of the old access point or from `at_s`, in ms; absent if it
+    /// did not join.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub without_ms: Option<f64>,
 }
 
 /// A neighbour on the channel.

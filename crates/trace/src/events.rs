@@ -13,7 +13,8 @@ use crate::value::LossReason;
 use lasthop_hosts::TcpSample;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant};
-use lasthop_wifi::event::{Event, FrameKind, PowerState, Ppdu, Psdu};
+use lasthop_wifi::event::{Event, FrameKind, PowerState, Ppdu, Psdu, RoamStep};
+use lasthop_wifi::mac::roam::frame::RoamFrame;
 use lasthop_wifi::phy::{GuardInterval, Preamble, Rate};
 use lasthop_wifi::{Address, StationId};
 
@@ -249,6 +250,16 @@ impl EventsWriter {
                 row.int64(AT, at.as_nanos()).text(KIND, kind);
                 row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
             }
+            Event::Roam { at, station, access_point, step } => {
+                let [kind, step] = ["roam", step_name(*step)].map(|text| self.table.word(text));
+                let mut row = self.table.row()?;
+                row.int64(AT, at.as_nanos()).text(KIND, kind).text(REASON, step);
+                row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
+                row.text(
+                    PEER,
+                    station_name(&self.nodes, &self.stations, *access_point, &self.words),
+                );
+            }
         }
         Ok(())
     }
@@ -257,6 +268,10 @@ impl EventsWriter {
     fn psdu(&mut self, ppdu: &Ppdu, psdu: &Psdu) -> Result<(), OutputError> {
         let rate = self.rate(psdu.rate);
         let frames = &psdu.frames;
+        let of_join = match frames.first().map(|frame| frame.kind) {
+            Some(kind @ FrameKind::Roam { .. }) => Some(self.table.word(frame_name(kind))),
+            _ => None,
+        };
         let mut row = self.table.row()?;
         row.int64(AT, ppdu.start.as_nanos()).text(KIND, self.words.ppdu);
         row.int64(DURATION, ppdu.end.saturating_since(ppdu.start).as_nanos());
@@ -277,7 +292,8 @@ impl EventsWriter {
         row.int32(RECEIVED, frames.iter().filter(|frame| frame.received).count() as i32);
         row.double(SIGNAL, psdu.signal.0).bool(COLLIDED, psdu.collided);
         let Some(first) = frames.first() else { return Ok(()) };
-        row.text(FRAME, self.words.frame(frame_name(first.kind)));
+        let name = of_join.unwrap_or_else(|| self.words.frame(frame_name(first.kind)));
+        row.text(FRAME, name);
         if has_sequence(first.kind) {
             row.int32(SEQUENCE, i32::from(first.sequence.as_u16()));
         }
@@ -426,12 +442,47 @@ pub(crate) fn frame_name(kind: FrameKind) -> &'static str {
         FrameKind::Cts => "cts",
         FrameKind::PsPoll { .. } => "ps_poll",
         FrameKind::Beacon { .. } => "beacon",
-        FrameKind::ProbeRequest => "probe_request",
+        FrameKind::ProbeRequest { .. } => "probe_request",
         FrameKind::ProbeResponse => "probe_response",
         FrameKind::AddbaRequest { .. } => "addba_request",
         FrameKind::AddbaResponse { .. } => "addba_response",
+        FrameKind::Roam { frame, .. } => roam_frame_name(frame),
         FrameKind::OperatingMode { .. } => "operating_mode",
         FrameKind::Delba { .. } => "delba",
+    }
+}
+
+/// Name of a frame of a join.
+const fn roam_frame_name(frame: RoamFrame) -> &'static str {
+    match frame {
+        RoamFrame::Authentication { .. } => "authentication",
+        RoamFrame::AssociationRequest { again: false } => "association_request",
+        RoamFrame::AssociationRequest { again: true } => "reassociation_request",
+        RoamFrame::AssociationResponse { again: false, .. } => "association_response",
+        RoamFrame::AssociationResponse { again: true, .. } => "reassociation_response",
+        RoamFrame::Handshake { .. } => "eapol_key",
+        RoamFrame::Deauthentication { .. } => "deauthentication",
+        RoamFrame::Disassociation { .. } => "disassociation",
+        RoamFrame::NeighborReportRequest
+        | RoamFrame::NeighborReportResponse
+        | RoamFrame::TransitionQuery
+        | RoamFrame::TransitionRequest
+        | RoamFrame::TransitionResponse { .. }
+        | RoamFrame::FtRequest
+        | RoamFrame::FtResponse { .. }
+        | RoamFrame::ChannelSwitch => "action",
+    }
+}
+
+/// Name of a step of a roam.
+const fn step_name(step: RoamStep) -> &'static str {
+    match step {
+        RoamStep::Left => "left",
+        RoamStep::Authenticated => "authenticated",
+        RoamStep::Associated => "associated",
+        RoamStep::Joined => "joined",
+        RoamStep::Failed => "failed",
+        RoamStep::Lost => "lost",
     }
 }
 

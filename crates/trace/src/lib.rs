@@ -109,7 +109,8 @@ pub use document::{
     AbsenceSummary, AggregationSummary, DriverQueueSummary, EmulationSummary, FindingSummary,
     FlowGroupSummary, FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary, NeighbourSummary,
     NodeSummary, PowerSaveKind, ProgramSummary, PseudoRetryOutSummary, QueueKind, QueueSummary,
-    RateSummary, RunDocument, TrialQuantity, TrialSummary, WaySummary, WireSummary, run_schema,
+    RateSummary, RoamSummary, RoamingSummary, RunDocument, TrialQuantity, TrialSummary, WaySummary,
+    WireSummary, run_schema,
 };
 pub use error::OutputError;
 pub use experience::ExperienceKind;

@@ -20,7 +20,7 @@ use crate::snapshot::Snapshot;
 use crate::value::LossReason;
 use lasthop_packet::{DelayParts, DropReason, FlowId, NodeId, Packet};
 use lasthop_units::Instant;
-use lasthop_wifi::event::{Event, PowerState, Ppdu, Psdu};
+use lasthop_wifi::event::{Event, PowerState, Ppdu, Psdu, RoamStep};
 use lasthop_wifi::{Address, StationId};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -75,7 +75,7 @@ pub(crate) struct PerfettoWriter {
     stations: Vec<NodeId>,
     flows: Vec<FlowTrack>,
     /// Start and kind of each node's current absence.
-    away: BTreeMap<usize, (Instant, PowerState)>,
+    away: BTreeMap<usize, (Instant, &'static str)>,
 }
 
 impl PerfettoWriter {
@@ -135,6 +135,7 @@ impl PerfettoWriter {
         match event {
             Event::Ppdu(ppdu) => self.ppdu(ppdu),
             Event::Power { at, station, state } => self.power(*at, *station, *state),
+            Event::Roam { at, station, step, .. } => self.roam(*at, *station, *step),
             _ => {}
         }
         self.write_if_full()
@@ -156,8 +157,8 @@ impl PerfettoWriter {
 
     /// Ends open absences, and completes the file.
     pub(crate) fn close(mut self, end: Instant) -> Result<(), OutputError> {
-        for (node, (since, state)) in core::mem::take(&mut self.away) {
-            self.absence(node, since, end, state);
+        for (node, (since, name)) in core::mem::take(&mut self.away) {
+            self.absence(node, since, end, name);
         }
         self.write()
     }
@@ -239,21 +240,37 @@ impl PerfettoWriter {
     }
 
     fn power(&mut self, at: Instant, station: StationId, state: PowerState) {
+        let name = match state {
+            PowerState::Awake => None,
+            PowerState::OffChannel => Some("off its channel"),
+            PowerState::Dozing => Some("dozing"),
+        };
+        self.change(at, station, name);
+    }
+
+    fn roam(&mut self, at: Instant, station: StationId, step: RoamStep) {
+        match step {
+            RoamStep::Left => self.change(at, station, Some("joining")),
+            RoamStep::Joined => self.change(at, station, None),
+            RoamStep::Failed | RoamStep::Lost => {
+                self.change(at, station, Some("without an access point"));
+            }
+            RoamStep::Authenticated | RoamStep::Associated => {}
+        }
+    }
+
+    /// Ends the absence of a station, and begins another.
+    fn change(&mut self, at: Instant, station: StationId, name: Option<&'static str>) {
         let node = self.node(station);
         if let Some((since, before)) = self.away.remove(&node) {
             self.absence(node, since, at, before);
         }
-        if state != PowerState::Awake {
-            self.away.insert(node, (at, state));
+        if let Some(name) = name {
+            self.away.insert(node, (at, name));
         }
     }
 
-    fn absence(&mut self, node: usize, since: Instant, until: Instant, state: PowerState) {
-        let name = match state {
-            PowerState::Awake => "awake",
-            PowerState::OffChannel => "off its channel",
-            PowerState::Dozing => "dozing",
-        };
+    fn absence(&mut self, node: usize, since: Instant, until: Instant, name: &str) {
         self.slice(since, until, node_track(node, Track::Absences), name, &[], &[]);
     }
 

@@ -8,12 +8,12 @@ use crate::document::{
     AbsenceSummary, AggregationSummary, DriverQueueSummary, EmulationSummary, FlowGroupSummary,
     FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary, NeighbourSummary, NodeSummary,
     PowerSaveKind, ProgramSummary, PseudoRetryOutSummary, QueueKind, QueueSummary, RateSummary,
-    RunDocument, WireSummary,
+    RoamSummary, RoamingSummary, RunDocument, WireSummary,
 };
 use crate::error::OutputError;
 use crate::experience::Experience;
 use crate::histogram::Histogram;
-use crate::names::{FlowKind, FlowName, NeighbourName};
+use crate::names::{FlowKind, FlowName, Names, NeighbourName};
 use crate::programs;
 use crate::recorder::Recorder;
 use crate::snapshot::Snapshot;
@@ -26,11 +26,12 @@ use lasthop_net::network::{NetworkConfig, NetworkStats, WireStats};
 use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_packet::{AccessCategory, NodeId};
 use lasthop_units::{Duration, Instant};
+use lasthop_wifi::StationId;
 use lasthop_wifi::cell::StationConfig;
 use lasthop_wifi::mac::power_save::Sending;
 use lasthop_wifi::mac::service_period::ServicePeriodConfig;
 use lasthop_wifi::phy::Rate;
-use lasthop_wifi::stats::{Levels, LinkStats, StationStats};
+use lasthop_wifi::stats::{Levels, LinkStats, Roamed, StationStats};
 use std::collections::BTreeMap;
 
 /// Facts about a run that the recorder does not know.
@@ -150,7 +151,9 @@ impl Recorder {
                 .stations
                 .iter()
                 .filter(|(id, _)| !self.names.is_neighbours(*id))
-                .map(|(id, stats)| (name(*id), node(stats, station(&info.network, *id), counted)))
+                .map(|(id, stats)| {
+                    (name(*id), node(stats, station(&info.network, *id), counted, &self.names))
+                })
                 .collect(),
             neighbours: self.neighbours(stats, counted),
             links: stats
@@ -365,7 +368,12 @@ fn web(tally: &FlowTally) -> Option<&WebTally> {
     }
 }
 
-fn node(stats: &StationStats, station: Option<&StationConfig>, counted: Duration) -> NodeSummary {
+fn node(
+    stats: &StationStats,
+    station: Option<&StationConfig>,
+    counted: Duration,
+    names: &Names,
+) -> NodeSummary {
     NodeSummary {
         queue_packets: window(&stats.queue_packets),
         driver_queue_packets: window(&stats.driver_packets),
@@ -379,6 +387,30 @@ fn node(stats: &StationStats, station: Option<&StationConfig>, counted: Duration
             ignored: stats.pseudo_retry_outs_ignored,
         }),
         absences: (stats.absences > 0).then(|| absences(stats, station, counted)),
+        roaming: (stats.access_points_lost > 0 || !stats.roams.is_empty()).then(|| {
+            RoamingSummary {
+                access_points_lost: stats.access_points_lost,
+                roams: stats.roams.iter().map(|roamed| roam(roamed, names)).collect(),
+            }
+        }),
+    }
+}
+
+fn roam(roamed: &Roamed, names: &Names) -> RoamSummary {
+    let name = |station: StationId| names.station(station).to_owned();
+    let ms = |from: Option<Instant>, to: Option<Instant>| {
+        Some(rounded(to?.saturating_since(from?).as_nanos() as f64 / 1e6, 6))
+    };
+    let Roamed { left_at, authenticated_at, associated_at, joined_at, .. } = *roamed;
+    RoamSummary {
+        from: name(roamed.from),
+        to: name(roamed.to),
+        at_s: rounded((left_at - Instant::ZERO).as_secs_f64(), 6),
+        scan_ms: ms(Some(roamed.looked_from), Some(left_at)).unwrap_or(0.0),
+        authentication_ms: ms(Some(left_at), authenticated_at),
+        association_ms: ms(authenticated_at, associated_at),
+        handshake_ms: ms(associated_at, joined_at),
+        without_ms: ms(Some(roamed.without_from), joined_at),
     }
 }
 

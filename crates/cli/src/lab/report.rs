@@ -65,6 +65,7 @@ pub fn run(run: &RunDocument, found: &str, stream: Stream) -> String {
     section("Where it went, ms a packet", cause::table(run, stream));
     section(wrong::TITLE, found.to_owned());
     section("Nodes", nodes(run, stream));
+    section("Changes of the access point", roams(run, stream));
     section("Neighbours", neighbours(run, stream));
     section("Links", links(run, stream));
     section("Wires", wires(run, stream));
@@ -425,6 +426,41 @@ fn coded_links(run: &RunDocument, stream: Stream) -> String {
         out.push_str(&table::wrapped("  ", legend, wrong::width()));
     }
     out
+}
+
+/// Returns the changes of stations' access points.
+fn roams(run: &RunDocument, stream: Stream) -> String {
+    let columns = [
+        text("station"),
+        text("from"),
+        text("to"),
+        number("", "at s"),
+        number("scan", "ms"),
+        number("authentication", "ms"),
+        number("association", "ms"),
+        number("handshake", "ms"),
+        number("without data", "ms"),
+    ];
+    let known = |ms: Option<f64>| ms.map_or_else(|| "-".to_owned(), value);
+    let roams = run.nodes.iter().flat_map(|(name, node)| {
+        let roams = node.roaming.iter().flat_map(|roaming| &roaming.roams);
+        roams.map(move |roam| (name, roam))
+    });
+    let rows: Vec<Vec<String>> = roams
+        .map(|(name, roam)| {
+            let names = [name, &roam.from, &roam.to].map(Clone::clone);
+            let times = [
+                Some(roam.at_s),
+                Some(roam.scan_ms),
+                roam.authentication_ms,
+                roam.association_ms,
+                roam.handshake_ms,
+                roam.without_ms,
+            ];
+            names.into_iter().chain(times.map(known)).collect()
+        })
+        .collect();
+    table::render(&columns, &rows, stream)
 }
 
 fn wires(run: &RunDocument, stream: Stream) -> String {

@@ -8,8 +8,9 @@ use super::announced::{Phy, SUPPORTED_RATES_MAX, beacon_elements, octets, rate_o
 use super::{AirInfo, DIALOG_TOKEN, Link};
 use lasthop_units::MacAddr;
 use lasthop_wifi::mac::roam::frame::{
-    ANTI_CLOGGING_TOKEN_REQUIRED, Algorithm, EXTENDED_CAPABILITIES, Facts, R0KH_ID,
-    REFUSED_TEMPORARILY, RoamFrame, SAE_HASH_TO_ELEMENT, SUCCESS, Security, UNSUPPORTED_GROUP,
+    ANTI_CLOGGING_TOKEN_REQUIRED, AuthenticationAlgorithm, EXTENDED_CAPABILITIES, JoinFacts,
+    R0KH_ID, REFUSED_TEMPORARILY, RoamFrame, SAE_HASH_TO_ELEMENT, SUCCESS, Security,
+    UNSUPPORTED_GROUP,
 };
 use lasthop_wifi::phy::{Band, ChannelWidth};
 use lasthop_wifi::wire::action::{self, TransitionRequest};
@@ -30,7 +31,7 @@ pub(super) struct RoamContents<'a> {
     /// Network, channel and rates of the access point that the frame is to or from.
     pub info: &'a AirInfo,
     /// Facts that determine lengths.
-    pub facts: Facts,
+    pub facts: JoinFacts,
     /// AID of the station, 1 to 2 007.
     pub aid: u16,
     /// Access point that the station leaves: the current AP address of a reassociation.
@@ -169,10 +170,7 @@ impl RoamContents<'_> {
     }
 
     /// Returns the elements of a beacon in the order of table 9-32, before the TIM and after it.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "the event that carries these frames is not in the cell yet")
-    )]
+    #[cfg_attr(not(test), expect(dead_code, reason = "beacons do not name their security yet"))]
     pub fn beacon_elements(&self) -> [Vec<u8>; 2] {
         let [before, _] = beacon_elements(self.info);
         let mut behind = Vec::new();
@@ -346,10 +344,6 @@ impl Transition {
 
 impl Link {
     /// Appends a frame of roaming with its FCS.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "the event that carries these frames is not in the cell yet")
-    )]
     pub(super) fn roam(&self, roam: RoamFrame, contents: &RoamContents<'_>, out: &mut Vec<u8>) {
         let ends = if self.from_access_point {
             Ends { access_point: self.transmitter, station: self.receiver }
@@ -464,16 +458,16 @@ impl RoamContents<'_> {
         let mut out = Vec::new();
         match roam {
             RoamFrame::Authentication { algorithm, sequence, status } => match algorithm {
-                Algorithm::Open => {}
-                Algorithm::SaeCommit => emit_commit(status, &mut out),
-                Algorithm::SaeConfirm if status == SUCCESS => {
+                AuthenticationAlgorithm::Open => {}
+                AuthenticationAlgorithm::SaeCommit => emit_commit(status, &mut out),
+                AuthenticationAlgorithm::SaeConfirm if status == SUCCESS => {
                     let confirm = &[0; SaeConfirm::CONFIRM_LEN];
                     SaeConfirm { send_confirm: 1, confirm }.emit(&mut out);
                 }
-                Algorithm::Ft if status == SUCCESS => {
+                AuthenticationAlgorithm::Ft if status == SUCCESS => {
                     self.emit_transition_elements(sequence == 2, ends, &mut out);
                 }
-                Algorithm::SaeConfirm | Algorithm::Ft => {}
+                AuthenticationAlgorithm::SaeConfirm | AuthenticationAlgorithm::Ft => {}
             },
             RoamFrame::AssociationRequest { again } => return self.request_elements(again, ends),
             RoamFrame::AssociationResponse { again, status } => {

@@ -73,7 +73,7 @@ fn run(recorder: &mut impl Sink) -> Vec<(StationId, Frame)> {
 /// Type and subtype as tshark prints them (IEEE 802.11-2020, table 9-1).
 fn type_subtype(kind: FrameKind) -> &'static str {
     match kind {
-        FrameKind::ProbeRequest => "0x0004",
+        FrameKind::ProbeRequest { .. } => "0x0004",
         FrameKind::ProbeResponse => "0x0005",
         FrameKind::Beacon { .. } => "0x0008",
         FrameKind::AddbaRequest { .. } | FrameKind::AddbaResponse { .. } => "0x000d",
@@ -98,7 +98,7 @@ fn tshark_sees_who_is_away() {
     let count = |of: fn(&FrameKind) -> bool| frames.iter().filter(|(_, f)| of(&f.kind)).count();
     assert!(count(|kind| matches!(kind, FrameKind::Null { .. })) > 12);
     assert!(count(|kind| matches!(kind, FrameKind::PsPoll { aid: 2 })) > 5);
-    assert_eq!(count(|kind| matches!(kind, FrameKind::ProbeRequest)), 1);
+    assert_eq!(count(|kind| matches!(kind, FrameKind::ProbeRequest { .. })), 1);
     assert_eq!(count(|kind| matches!(kind, FrameKind::ProbeResponse)), 1);
     assert!(frames.iter().any(|(_, frame)| frame.announced == [1, 2]));
     let selected = [

@@ -52,9 +52,9 @@ fn networks() -> Vec<(AirInfo, Generation, ChannelWidth)> {
     ]
 }
 
-fn facts(network: &(AirInfo, Generation, ChannelWidth), security: Security) -> Facts {
+fn facts(network: &(AirInfo, Generation, ChannelWidth), security: Security) -> JoinFacts {
     let (info, generation, width) = network;
-    Facts {
+    JoinFacts {
         security,
         ssid_octets: info.ssid.len() as u8,
         rates: rate_octets(info).len() as u8,
@@ -70,7 +70,7 @@ fn facts(network: &(AirInfo, Generation, ChannelWidth), security: Security) -> F
     }
 }
 
-fn contents(info: &AirInfo, facts: Facts) -> RoamContents<'_> {
+fn contents(info: &AirInfo, facts: JoinFacts) -> RoamContents<'_> {
     RoamContents {
         info,
         facts,
@@ -88,12 +88,12 @@ fn frames() -> Vec<RoamFrame> {
     let mut frames = vec![];
     for status in [0, 1, 30, 53, 76, 77, 126] {
         let algorithms = [
-            (Algorithm::Open, 1),
-            (Algorithm::Open, 2),
-            (Algorithm::SaeCommit, 1),
-            (Algorithm::SaeConfirm, 2),
-            (Algorithm::Ft, 1),
-            (Algorithm::Ft, 2),
+            (AuthenticationAlgorithm::Open, 1),
+            (AuthenticationAlgorithm::Open, 2),
+            (AuthenticationAlgorithm::SaeCommit, 1),
+            (AuthenticationAlgorithm::SaeConfirm, 2),
+            (AuthenticationAlgorithm::Ft, 1),
+            (AuthenticationAlgorithm::Ft, 2),
         ];
         for (algorithm, sequence) in algorithms {
             frames.push(RoamFrame::Authentication { algorithm, sequence, status });
@@ -142,7 +142,7 @@ fn frames_are_as_long_as_on_the_air() {
     for network in networks() {
         for security in SECURITIES {
             let usual = facts(&network, security);
-            let other = Facts {
+            let other = JoinFacts {
                 qos: false,
                 radio_measurement: false,
                 bss_transition: false,
@@ -203,7 +203,7 @@ fn beacons_announce_security() {
 fn only_robust_frames_are_protected() {
     let network = &networks()[0];
     for security in SECURITIES {
-        let keyed = Facts { keyed: true, ..facts(network, security) };
+        let keyed = JoinFacts { keyed: true, ..facts(network, security) };
         for roam in frames() {
             let is_robust = !matches!(
                 roam,
@@ -241,7 +241,6 @@ fn pcap(frames: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// The fields of each frame as tshark prints them; `None` without tshark.
-#[expect(clippy::print_stdout, reason = "a skipped test says so")]
 fn tshark(frames: &[Vec<u8>], fields: &[&str]) -> Option<Vec<Vec<String>>> {
     let mut command = Command::new("tshark");
     command.args(["-n", "-r", "-", "-T", "fields", "-o", "wlan.check_checksum:TRUE"]);
