@@ -15,6 +15,7 @@ mod mac;
 mod multi_user;
 mod node;
 mod queue;
+mod roaming;
 mod scenario;
 mod tcp;
 mod wire;
@@ -44,6 +45,7 @@ pub(crate) use node::{Mtu, RawNode, RawNodeSettings, RxInterruptKind};
 pub(crate) use queue::{
     IsolationKind, QueueKind, RawDriverQueue, RawQueue, SelectorKind, TinsKind,
 };
+pub(crate) use roaming::RawRoaming;
 pub(crate) use scenario::{RawChange, RawRun, RawScenario, RawSweep};
 pub(crate) use tcp::{LocalDrop, PacingKind, RawTcp, ReceiverKind, SmallQueuesKind};
 pub(crate) use wire::{JitterKind, LossKind, RawJitter, RawLoss, RawWire, RawWireDirection};
@@ -68,6 +70,7 @@ pub(crate) fn all() -> Vec<(String, String, Keys)> {
         multi_user::all,
         node::all,
         queue::all,
+        roaming::all,
         scenario::all,
         tcp::all,
         wire::all,

@@ -60,6 +60,8 @@ tables! {
         /// wider PPDUs ([other channels](model.md#other-channels)). At 2.4 GHz 1, 6 and 11, or 1,
         /// 5, 9 and 13.
         option channel: Whole<1, 233> = "36 at 5 GHz, else 1";
+        /// Network (SSID) of which the set is a part: stations with roaming move among the sets of one.
+        option network: Name = "one of its own";
         /// Access while a secondary channel is busy (PPDUs of others at -72 dBm or more within the
         /// last 25 us): "dynamic" uses the idle part at the same MCS, "static" backs off until all
         /// is idle.

@@ -4,7 +4,8 @@
 
 use super::{
     Positive, RawAggregation, RawBlockAck, RawDriverQueue, RawEdca, RawLowRateRetry, RawMuMimo,
-    RawOfdma, RawOperatingMode, RawPowerSave, RawPseudoRetryOut, RawQueue, RawRateControl, RawScan,
+    RawOfdma, RawOperatingMode, RawPowerSave, RawPseudoRetryOut, RawQueue, RawRateControl,
+    RawRoaming, RawScan,
 };
 use crate::profile::Profile;
 use crate::scalar::Word;
@@ -162,6 +163,9 @@ tables! {
         /// access point, which leaves without notice: no beacons, packets wait, frames of stations
         /// are lost.
         off_table scan: RawScan = "\"off\": the node stays on its channel";
+        /// Roaming of a station among the access points of its network; not together with scan and
+        /// power_save.
+        off_table roaming: RawRoaming = "\"off\": the station stays with its access point";
         /// Power save of a station; not together with scan.
         off_table power_save: RawPowerSave = "\"off\": always awake, as on mains power";
         /// Limits of a station of 802.11ac or 802.11ax, announced when it associates. A [[change]]

@@ -18,6 +18,7 @@ mod layout;
 mod mtu;
 mod neighbours;
 mod products;
+mod roaming;
 mod saturated;
 mod shipped;
 mod stream;

@@ -24,7 +24,7 @@ macro_rules! shipped {
 
 /// All built-in scenarios in the order of their names; static, so that their text is in the program
 /// once.
-pub static ALL: [Shipped; 63] = [
+pub static ALL: [Shipped; 64] = [
     shipped!("apartment"),
     shipped!("apq"),
     shipped!("apq/adapting"),
@@ -62,6 +62,7 @@ pub static ALL: [Shipped; 63] = [
     shipped!("jumbo/fig7"),
     shipped!("l4s"),
     shipped!("link"),
+    shipped!("office-walk"),
     shipped!("operating-mode"),
     shipped!("phone-call"),
     shipped!("places/apartment-block"),

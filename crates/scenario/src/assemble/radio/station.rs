@@ -97,6 +97,8 @@ pub(super) fn config(
         pseudo_retry_out: retry::pseudo(raw, qos, problems),
         msdu_lifetime: raw.msdu_lifetime.value.0,
         scan: raw.scan.as_ref().map(|scan| absence::scan(scan, node.role(), problems)),
+        // `roaming` decides that once all sets are known.
+        roaming: None,
         power_save: saves.legacy,
         service_periods: saves.service_periods,
         power_save_buffer: absence::power_save_buffer(raw),

@@ -1,0 +1,144 @@
+//! Stations that roam, in whole networks: who carries their packets, what a run says of it, and that
+//! more access points, stations or security change nothing else. The judges are calculations by hand.
+
+use super::common::{run, scenario};
+use lasthop_trace::{RoamSummary, RunDocument};
+
+/// The shipped office: a laptop at the edge of one access point, near the other.
+const OFFICE: &str = include_str!("../../../../scenarios/office-walk.toml");
+
+fn roams(document: &RunDocument) -> Vec<RoamSummary> {
+    let roaming = document.nodes["laptop"].roaming.as_ref();
+    roaming.map_or_else(Vec::new, |roaming| roaming.roams.clone())
+}
+
+/// With delays of 1 ms an answer comes after a millisecond and a frame at 6 Mb/s; SAE computes a commit
+/// of 10 ms. 26 active channels of 64 ms with 200 ms and a flush between last 25 times 264 ms and more.
+#[test]
+fn each_security_has_its_phases() {
+    for (security, authentication, association, handshake) in [
+        ("open", 2.0, 2.0, 0.0),
+        ("wpa2", 2.0, 2.0, 4.0),
+        ("wpa3", 11.0 + 3.0, 2.0, 4.0),
+        ("ft-wpa2", 2.0, 2.0, 0.0),
+        ("ft-wpa3", 2.0, 2.0, 0.0),
+    ] {
+        let security = format!("node.laptop.roaming.security=\"{security}\"");
+        let delays = "node.laptop.roaming={ leave_delay = \"1ms\", delay = \"1ms\", \
+                      access_point_delay = \"1ms\", sae_delay = \"10ms\", \
+                      short_interval = \"10s\" }";
+        let document = run(&scenario(OFFICE, &[delays, &security]));
+        let [roam] = &roams(&document)[..] else { panic!("{security}: it moves once") };
+        assert_eq!((&*roam.from, &*roam.to), ("ap-hall", "ap-lab"));
+        assert!(roam.scan_ms > 25.0 * 264.0 && roam.scan_ms < 25.0 * 280.0, "{roam:?}");
+        let phases = [
+            (roam.authentication_ms, authentication),
+            (roam.association_ms, association),
+            (roam.handshake_ms, handshake),
+        ];
+        for (measured, answers) in phases {
+            let measured = measured.expect("it came");
+            // Each frame and its acknowledgement take up to half a millisecond, contention included.
+            assert!(measured >= answers && measured <= 1.5 * answers + 0.5, "{security} {roam:?}");
+        }
+        let sum: f64 = phases.iter().filter_map(|(measured, _)| *measured).sum();
+        assert!((roam.without_ms.expect("it joined") - sum).abs() < 1e-6);
+    }
+}
+
+/// Linux 6.1 with wpa_supplicant and hostapd 2.10, over the modelled air in a virtual machine, medians
+/// of ten walks: from the decision to the last frame of the join, and the scan of eight channels. The
+/// defaults of the delays are from the same walks; lengths, order and air of the frames are not.
+#[test]
+fn a_roam_takes_as_long_as_with_linux() {
+    for (security, over_ds, measured_ms) in [
+        ("open", false, 24.0 + 4.3),
+        ("wpa2", false, 36.1 + 8.9),
+        ("wpa3", false, 60.1 + 29.5),
+        ("ft-wpa2", false, 36.1 + 4.6),
+        ("ft-wpa2", true, 28.7 + 0.7),
+    ] {
+        let security = format!("node.laptop.roaming.security=\"{security}\"");
+        let over_ds = format!("node.laptop.roaming.over_ds={over_ds}");
+        let sets = [&*security, &*over_ds, "node.laptop.roaming.channels=8"];
+        let document = run(&scenario(OFFICE, &sets));
+        let [roam] = &roams(&document)[..] else { panic!("{security}: it moves once") };
+        let took = roam.without_ms.expect("it joined");
+        let ratio = took / measured_ms;
+        assert!((0.85..1.15).contains(&ratio), "{security} {over_ds}: {took} of {measured_ms}");
+        let scan = roam.scan_ms / 1_950.0;
+        assert!((0.85..1.15).contains(&scan), "{security}: {roam:?}");
+    }
+}
+
+/// Packets follow the station: with a flow on each wire of an access point, what goes through the
+/// switch to either is what the run sent, and both ends go on after the roam.
+#[test]
+fn the_network_follows_the_station() {
+    let document = run(&scenario(OFFICE, &[]));
+    let through = |name: &str| document.wires[name].packets;
+    let [roam] = &roams(&document)[..] else { panic!("it moves once") };
+    let packets = |seconds: f64| seconds * 1e3 / 20.0 * 2.0;
+    for (name, expected) in [
+        ("switch->ap-hall", packets(roam.at_s)),
+        ("switch->ap-lab", packets(30.0 - roam.at_s)),
+        ("ap-lab->switch", packets(30.0 - roam.at_s)),
+    ] {
+        let difference = (through(name) as f64 - expected).abs();
+        assert!(difference < 20.0, "{name}: {} of {expected}", through(name));
+    }
+    assert_eq!(through("switch->ap-hall") + through("switch->ap-lab"), 3_000);
+    let ping = &document.flows["ping"];
+    assert!(ping.packets_lost <= 10, "{ping:?}");
+}
+
+/// Fast transitions over the wires leave the old access point only after the answer there.
+#[test]
+fn a_transition_over_the_wires_is_shorter() {
+    let with = |over_ds: bool| {
+        let key = format!("node.laptop.roaming.over_ds={over_ds}");
+        let set = [
+            "node.laptop.roaming.security=\"ft-wpa2\"",
+            "node.laptop.roaming.leave_delay=\"36ms\"",
+            &key,
+        ];
+        let document = run(&scenario(OFFICE, &set));
+        let [roam] = &roams(&document)[..] else { panic!("it moves once") };
+        roam.without_ms.expect("it joined")
+    };
+    let (over_air, over_wires) = (with(false), with(true));
+    // Two of the four frames, with the answers of 0.4 and 2 ms, are before.
+    let less = over_air - over_wires;
+    assert!(less > 2.4 && less < 3.4, "{over_wires} {over_air}");
+}
+
+/// A station that may roam and has no reason to is as one that may not, but for its scans.
+#[test]
+fn who_stays_is_not_changed() {
+    let still = ["node.laptop.position=[\"5m\", \"0m\"]", "node.laptop.roaming.short_interval=off"];
+    let may = run(&scenario(OFFICE, &still));
+    assert_eq!(roams(&may), []);
+    let fixed = [still[0], "node.laptop.roaming=off"];
+    let may_not = run(&scenario(OFFICE, &fixed));
+    assert_eq!(may.flows, may_not.flows);
+}
+
+#[test]
+fn keys_that_do_not_fit_are_errors() {
+    for (set, expected) in [
+        ("node.ap-hall.roaming={}", "only stations roam"),
+        ("node.laptop.scan={}", "scans by itself"),
+        ("cell.hall.network=\"another\"", ""),
+        ("node.laptop.roaming.channels=1", "expected at least 2"),
+    ] {
+        let sets = [set.to_owned()];
+        let parsed = lasthop_scenario::parse("test.toml", OFFICE, &sets);
+        match parsed {
+            Ok(_) => assert!(expected.is_empty(), "{set} is accepted"),
+            Err(why) => {
+                let why = why.to_string();
+                assert!(!expected.is_empty() && why.contains(expected), "{set}: {why}");
+            }
+        }
+    }
+}
