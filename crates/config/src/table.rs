@@ -12,6 +12,7 @@
 //! | `table key: T` | a table; all its defaults if left out |
 //! | `option_table key: T = "text"` | a table that may be missing |
 //! | `off_table key: T = "text"` | such a table, or "off": none, even with defaults |
+//! | `off_tables key: T = "text"` | such a table, or several as an array |
 //! | `checked key: T = "text"` | such a table that is only checked, and used elsewhere |
 //! | `list key: T` | `[[key]]`, any number of them |
 //! | `flatten key: T` | the keys of another table, inside this one |
@@ -177,6 +178,14 @@ impl Reader<'_> {
                 Some(None)
             }
             _ => self.option_table(key),
+        }
+    }
+
+    /// Reads a table or an array of tables; none if the key is missing or "off".
+    pub fn off_tables<T: Table>(&mut self, key: &'static str) -> Option<Vec<T>> {
+        match self.node.child(key).map(|node| &node.value) {
+            Some(Value::Array(_)) => self.list(key),
+            _ => self.off_table(key).map(|table| table.into_iter().collect()),
         }
     }
 
@@ -472,6 +481,7 @@ macro_rules! form {
     (type table $ty:ty) => { $ty };
     (type option_table $ty:ty) => { Option<$ty> };
     (type off_table $ty:ty) => { Option<$ty> };
+    (type off_tables $ty:ty) => { Vec<$ty> };
     (type checked $ty:ty) => { std::marker::PhantomData<$ty> };
     (type list $ty:ty) => { Vec<$ty> };
     (type flatten $ty:ty) => { $ty };
@@ -488,6 +498,9 @@ macro_rules! form {
     };
     (read off_table $reader:ident, $key:ident, $ty:ty, $default:expr) => {
         $reader.off_table(stringify!($key))
+    };
+    (read off_tables $reader:ident, $key:ident, $ty:ty, $default:expr) => {
+        $reader.off_tables(stringify!($key))
     };
     (read checked $reader:ident, $key:ident, $ty:ty, $default:expr) => {
         $reader.checked(stringify!($key))
@@ -532,6 +545,16 @@ macro_rules! form {
         let schema = $crate::export::schemars::json_schema!({ "anyOf": [{ "const": $crate::tree::OFF }, schema] });
         let allowed = format!("\"off\" or {}", $crate::table::table_allowed::<$ty>($gen));
         let key = $keys.table::<$ty>(stringify!($key), $docs, &allowed, schema);
+        key.default = Some($default.into());
+    };
+    (describe off_tables $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr, $default:expr) => {
+        let schema = $gen.subschema_for::<$ty>();
+        let schema = $crate::export::schemars::json_schema!({ "anyOf": [
+            { "const": $crate::tree::OFF },
+            schema,
+            { "type": "array", "items": schema },
+        ] });
+        let key = $keys.table::<$ty>(stringify!($key), $docs, "\"off\", a table or several", schema);
         key.default = Some($default.into());
     };
     (describe list $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr,) => {
