@@ -86,6 +86,7 @@ fn parts_of_the_cell_do_not_know_it() {
         "power/absence",
         "power/away",
         "power/doze",
+        "power/schedule",
         "power/service",
         "power/service/mpdus",
         "power/service/station",

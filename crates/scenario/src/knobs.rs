@@ -289,7 +289,8 @@ fn operating_mode(evolved: &Evolved, radio: &Radio, knobs: &mut Vec<Knob>) {
 fn scan(evolved: &Evolved, radio: &Radio, knobs: &mut Vec<Knob>) {
     let Some(cell) = &evolved.scenario().network.cell else { return };
     let station = &cell.stations[radio.station.index()];
-    if !radio.is_station || station.power_save.is_some() || station.service_periods.is_some() {
+    let dozes = station.power_save.is_some() || station.service_periods.is_some();
+    if !radio.is_station || dozes || !station.absences.is_empty() {
         return;
     }
     let value = station.scan.map_or(SCANS[0].to_owned(), |scan| {

@@ -21,8 +21,8 @@ mod tcp;
 mod wire;
 
 pub(crate) use absence::{
-    LeftoverKind, PowerSaveKind, RawOperatingMode, RawPowerSave, RawScan, RetrievalKind, ScanKind,
-    TwtUplinkKind,
+    LeftoverKind, PowerSaveKind, RawAbsence, RawOperatingMode, RawPowerSave, RawScan,
+    RetrievalKind, ScanKind, TwtUplinkKind,
 };
 pub(crate) use apq::{ApqMethod, FlowEnd, RawApq};
 pub(crate) use cell::{BandwidthKind, RawCell, RawLink, RawNeighbour};

@@ -29,8 +29,8 @@ mod tests {
         ("mac", "The MAC of a node", "rate control, EDCA, aggregation, Block Ack, OFDMA, MU-MIMO"),
         (
             "absence",
-            "Scans, roaming, power save, operating modes",
-            "stations that scan, roam, doze, or reduce their width and streams",
+            "Scans, absences, roaming, power save, operating modes",
+            "stations that scan, leave by a clock, roam, doze, or reduce their width and streams",
         ),
         (
             "channel",
@@ -48,7 +48,7 @@ mod tests {
         let is_key =
             |keys: &[&str]| keys.iter().any(|key| is_below(&format!("[node_defaults] {key}")));
         match place {
-            _ if is_key(&["scan", "roaming", "power_save", "operating_mode"]) => "absence",
+            _ if is_key(&["scan", "absence", "roaming", "power_save", "operating_mode"]) => "absence",
             _ if is_key(&[
                 "rate_control",
                 "edca",

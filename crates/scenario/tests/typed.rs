@@ -1058,6 +1058,46 @@ fn an_active_scan_has_passive_channels() {
     assert_eq!((all.away, all.passive.count), (scan.passive.away, 0));
 }
 
+/// A table is one clock, a list several; without a start each name has its own.
+#[test]
+fn absences_by_a_clock() {
+    let of = |node: &str, set: &str| {
+        let scenario = with(CELL, &[&format!("node.{node}.absence={set}")]);
+        cell(&scenario).stations[usize::from(node == "laptop")].absences.clone()
+    };
+    let ms = Duration::from_millis;
+    let one = of("laptop", "{ away = \"90ms\", every = \"500ms\", channel = 44 }");
+    let [one] = one[..] else { panic!("{one:?}") };
+    assert_eq!(
+        (one.away, one.every, one.announced, one.channel),
+        (ms(90), Some(ms(500)), true, Some(44))
+    );
+    assert!(one.start > Duration::ZERO && one.start < ms(500), "{}", one.start);
+    let two =
+        of("laptop", "[{ away = \"5ms\", announced = false }, { away = \"2s\", start = \"3s\" }]");
+    let kept: Vec<_> = two.iter().map(|it| (it.start, it.away, it.every, it.announced)).collect();
+    let expected = [(Duration::ZERO, ms(5), None, false), (ms(3_000), ms(2_000), None, true)];
+    assert_eq!(kept, expected);
+    let radar = of("ap", "{ away = \"1s\", every = \"60s\" }");
+    assert!(radar.len() == 1 && !radar[0].announced);
+    for none in ["off", "[]"] {
+        assert_eq!(of("laptop", none), []);
+    }
+    // On the own channel, 36 unless a cell says otherwise, there is nothing to leave.
+    assert_eq!(of("laptop", "{ away = \"90ms\", every = \"500ms\", channel = 36 }"), []);
+    let social =
+        "node.laptop.absence=[{ away = \"9ms\", channel = 44 }, { away = \"9ms\", channel = 149 }]";
+    let moved = with(CELL, &[social, "cell=[{ channel = 149 }]"]);
+    let channels: Vec<_> = cell(&moved).stations[1].absences.iter().map(|it| it.channel).collect();
+    assert_eq!(channels, [Some(44)]);
+    let all = format!("[node_defaults]\nabsence = {{ away = \"1s\" }}\n{CELL}");
+    let absences = |scenario: &Scenario| {
+        cell(scenario).stations.iter().map(|it| it.absences.len()).collect::<Vec<_>>()
+    };
+    assert_eq!(absences(&with(&all, &[])), [1, 1]);
+    assert_eq!(absences(&with(&all, &["node.laptop.absence=off"])), [1, 0]);
+}
+
 #[test]
 fn an_access_point_may_scan() {
     let scenario = with(CELL, &["node.ap.scan={ channels = 2 }"]);

@@ -19,6 +19,7 @@
 //! | [`retry_out`] | MPDUs given up by the receiver (pseudo retry-out) |
 //! | [`roam`] | stations that move from one access point to another |
 //! | [`scan`] | schedule of background scans |
+//! | [`schedule`] | absences by a clock: other networks, Bluetooth, radar |
 //! | [`absence`] | waits of frames for an absent station |
 //! | [`adaptive_mtu`] | packet length with the highest goodput |
 //! | [`mpdu`], [`sizes`] | data frames, lengths |
@@ -36,5 +37,6 @@ pub mod rate;
 pub mod retry_out;
 pub mod roam;
 pub mod scan;
+pub mod schedule;
 pub mod service_period;
 pub mod sizes;

@@ -19,6 +19,7 @@ use lasthop_wifi::mac::power_save::{Busy, PowerSaveConfig, Retrieval, Sending};
 use lasthop_wifi::mac::rate::{RateControlConfig, RateSet};
 use lasthop_wifi::mac::retry_out::RateTable;
 use lasthop_wifi::mac::scan::{Leftover, NullConfig, PassiveChannels, ScanConfig, ScanKind};
+use lasthop_wifi::mac::schedule::AbsenceConfig;
 use lasthop_wifi::mac::service_period::{FRAMES_MAX, ServicePeriodConfig, UnscheduledConfig};
 use lasthop_wifi::phy::{Band, ChannelWidth, Fading, Propagation, SnrChange, Standard};
 use lasthop_wifi::{Address, StationId};
@@ -59,6 +60,20 @@ fn scan() -> impl Strategy<Value = ScanConfig> {
             }
         },
     )
+}
+
+/// Generates absences by one or two clocks, for a quarter of the time each at most.
+fn absences() -> impl Strategy<Value = Vec<AbsenceConfig>> {
+    let one = (0..50_000u64, 500..80_000u64, 3..8u64, any::<bool>()).prop_map(
+        |(start, away, share, announced)| AbsenceConfig {
+            start: Duration::from_micros(start),
+            away: Duration::from_micros(away),
+            every: (share < 7).then_some(Duration::from_micros(away * (share + 1))),
+            announced,
+            channel: None,
+        },
+    );
+    prop::collection::vec(one, 1..3)
 }
 
 /// A station saves power in one way.
@@ -137,6 +152,7 @@ fn station() -> impl Strategy<Value = StationConfig> {
             ],
         ),
         prop::option::of(1..20u32),
+        prop::option::weighted(0.3, absences()),
     );
     let windows =
         (prop_oneof![1..=64u16, 1..=1_024u16], prop_oneof![Just(64u16), Just(256), Just(1_024)]);
@@ -203,6 +219,10 @@ fn station() -> impl Strategy<Value = StationConfig> {
                     _ => None,
                 },
                 power_save_buffer: absence.2,
+                absences: match absence.3 {
+                    Some(absences) if absence.0.is_none() && absence.1.is_none() => absences,
+                    _ => Vec::new(),
+                },
                 ..StationConfig::fixed(Role::Station, Identity::default(), fixed)
             }
         },
@@ -238,6 +258,7 @@ pub fn config() -> impl Strategy<Value = Shown> {
         stations[0].role = Role::AccessPoint;
         (stations[0].scan, stations[0].power_save) = (None, None);
         stations[0].service_periods = None;
+        stations[0].absences.iter_mut().for_each(|absence| absence.announced = false);
         for station in stations.iter_mut().filter(|_| !beacons) {
             (station.power_save, station.service_periods) = (None, None);
         }

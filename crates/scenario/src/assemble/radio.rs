@@ -2,7 +2,7 @@
 //!
 //! `station`: behaviour of each node on the air; `generations`: its standard; `modes`: options of
 //! 802.11ax; `mu_mimo` and `multi_user`: PPDUs for several stations; `cells`: settings of a set;
-//! `channels`: its place in the band; `absence`: scans; `power_save`: dozing; `operating_mode`:
+//! `channels`: its place in the band; `absence`: scans; `schedule`: absences by a clock; `power_save`: dozing; `operating_mode`:
 //! reduced capabilities; `peer_rates`: fixed rates of single peers; `retry`: giving up early; `roaming`: stations
 //! that change their access point; `links`:
 //! the link of each pair.
@@ -20,6 +20,7 @@ mod peer_rates;
 mod power_save;
 mod retry;
 mod roaming;
+mod schedule;
 mod station;
 
 pub(crate) use retry::check_receivers;
@@ -102,6 +103,7 @@ pub(crate) fn cell(
     }
     let (colours, channels) = cells::apply(raw, &wifi, &sets, common.band, &mut stations, problems);
     roaming::apply(raw, &wifi, &channels, &common, &mut stations, problems);
+    schedule::stay_on_own_channel(common.band, &channels, &mut stations);
     station::check_addresses(&wifi, &stations, problems);
     station::check_streams(&wifi, &own, problems);
     generations::check_fixed_rates(&wifi, &own, &stations, problems);

@@ -1,5 +1,5 @@
-//! Absent and dozing stations: background scans, power save, and the operating mode with reduced
-//! capabilities (802.11ac and 802.11ax). Keys of only one kind of power save are options, so that
+//! Absent and dozing stations: background scans, absences by a clock, power save, and the operating
+//! mode with reduced capabilities (802.11ac and 802.11ax). Keys of only one kind of power save are options, so that
 //! `assemble::radio::power_save` sees which are given.
 
 use super::Positive;
@@ -143,6 +143,25 @@ tables! {
         value null_loss: Probability = 0.0;
         /// The same probability for the Null frame that ends an absence.
         option return_null_loss: Probability = "null_loss";
+    }
+
+    /// Absences by a clock, whatever the traffic: another network in turn (AWDL, Wi-Fi Direct), the
+    /// antenna lent to Bluetooth, an access point that looks for radar or scans. Several tables are
+    /// several clocks; absences that touch are one.
+    RawAbsence {
+        /// Length of an absence, less than every.
+        required away: Duration;
+        /// Time from the start of one absence to the next.
+        option every: Duration = "once";
+        /// Start of the first absence.
+        option start: Duration = "within the first period, by a hash of the node's name; 0s without every";
+        /// Null frames with and without the PM bit announce departure and return, and the access
+        /// point holds packets meanwhile. Otherwise the station is gone without notice, and frames
+        /// to it fail.
+        option announced: bool = "true; false, and nothing else, at an access point";
+        /// Number of the channel on which the node is meanwhile; on the own primary channel it is
+        /// not absent (AWDL: 6, 44 and 149). At 6 GHz all channels count as others.
+        option channel: Whole<1, 233> = "another than its own";
     }
 
     /// Operating mode of a station. A rate_control of kind "fixed" keeps its MCS.

@@ -139,7 +139,8 @@ tables! {
         /// frame capture: 5 dB). "off" keeps the first signal.
         value capture_margin: OrOff<Db> = "5dB";
         /// Independent cell (IBSS, ad hoc, mesh): stations send to each other, the access point
-        /// only sends beacons, slots at 2.4 GHz last 20 us. No scans, power save, OFDMA or MU-MIMO.
+        /// only sends beacons, slots at 2.4 GHz last 20 us. No scans,
+        /// absences, power save, OFDMA or MU-MIMO.
         value independent: bool = false;
         /// Path loss over distance.
         table path_loss: RawPathLoss;

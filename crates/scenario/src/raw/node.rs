@@ -1,11 +1,11 @@
 //! `[[node]]` and `[node_defaults]`: a node and its settings, whose tables are in the files beside
-//! this one: `queue`, `mac`, `absence` (scans, power save), `multi_user`. Lengths of packets are
+//! this one: `queue`, `mac`, `absence` (scans, absences, power save), `multi_user`. Lengths of packets are
 //! those of IP packets, in bytes.
 
 use super::{
-    Positive, RawAggregation, RawBlockAck, RawDriverQueue, RawEdca, RawLowRateRetry, RawMuMimo,
-    RawOfdma, RawOperatingMode, RawPowerSave, RawPseudoRetryOut, RawQueue, RawRateControl,
-    RawRoaming, RawScan,
+    Positive, RawAbsence, RawAggregation, RawBlockAck, RawDriverQueue, RawEdca, RawLowRateRetry,
+    RawMuMimo, RawOfdma, RawOperatingMode, RawPowerSave, RawPseudoRetryOut, RawQueue,
+    RawRateControl, RawRoaming, RawScan,
 };
 use crate::profile::Profile;
 use crate::scalar::Word;
@@ -166,7 +166,10 @@ tables! {
         /// Roaming of a station among the access points of its network; not together with scan and
         /// power_save.
         off_table roaming: RawRoaming = "\"off\": the station stays with its access point";
-        /// Power save of a station; not together with scan.
+        /// Absences of a node by a clock, a table or a list of them; not together with scan or
+        /// power_save. An access point sends no beacons meanwhile, as in scan.
+        off_tables absence: RawAbsence = "\"off\": the node stays on its channel";
+        /// Power save of a station; not together with scan, roaming or absence.
         off_table power_save: RawPowerSave = "\"off\": always awake, as on mains power";
         /// Limits of a station of 802.11ac or 802.11ax, announced when it associates. A [[change]]
         /// sends a frame to the access point, as phones do to save power.

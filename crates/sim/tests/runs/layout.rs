@@ -291,7 +291,7 @@ fn hidden() -> Layout {
     Layout::new(head, &body)
 }
 
-/// A station that scans, and two that doze.
+/// A station that scans, two that doze, and two that leave at the same instants.
 fn absences() -> Layout {
     let head = r#"
         duration = "1500ms"
@@ -321,6 +321,18 @@ role = "station"
 position = ["0m", "20m"]
 power_save = { idle = "50ms", retrieval = "ps-poll" }
 
+[[node]]
+name = "mac"
+role = "station"
+position = ["10m", "3m"]
+absence = { start = "100ms", away = "40ms", every = "200ms" }
+
+[[node]]
+name = "pad"
+role = "station"
+position = ["3m", "10m"]
+absence = [{ start = "100ms", away = "40ms", every = "200ms" }, { start = "1s", away = "30ms", announced = false }]
+
 [[link]]
 between = ["ap", "watch"]
 loss = "20%"
@@ -338,6 +350,20 @@ from = "ap"
 to = "phone"
 kind = "ping"
 interval = "130ms"
+
+[[flow]]
+name = "ping-mac"
+from = "ap"
+to = "mac"
+kind = "ping"
+interval = "13ms"
+
+[[flow]]
+name = "ping-pad"
+from = "pad"
+to = "ap"
+kind = "ping"
+interval = "13ms"
 
 [[flow]]
 name = "ping-watch"

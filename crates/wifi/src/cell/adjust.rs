@@ -150,7 +150,7 @@ impl Cell {
     /// ([`Scan::change`](crate::mac::scan::Scan::change)).
     ///
     /// # Errors
-    /// Returns an error if the station dozes.
+    /// Returns an error if the station dozes, or leaves by a schedule.
     pub fn change_scan(
         &mut self,
         now: Instant,

@@ -1,6 +1,6 @@
-//! Stations that cannot be reached for a while: scans (`away`), power save (`doze`), service
-//! periods (`service`), and the waits of packets that they cause (`waits`). `absence` has the state
-//! of such a station.
+//! Stations that cannot be reached for a while: scans (`away`), absences by a clock (`schedule`),
+//! power save (`doze`), service periods (`service`), and the waits of packets that they cause
+//! (`waits`). `absence` has the state of such a station.
 //!
 //! [`Power`] has the knowledge of the access points. Its functions borrow a floor beside it:
 //! they change stations and their queues, contention and what is due, and only read the air.
@@ -10,6 +10,7 @@ mod absence;
 mod away;
 mod doze;
 mod period;
+mod schedule;
 mod service;
 mod waits;
 
@@ -29,6 +30,8 @@ pub(super) struct Power {
     pub dozing: Vec<StationId>,
     /// Whether a station has service periods, or dozes between its frames.
     has_services: bool,
+    /// Whether a station has a schedule of absences.
+    has_schedules: bool,
     /// Service periods in progress, as access points know them.
     pub services: Vec<ServicePeriod>,
 }

@@ -6,6 +6,7 @@ use super::bss::BssFacts;
 use super::config::{CellConfig, PeerRate, Role, StationConfig};
 use super::exchange::mu_mimo;
 use crate::capabilities::Capabilities;
+use crate::mac::schedule::AbsenceConfig;
 use crate::mac::service_period::ServicePeriodConfig;
 use crate::mac::sizes;
 use crate::phy::{Band, ErrorModel, OperatingMode, Rate, Timing};
@@ -83,6 +84,7 @@ pub(super) fn check(config: &CellConfig, sets: &[BssFacts]) -> Result<(), CellEr
     }
     for station in &config.stations {
         check_power_save(config, station)?;
+        check_absences(station)?;
     }
     for (index, station) in config.stations.iter().enumerate() {
         check_service_periods(config, station)?;
@@ -136,6 +138,23 @@ fn check_power_save(config: &CellConfig, station: &StationConfig) -> Result<(), 
         Err(CellError::ScansAndDozes)
     } else if config.beacon_interval.is_none() {
         Err(CellError::DozesWithoutBeacons)
+    } else {
+        Ok(())
+    }
+}
+
+/// Checks the schedule of absences of a station.
+fn check_absences(station: &StationConfig) -> Result<(), CellError> {
+    let is_other =
+        station.scan.is_some() || station.power_save.is_some() || station.service_periods.is_some();
+    if station.absences.is_empty() {
+        Ok(())
+    } else if is_other {
+        Err(CellError::ScheduleAndOther)
+    } else if !station.absences.iter().all(AbsenceConfig::is_possible) {
+        Err(CellError::AbsenceTime)
+    } else if station.role == Role::AccessPoint && station.absences.iter().any(|it| it.announced) {
+        Err(CellError::AccessPointAnnounces)
     } else {
         Ok(())
     }

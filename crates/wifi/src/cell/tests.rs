@@ -23,6 +23,7 @@ mod peer_rates;
 mod response;
 mod retry_out;
 mod roam;
+mod schedule;
 mod service;
 mod service_mpdus;
 mod snr_changes;

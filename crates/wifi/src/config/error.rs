@@ -32,6 +32,15 @@ pub enum CellError {
     /// A station with both scans and power save.
     #[error("a station that scans does not doze")]
     ScansAndDozes,
+    /// A schedule of absences together with scans or power save.
+    #[error("a station with a schedule of absences neither scans nor dozes")]
+    ScheduleAndOther,
+    /// An absence of no time, or as long as its period.
+    #[error("an absence takes some time, and less than its period")]
+    AbsenceTime,
+    /// An access point that announces its absences.
+    #[error("an access point leaves without notice")]
+    AccessPointAnnounces,
     /// OFDMA at a client; only access points send to several stations at once.
     #[error("only an access point sends to several stations at once (OFDMA)")]
     StationSendsOfdma,
@@ -112,7 +121,7 @@ pub enum AdjustError {
     /// An operating mode of an access point, or one beyond the station's capabilities.
     #[error("only a station of 802.11ac or 802.11ax has an operating mode, within what it can")]
     OperatingMode,
-    /// Scans of a station that saves power.
-    #[error("a station that saves power does not scan")]
+    /// Scans of a station that saves power or has a schedule of absences.
+    #[error("a station that saves power or leaves by a schedule does not scan")]
     Scan,
 }

@@ -11,6 +11,7 @@ use crate::mac::rate::RateControlConfig;
 use crate::mac::retry_out::RateTable;
 use crate::mac::roam::station::RoamingConfig;
 use crate::mac::scan::ScanConfig;
+use crate::mac::schedule::AbsenceConfig;
 use crate::mac::service_period::ServicePeriodConfig;
 use crate::phy::{OperatingMode, Rate};
 use crate::station::{BssId, Role, StationId};
@@ -73,6 +74,9 @@ pub struct StationConfig {
     pub scan: Option<ScanConfig>,
     /// Roaming of a client within an extended service set; excludes other scans and power save.
     pub roaming: Option<RoamingConfig>,
+    /// Absences by a clock; they exclude scans and power save, and an access point leaves without
+    /// notice.
+    pub absences: Vec<AbsenceConfig>,
     /// Power save of an idle client, which dozes between beacons; requires beacons, and excludes
     /// scans.
     pub power_save: Option<PowerSaveConfig>,
@@ -143,6 +147,7 @@ impl StationConfig {
             msdu_lifetime: None,
             scan: None,
             roaming: None,
+            absences: Vec::new(),
             power_save: None,
             service_periods: None,
             power_save_buffer: None,

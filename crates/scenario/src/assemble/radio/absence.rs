@@ -1,4 +1,5 @@
 //! Scans of a station, and the packets that the access point holds for absent or dozing stations.
+//! Absences by a clock are in `schedule`.
 
 use super::{Problems, RawChannel, Role, WifiNode, is_written, positive};
 use crate::raw::{LeftoverKind, QueueKind, RawNodeSettings, RawScan, ScanKind};
@@ -118,7 +119,7 @@ fn of_stations(raw: &RawScan, problems: &mut Problems) {
     }
 }
 
-/// Reports scans and power save in an independent cell, where no node holds packets for absent
+/// Reports scans, absences and power save in an independent cell, where no node holds packets for absent
 /// ones.
 pub(super) fn check_independent(
     wifi: &[WifiNode<'_>],
@@ -133,8 +134,9 @@ pub(super) fn check_independent(
         let scan = settings.scan.as_ref().map(|scan| &scan.here);
         let saves = settings.power_save.as_ref();
         let power_save = saves.map(|power_save| &power_save.here);
-        for place in scan.into_iter().chain(power_save) {
-            let message = "scans and power save are not modelled in an independent cell";
+        let absence = settings.absence.first().map(|absence| &absence.here);
+        for place in [scan, absence, power_save].into_iter().flatten() {
+            let message = "scans, absences and power save are not modelled in an independent cell";
             problems.push(place, message);
         }
     }

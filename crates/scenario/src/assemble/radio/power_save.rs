@@ -49,6 +49,9 @@ pub(super) fn config(
     } else if raw.scan.is_some() {
         let message = "a station with power save and scans at once is not modelled; take one";
         problems.push(&table.here, message);
+    } else if !raw.absence.is_empty() {
+        let message = "a station with power save and absences at once is not modelled; take one";
+        problems.push(&table.here, message);
     }
     check_kind(table, problems);
     let kind = table.kind.value;

@@ -3,7 +3,7 @@
 use super::generations::rates_of;
 use super::{
     Common, WifiNode, absence, legacy_rate, modes, mu_mimo, not_a_rate, not_negative,
-    operating_mode, power_save, rates, retry,
+    operating_mode, power_save, rates, retry, schedule,
 };
 use super::{Expanded, Place, Problems, Role, is_written, positive, queue};
 use crate::raw::{
@@ -99,6 +99,7 @@ pub(super) fn config(
         scan: raw.scan.as_ref().map(|scan| absence::scan(scan, node.role(), problems)),
         // `roaming` decides that once all sets are known.
         roaming: None,
+        absences: schedule::config(raw, node.role(), &node.name, problems),
         power_save: saves.legacy,
         service_periods: saves.service_periods,
         power_save_buffer: absence::power_save_buffer(raw),

@@ -1,5 +1,5 @@
-//! State of a station that leaves its channel to scan, or dozes: its phase, the frames that its
-//! EDCAFs may send meanwhile, and a log of its absences. The procedures are in `away`, `doze` and
+//! State of a station that leaves its channel, or dozes: its phase, the frames that its EDCAFs may
+//! send meanwhile, and a log of its absences. The procedures are in `away`, `schedule`, `doze` and
 //! `waits`.
 
 use super::period::Service;
@@ -14,8 +14,9 @@ use crate::mac::scan::{NullConfig, Scan, ScanPhase};
 use crate::station::{Address, BssId, StationId};
 use alloc::boxed::Box;
 use lasthop_units::{Duration, Instant, Probability, Seed, SeqNo12, Stream};
+use crate::mac::schedule::{Schedule, SchedulePhase};
 
-/// Additional state of a station that scans or saves power.
+/// Additional state of a station that leaves its channel or saves power.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::cell) struct Away {
     pub rhythm: Rhythm,
@@ -59,13 +60,14 @@ impl Listening {
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::cell) enum Rhythm {
     Scan(Scan),
+    Schedule(Schedule),
     Doze(Doze),
     Service(Service),
     Roam(Box<Roam>),
 }
 
 impl Away {
-    /// Returns `None` for a station that neither scans nor dozes.
+    /// Returns `None` for a station that stays on its channel, awake.
     pub fn new(config: &StationConfig, seed: Seed) -> Option<Self> {
         if let Some(roaming) = &config.roaming {
             let mut stream = seed.stream_of("cell/station/roaming", config.identity);
@@ -81,7 +83,8 @@ impl Away {
                 Rhythm::Doze(Doze::new(*power_save, stream))
             }
             (None, None, Some(service_periods)) => Rhythm::Service(Service::new(*service_periods)),
-            (None, None, None) => return None,
+            (None, None, None) if config.absences.is_empty() => return None,
+            (None, None, None) => Rhythm::Schedule(Schedule::new(&config.absences)),
         };
         let null = NullConfig {
             attempts: config.retry_limit,
@@ -122,6 +125,10 @@ impl Away {
             Rhythm::Scan(scan) => of_scan(scan),
             Rhythm::Roam(roam) if roam.sends_data() => of_scan(roam.scan()),
             Rhythm::Roam(_) => Gate::Shut,
+            Rhythm::Schedule(schedule) => match schedule.phase() {
+                SchedulePhase::Present => Gate::Open,
+                _ => Gate::Shut,
+            },
             Rhythm::Doze(doze) => doze.gate(),
             Rhythm::Service(service) => service.gate(),
         }
@@ -132,7 +139,7 @@ impl Away {
         match &mut self.rhythm {
             Rhythm::Scan(scan) => Some(scan),
             Rhythm::Roam(roam) => Some(roam.scan_mut()),
-            Rhythm::Doze(_) | Rhythm::Service(_) => None,
+            Rhythm::Doze(_) | Rhythm::Service(_) | Rhythm::Schedule(_) => None,
         }
     }
 
@@ -160,6 +167,7 @@ impl Away {
         let rhythm = match &self.rhythm {
             Rhythm::Scan(scan) => scan.due(),
             Rhythm::Roam(roam) => roam.due(),
+            Rhythm::Schedule(schedule) => schedule.due(),
             Rhythm::Doze(doze) => doze.due(),
             Rhythm::Service(service) => {
                 let departs_at = self.departs_at.unwrap_or(Instant::MAX);
@@ -167,6 +175,11 @@ impl Away {
             }
         };
         self.departs_at.or(self.probes_at).or(rhythm)
+    }
+
+    /// Whether an absence by a clock has ended, so that the station need not leave any more.
+    pub fn is_over(&self, now: Instant) -> bool {
+        matches!(&self.rhythm, Rhythm::Schedule(schedule) if schedule.until() <= now)
     }
 
     /// Whether its data frames have the Power Management bit set.
@@ -185,7 +198,7 @@ impl Away {
     /// Cause of the station's absences.
     pub fn cause(&self) -> Cause {
         match self.rhythm {
-            Rhythm::Scan(_) | Rhythm::Roam(_) => Cause::Away,
+            Rhythm::Scan(_) | Rhythm::Schedule(_) | Rhythm::Roam(_) => Cause::Away,
             Rhythm::Doze(_) | Rhythm::Service(_) => Cause::Asleep,
         }
     }
@@ -263,7 +276,7 @@ impl Doze {
     }
 }
 
-/// The absences of a station that scans or dozes.
+/// The absences of a station that leaves its channel or dozes.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(in crate::cell) struct Log {
     /// Times in which its upper queue was stopped.

@@ -1,7 +1,7 @@
 //! Stations that cannot be reached for a while, and the access point that holds their packets
 //! meanwhile (IEEE 802.11-2020, 11.2.3): background scans with their flush, Null frames with the
-//! Power Management bit, departure and return. `doze` contains power save, which does the same with
-//! other timing.
+//! Power Management bit, departure and return. `schedule` and `doze` do the same with other timing:
+//! absences by a clock, and power save.
 //!
 //! An absent station hears and sends nothing. The queue accepts packets, and Block Ack agreements
 //! and reorder buffers stay; their timeouts continue. After its return the station has no NAV. An
@@ -19,6 +19,7 @@ use crate::cell::station::Station;
 use crate::config::AdjustError;
 use crate::event::{Event, PowerState};
 use crate::mac::scan::{self, Leftover, Scan, ScanConfig, ScanInput, ScanPhase};
+use crate::mac::schedule::{ScheduleInput, SchedulePhase};
 use crate::station::{Address, StationId};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -137,7 +138,7 @@ impl Power {
     /// ([`Scan::change`]).
     ///
     /// # Errors
-    /// Returns an error if the station dozes.
+    /// Returns an error if the station dozes, or leaves by a schedule.
     pub(in crate::cell) fn change_scan(
         &mut self,
         floor: &mut Floor<'_>,
@@ -146,7 +147,7 @@ impl Power {
     ) -> Result<(), AdjustError> {
         let state = &mut floor.stations[station.index()];
         let dozes = state.config.power_save.is_some() || state.config.service_periods.is_some();
-        if dozes {
+        if dozes || !state.config.absences.is_empty() {
             return Err(AdjustError::Scan);
         }
         state.config.scan = config;
@@ -173,8 +174,9 @@ impl Power {
         while floor.timers.absence <= now {
             let due = |away: &Away| away.due().is_some_and(|at| at <= now);
             let mut stations = floor.stations.iter().filter(|s| s.away.as_deref().is_some_and(due));
-            let station = if self.has_services {
-                // Target wake times coincide: what follows must not depend on the order.
+            let station = if self.has_services || self.has_schedules {
+                // Target wake times and absences coincide: what follows must not depend on the
+                // order.
                 stations.min_by_key(|station| station.rank)
             } else {
                 stations.next()
@@ -191,6 +193,9 @@ impl Power {
                 match away.rhythm {
                     Rhythm::Scan(_) => self.scan_input(floor, station, ScanInput::Due),
                     Rhythm::Roam(_) => self.roam_due(floor, station),
+                    Rhythm::Schedule(_) => {
+                        self.schedule_input(floor, station, ScheduleInput::Due);
+                    }
                     Rhythm::Doze(_) => self.look_idle(floor, station),
                     Rhythm::Service(_) => self.service_due(floor, station),
                 }
@@ -230,6 +235,11 @@ impl Power {
         match (&away.rhythm, action) {
             (Rhythm::Roam(_), Action::Null { power_management: false }) => {
                 self.roam_tested(floor, station, answered);
+            }
+            (Rhythm::Schedule(schedule), Action::Null { power_management })
+                if power_management == (schedule.phase() == SchedulePhase::Leaving) =>
+            {
+                self.schedule_input(floor, station, ScheduleInput::Settled);
             }
             (Rhythm::Doze(_), Action::Null { .. } | Action::PsPoll) => {
                 self.doze_settled(floor, station, answered);
@@ -379,6 +389,9 @@ impl Power {
     /// Lets the station leave, at once or after its last frame.
     pub(in crate::cell) fn depart(&mut self, floor: &mut Floor<'_>, station: StationId) {
         let now = floor.now;
+        if floor.away(station).is_over(now) {
+            return floor.find_next_absence();
+        }
         if let Some(until) = floor.engaged_until(station) {
             floor.away(station).departs_at = Some(until);
             return floor.find_next_absence();
@@ -393,7 +406,10 @@ impl Power {
         floor.away(station).left = Some(now);
         floor.stations[station.index()].stats.absences += 1;
         let mut searched = None;
-        let state = match floor.away(station).scan() {
+        let away = floor.away(station);
+        let is_scheduled = matches!(away.rhythm, Rhythm::Schedule(_));
+        let state = match away.scan() {
+            None if is_scheduled => PowerState::OffChannel,
             None => PowerState::Dozing,
             Some(scan) => {
                 let (config, stays) = (*scan.config(), scan.is_on_own_channel());

@@ -8,6 +8,7 @@ use super::*;
 use crate::event::Event;
 use crate::mac::power_save::Retrieval;
 use crate::mac::scan::{Leftover, NullConfig, ScanConfig};
+use crate::mac::schedule::AbsenceConfig;
 use lasthop_packet::DelayParts;
 use proptest::prelude::*;
 
@@ -80,6 +81,44 @@ proptest! {
         let run = Run::new(&config, from, Duration::from_micros(interval), ms(900));
         // Above the driver a packet waits for the flush, too.
         check(&run, |parts| parts.away, AROUND * 4 + ms(flush));
+    }
+
+    #[test]
+    fn a_schedule_shows_as_away(
+        from in prop_oneof![Just(AP), Just(STA)],
+        absent in prop_oneof![Just(AP), Just(STA)],
+        driver in driver_limit(),
+        // An absence that an exchange outlasts is left out, and packets wait all the same.
+        (start, away, gap, announced) in (0u64..110, 8u64..120, 20u64..300, any::<bool>()),
+        (rts, built_ahead, interval, loss) in
+            (any::<bool>(), any::<bool>(), 500u64..3_000, 0.0..0.25),
+    ) {
+        let mut config = scanning(scan());
+        config.stations[STA.index()].scan = None;
+        config.stations[absent.index()].absences = vec![AbsenceConfig {
+            start: ms(start),
+            away: ms(away),
+            every: Some(ms(away + gap)),
+            announced: announced && absent == STA,
+            channel: None,
+        }];
+        for station in &mut config.stations {
+            station.retry_limit = 255;
+            station.driver_queue = driver;
+            station.rts_threshold = rts.then_some(500);
+            station.aggregation.built_ahead = built_ahead;
+        }
+        config.change_links(|pair| {
+            pair.link.loss = Probability::new(loss);
+        });
+        let run = Run::new(&config, from, Duration::from_micros(interval), ms(900));
+        if absent == STA {
+            check(&run, |parts| parts.away, AROUND * 4);
+        }
+        for (at, packet) in &run.packets {
+            prop_assert_eq!(packet.parts.total(), *at - packet.created);
+            prop_assert_eq!(packet.parts.asleep, Duration::ZERO);
+        }
     }
 
     #[test]

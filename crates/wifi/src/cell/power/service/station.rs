@@ -37,6 +37,7 @@ impl Power {
                 floor.set_gate(station);
                 self.depart(floor, station);
             }
+            self.has_schedules |= !floor.stations[index].config.absences.is_empty();
             // After each exchange they have to look whether they may doze, too.
             let config = floor.stations[index].config.power_save;
             self.has_services |= config.is_some_and(|config| config.sending != Sending::Awake);
@@ -410,7 +411,7 @@ impl Floor<'_> {
     fn service(&mut self, station: StationId) -> Option<&mut Service> {
         match &mut self.stations[station.index()].away.as_deref_mut()?.rhythm {
             Rhythm::Service(service) => Some(service),
-            Rhythm::Scan(_) | Rhythm::Doze(_) | Rhythm::Roam(_) => None,
+            Rhythm::Scan(_) | Rhythm::Schedule(_) | Rhythm::Doze(_) | Rhythm::Roam(_) => None,
         }
     }
 
