@@ -48,7 +48,9 @@ mod tests {
         let is_key =
             |keys: &[&str]| keys.iter().any(|key| is_below(&format!("[node_defaults] {key}")));
         match place {
-            _ if is_key(&["scan", "absence", "roaming", "power_save", "operating_mode"]) => "absence",
+            _ if is_key(&["scan", "absence", "roaming", "power_save", "operating_mode"]) => {
+                "absence"
+            }
             _ if is_key(&[
                 "rate_control",
                 "edca",

@@ -219,6 +219,7 @@ const SETS: &[&str] = &[
     "node.laptop.power_save={ kind = \"firmware\", idle = \"1s\" }",
     "node.laptop.power_save={ kind = \"firmware\", busy_interval = \"0s\" }",
     "node.laptop.power_save={ kind = \"u-apsd\", wake_jitter = \"1ms\" }",
+    "node.laptop.power_save={ kind = \"u-apsd\", beacon_loss = 0.1 }",
     "profile=laptop",
     "node.laptop.profile=ath9k",
     "node.server.profile=iwlwifi",

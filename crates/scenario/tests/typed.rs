@@ -1035,12 +1035,13 @@ fn power_save_in_firmware() {
     assert_eq!(firmware.clock.jitter, Duration::ZERO);
     let often = of("{ kind = \"firmware\", busy_frames = 8, busy_interval = \"1s\", \
                     listen_interval = 3, wake_jitter = \"1ms\", wake_lead = \"2ms\", \
-                    beacons_missed_max = 20 }")
+                    beacon_loss = \"10%\", beacons_missed_max = 20 }")
     .expect("it saves power");
     let busy = Busy { frames: 8, interval: Duration::from_secs(1) };
     assert_eq!((often.sending, often.listen_interval), (Sending::InPowerSave(busy), 3));
     let (lead, jitter) = (Duration::from_millis(2), Duration::from_millis(1));
-    assert_eq!(often.clock, WakeClock { lead, jitter, missed_max: 20 });
+    let loss = Probability::new(0.1).expect("a tenth");
+    assert_eq!(often.clock, WakeClock { lead, jitter, loss, missed_max: 20 });
     assert_eq!(of("legacy").map(|it| it.sending), Some(Sending::Awake));
     assert_eq!(of("off"), None);
     let both = with(CELL, &["node.laptop.power_save=off", "node.laptop.scan={}"]);
@@ -1168,12 +1169,11 @@ fn profiles_expand_to_keys() {
     // A node of another class, and how stations save power.
     let mixed = with(CELL, &["profile=iwlwifi", "node.laptop.profile=small-computer"]);
     assert_eq!(cell(&mixed).standard, Standard::Dot11ac);
-    let jitter =
-        |scenario: &Scenario| cell(scenario).stations[1].power_save.map(|it| it.clock.jitter);
-    assert_eq!(jitter(&mixed), Some(Duration::from_micros(2_500)));
+    let loss = |scenario: &Scenario| cell(scenario).stations[1].power_save.map(|it| it.clock.loss);
+    assert_eq!(loss(&mixed), Probability::new(0.53));
     assert_eq!(cell(&mixed).stations[0].power_save, None);
     let awake = ["node.laptop.profile=small-computer", "node.laptop.power_save=off"];
-    assert_eq!(jitter(&with(CELL, &awake)), None);
+    assert_eq!(loss(&with(CELL, &awake)), None);
     for name in ["ath9k-4.4", "ath9k-4.8", "ath10k-firmware", "mt76", "router-mips", "phone-ax"] {
         let scenario = with(CELL, &[&format!("profile={name}")]);
         assert_ne!(scenario.network, plain.network, "{name}");

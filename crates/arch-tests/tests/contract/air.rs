@@ -93,7 +93,8 @@ fn power_save() -> impl Strategy<Value = PowerSaveConfig> {
     let sending = prop_oneof![Just(Sending::Awake), busy];
     (1..200u64, 1..4u8, retrieval, sending, 0..3u64).prop_map(
         move |(idle, listen_interval, retrieval, sending, jitter)| {
-            let clock = WakeClock { lead: ms(1), jitter: ms(jitter), missed_max: 3 };
+            let loss = Probability::new(jitter as f64 / 4.0).expect("in range");
+            let clock = WakeClock { lead: ms(1), jitter: ms(jitter), loss, missed_max: 3 };
             let dynamic = PowerSaveConfig::dynamic(ms(idle), retrieval);
             PowerSaveConfig { listen_interval, sending, clock, ..dynamic }
         },

@@ -202,6 +202,10 @@ tables! {
         option wake_jitter: Duration = "0s";
         /// Time before a beacon at which the radio is to be on (legacy, firmware).
         option wake_lead: Duration = "3.072ms (ath9k's SLEEP_SLOP, 3 time units)";
+        /// Probability that the dozing station misses a beacon although its radio is on in time, at
+        /// any signal (legacy, firmware); a packet waits for p / (1 - p) listen intervals more on
+        /// average.
+        option beacon_loss: Probability = "0";
         /// Consecutive missed beacons after which the station stays awake until it hears one
         /// (legacy, firmware).
         option beacons_missed_max: Whole<1, 255> = "7 (mac80211's beacon_loss_count)";

@@ -46,6 +46,7 @@ pub(super) fn check(config: &CellConfig, sets: usize) -> Result<(), CellError> {
         let is_member = roaming.members.iter().any(|member| member.bss == station.bss);
         let exist = roaming.members.iter().all(|member| member.bss.index() < sets);
         let is_alone = station.scan.is_none()
+            && station.absences.is_empty()
             && station.power_save.is_none()
             && station.service_periods.is_none();
         let has_beacons = config.beacon_interval.is_some() && !config.independent;

@@ -25,7 +25,7 @@ pub enum Retrieval {
 }
 
 /// The power save parameters of a station.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PowerSaveConfig {
     /// Idle time after which the station dozes, more than zero.
     pub idle: Duration,

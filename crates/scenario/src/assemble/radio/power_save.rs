@@ -5,7 +5,7 @@ use super::{Common, Place, Problems, RawChannel, Role, WifiNode, is_written, pos
 use crate::raw::{PowerSaveKind, RawNodeSettings, RawPowerSave, RetrievalKind, TwtUplinkKind};
 use lasthop_config::scalar::At;
 use lasthop_packet::AccessCategory;
-use lasthop_units::{Duration, Identity};
+use lasthop_units::{Duration, Identity, Probability};
 use lasthop_wifi::mac::beacon_clock::WakeClock;
 use lasthop_wifi::mac::power_save::{Busy, PowerSaveConfig, Retrieval, Sending};
 use lasthop_wifi::mac::service_period::{
@@ -108,6 +108,7 @@ fn check_kind(table: &RawPowerSave, problems: &mut Problems) {
     let dozing = [legacy, firmware];
     only(table.wake_jitter.as_ref().map(|at| &at.place), &dozing);
     only(table.wake_lead.as_ref().map(|at| &at.place), &dozing);
+    only(table.beacon_loss.as_ref().map(|at| &at.place), &dozing);
     only(table.beacons_missed_max.as_ref().map(|at| &at.place), &dozing);
     only(table.busy_frames.as_ref().map(|at| &at.place), &[firmware]);
     only(table.busy_interval.as_ref().map(|at| &at.place), &[firmware]);
@@ -150,6 +151,7 @@ fn clock(table: &RawPowerSave) -> WakeClock {
     WakeClock {
         lead: or(table.wake_lead.as_ref(), WAKE_LEAD),
         jitter: or(table.wake_jitter.as_ref(), Duration::ZERO),
+        loss: or(table.beacon_loss.as_ref(), Probability::ZERO),
         missed_max: table
             .beacons_missed_max
             .as_ref()

@@ -35,9 +35,10 @@ pub(super) fn apply(
             problems.push(&roaming.here, "only stations roam");
             continue;
         }
-        if settings.scan.is_some() || settings.power_save.is_some() {
-            let message = "a station that roams scans by itself, and saves no power; leave out \
-                           scan and power_save";
+        if settings.scan.is_some() || !settings.absence.is_empty() || settings.power_save.is_some()
+        {
+            let message = "a station that roams scans by itself, has no other absences, and saves \
+                           no power; leave out scan, absence and power_save";
             problems.push(&roaming.here, message);
             continue;
         }

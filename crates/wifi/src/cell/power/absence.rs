@@ -11,10 +11,10 @@ use crate::mac::beacon_clock::BeaconClock;
 use crate::mac::power_save::{self, PowerSaveConfig, Sending};
 use crate::mac::roam::station::Roam;
 use crate::mac::scan::{NullConfig, Scan, ScanPhase};
+use crate::mac::schedule::{Schedule, SchedulePhase};
 use crate::station::{Address, BssId, StationId};
 use alloc::boxed::Box;
 use lasthop_units::{Duration, Instant, Probability, Seed, SeqNo12, Stream};
-use crate::mac::schedule::{Schedule, SchedulePhase};
 
 /// Additional state of a station that leaves its channel or saves power.
 #[derive(Clone, Debug, PartialEq)]

@@ -432,7 +432,7 @@ fn missed_beacons_make_waits_longer() {
     let power_save = config.stations[1].power_save.as_mut().expect("it dozes");
     power_save.idle = ms(20);
     let (lead, jitter) = (Duration::from_micros(3_000), Duration::from_micros(2_400));
-    power_save.clock = WakeClock { lead, jitter, missed_max: 7 };
+    power_save.clock = WakeClock { lead, jitter, missed_max: 7, ..WakeClock::EXACT };
     let mut run = Run::new(&config, AP, ms(977), SECOND * 1_000);
     assert_eq!((run.delivered, run.sent), (1_024, 1_024));
     run.delays.sort_unstable();
