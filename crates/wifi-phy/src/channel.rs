@@ -13,7 +13,7 @@
 //!
 //! SNR refers to the channel's full width on one antenna; the cell adds the gain of narrower PPDUs,
 //! which have less noise. Left out: frequency selectivity, correlation from block to block, antenna
-//! diversity, movement (a station's distance is fixed; a given SNR may change in steps).
+//! diversity, movement (a given SNR may change in steps).
 
 use super::{Band, ChannelWidth, ErrorModel, Rate};
 use alloc::vec::Vec;
@@ -283,6 +283,15 @@ impl Link {
         self.changes.push(change);
         // The number of changes may be what it was.
         self.current = ((0, 0), self.snr_of(0, 0));
+    }
+
+    /// Sets the mean SNR of the link, at all instants; changes known before are forgotten. The
+    /// fading continues unchanged.
+    pub fn set_snr(&mut self, snr: Db) {
+        self.config.snr = snr;
+        self.changes.clear();
+        // Known anew at the next request.
+        self.current.0 = (u64::MAX, usize::MAX);
     }
 
     /// Sets the loss of the link from now on; with `None` the error model decides.

@@ -11,7 +11,7 @@
 //!
 //! A PPDU keeps the SNR of the instant at which it begins, even if the mean of its link changes
 //! before it ends. As interference, and to stations that overhear it, it has the mean power in
-//! force when the latest PPDU began.
+//! force when the latest PPDU began; where carrier sense may change ([`varying`]), when itself began.
 //!
 //! The module uses `phy`, the lengths and bitmaps of `mac`, and the configuration of a cell; it
 //! knows neither queues nor channel access.
@@ -27,6 +27,7 @@ mod subframes;
 #[cfg(test)]
 mod tests;
 mod together;
+mod varying;
 
 pub(crate) use overhear::Overheard;
 use overhear::{Phy, are_equal, phys};
@@ -39,10 +40,12 @@ use reuse::Ignored;
 pub(crate) use reuse::{Reduction, is_below};
 pub(crate) use subframes::{Interval, Subframes, spacing_bytes};
 use together::Together;
+use varying::Varying;
 
 use crate::config::{AdjustError, CellConfig, CellError, Links};
 use crate::phy::{Band, ChannelWidth, ErrorModel, LinkConfig, Rate, SnrChange, Subchannel};
 use crate::station::{Address, StationId};
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -295,6 +298,9 @@ pub(crate) struct Air {
     together: Together,
     /// Primary channel of each station; empty if all have the same.
     primaries: Vec<Subchannel>,
+    /// State of a cell whose stations may begin or cease to sense each other, boxed because most
+    /// cells have none.
+    varying: Option<Box<Varying>>,
 }
 
 /// Mean levels of a transmitter at a receiver.
@@ -343,11 +349,6 @@ impl Air {
         }
         let mut changes = Vec::new();
         for ((from, to), of_link) in links.changes() {
-            let link = links.link(from, to).expect("a link that changes is one");
-            let is_sensed = |snr| link.is_sensed(snr, config.carrier_sense);
-            if of_link.iter().any(|change| is_sensed(change.snr) != is_sensed(link.snr)) {
-                return Err(CellError::CarrierSenseChanges(from.0, to.0));
-            }
             changes.extend(of_link.iter().map(|&change| (change, from, to)));
         }
         changes.sort_by_key(|(change, from, to)| Reverse((change.at, *from, *to)));
@@ -397,6 +398,7 @@ impl Air {
             changed: 0,
             together: Together::default(),
             primaries: channels::primaries(config),
+            varying: Varying::new(config),
         })
     }
 
@@ -448,40 +450,36 @@ impl Air {
     }
 
     fn set_snr(&mut self, from: StationId, to: StationId, snr: Db) {
-        self.forget_sum();
-        self.changed += 1;
-        let noise = self.links.kinds()[self.links.kind_of(from, to)].noise;
-        let index = from.index() * self.stations + to.index();
-        self.powers_mw[index] = (noise + snr).as_milliwatts();
-        Arc::make_mut(&mut self.links).set_snr(from, to, snr);
+        self.set_level(from, to, snr);
         let snrs = self.links.row(from);
         self.weakest[from.index()] = weakest(&self.listeners[from.index()], snrs);
     }
 
     /// Sets the mean SNR of a link for PPDUs that begin from `now` on, and its loss for PPDUs that
-    /// end from `now` on.
+    /// end from `now` on. The SNR of a link that `follows` positions is that at the beginning.
     pub fn change_link(
         &mut self,
         now: Instant,
-        from: StationId,
-        to: StationId,
+        [from, to]: [StationId; 2],
         snr: Db,
         loss: Option<Probability>,
+        follows: bool,
     ) -> Result<(), AdjustError> {
         let link = self.link(from, to);
         let was_sensed = self.listeners[from.index()].contains(&to);
-        if link.is_sensed(snr, self.carrier_sense) != was_sensed {
+        if !self.varies() && link.is_sensed(snr, self.carrier_sense) != was_sensed {
             return Err(AdjustError::CarrierSense);
         }
         if !self.links.changes_of(from, to).is_empty() {
             return Err(AdjustError::SnrChanges);
         }
-        let change = SnrChange { at: now, snr };
-        let pair = self.pair_mut(from, to);
-        pair.link.change_snr(change);
-        pair.link.change_loss(loss);
-        let before = self.changes.partition_point(|(other, ..)| other.at > now);
-        self.changes.insert(before, (change, from, to));
+        self.pair_mut(from, to).link.change_loss(loss);
+        if !self.set_first_snr(from, to, snr, follows) {
+            let change = SnrChange { at: now, snr };
+            self.pair_mut(from, to).link.change_snr(change);
+            let before = self.changes.partition_point(|(other, ..)| other.at > now);
+            self.changes.insert(before, (change, from, to));
+        }
         if link.loss != loss {
             Arc::make_mut(&mut self.links).add_steady(from, to, &LinkConfig { loss, ..link });
             let kinds = &self.links.kinds()[self.noise_of_kind_mw.len()..];

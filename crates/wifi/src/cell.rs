@@ -77,9 +77,9 @@ mod timers;
 
 pub use crate::config::{
     AdjustError, Aggregation, BandwidthAccess, BlockAck, BlockAckRequestPolicy, CellConfig,
-    CellError, EdcaParameters, Links, MuEdcaParameters, MuMimoConfig, ObssPd, OfdmaAcknowledgement,
-    OfdmaConfig, OperatingChannel, OperatingMode, PairConfig, PeerRate, Role, RxHold, RxInterrupt,
-    StationConfig, UplinkConfig,
+    CellError, EdcaParameters, Links, Movement, MuEdcaParameters, MuMimoConfig, ObssPd,
+    OfdmaAcknowledgement, OfdmaConfig, OperatingChannel, OperatingMode, PairConfig, PeerRate, Role,
+    RxHold, RxInterrupt, StationConfig, Track, UplinkConfig, Waypoint, distance,
 };
 pub use adjust::Adjustment;
 pub use occupancy::SteadyExchange;
@@ -224,10 +224,10 @@ impl Cell {
         let sets = BssFacts::all(config)?;
         settings::check(config, &sets)?;
         let timing = settings::timing(config);
-        let mut channels = Channels::new(config, &sets, timing)?;
         let ranks = ranks(&config.stations)?;
         let rates = Rates::new(config);
         let mut air = Air::new(config, seed)?;
+        let mut channels = Channels::new(config, &sets, timing, air.varies())?;
         let contention = channels.contention(timing, &air);
         let aids = bss::association_ids(config, &sets);
         let settings = Settings::new(config, sets, timing, rates.lowest(), seed);

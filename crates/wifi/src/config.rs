@@ -5,11 +5,12 @@
 mod channel;
 mod error;
 mod links;
+mod movement;
 mod several;
 mod station;
 
-use crate::phy::{Band, ControlRates, ErrorModel, Preamble, Rate, Standard};
-use crate::station::BssId;
+use crate::phy::{Band, ControlRates, ErrorModel, Preamble, Rate, SnrChange, Standard};
+use crate::station::{BssId, StationId};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use lasthop_units::{Db, Dbm, Duration};
@@ -19,6 +20,7 @@ pub use crate::station::Role;
 pub use channel::{BandwidthAccess, ObssPd, OperatingChannel};
 pub use error::{AdjustError, CellError};
 pub use links::{Links, PairConfig};
+pub use movement::{Movement, Track, Waypoint, distance};
 pub use several::{
     MuEdcaParameters, MuMimoConfig, OfdmaAcknowledgement, OfdmaConfig, UplinkConfig,
 };
@@ -72,6 +74,12 @@ pub struct CellConfig {
     /// Links between each ordered pair of stations, shared between copies because they are most of
     /// the data of a large cell.
     pub links: Arc<Links>,
+    /// Movement of the stations; they stay where they are if `None`. `links` then holds the mean
+    /// SNRs at the beginning.
+    pub movement: Option<Arc<Movement>>,
+    /// Whether links may change during the run so that stations begin or cease to sense each other
+    /// ([`Cell::change_link`](crate::cell::Cell::change_link)).
+    pub senses_vary: bool,
     /// Whether [`Event`](crate::event::Event)s are recorded, for
     /// [`Cell::poll_event`](crate::cell::Cell::poll_event).
     pub record_events: bool,
@@ -104,6 +112,8 @@ impl CellConfig {
             channels: Vec::new(),
             stations,
             links,
+            movement: None,
+            senses_vary: false,
             record_events: false,
         }
     }
@@ -118,6 +128,17 @@ impl CellConfig {
         let primary = |station: &StationConfig| self.channel_of(station.bss).primary;
         let first = self.stations.first().map(primary);
         self.stations.iter().any(|station| Some(primary(station)) != first)
+    }
+
+    /// Whether stations may begin or cease to sense each other: because of a movement, of
+    /// `senses_vary`, or of known changes of a mean SNR.
+    pub fn varies(&self) -> bool {
+        let crosses = |((from, to), changes): ((StationId, StationId), &[SnrChange])| {
+            let link = self.links.link(from, to).expect("a link that changes is one");
+            let is_sensed = |snr| link.is_sensed(snr, self.carrier_sense);
+            changes.iter().any(|change| is_sensed(change.snr) != is_sensed(link.snr))
+        };
+        self.senses_vary || self.movement.is_some() || self.links.changes().any(crosses)
     }
 
     /// Calls `change` for each link; the links are copied first if another copy of the

@@ -164,7 +164,7 @@ impl Medium {
     ///
     /// # Errors
     /// Returns an error in cases of [`Cell::new`](crate::cell::Cell::new): a missing link, stations
-    /// of one identity, a mean SNR that crosses carrier sense.
+    /// of one identity.
     pub fn new(config: &CellConfig, channel: Channel, seed: Seed) -> Result<Self, CellError> {
         let band = channel.band;
         let control = ControlRates::for_standard(config.standard, band);
@@ -180,7 +180,10 @@ impl Medium {
             seed.stream_of("medium/channel", Identity::numbered(u64::from(channel.mhz)));
         let seed = Seed::new(of_channel.next_u64(), 0);
         let air = Air::new(&config, seed)?;
-        let contention = Contention::new(timing.slot, &air.sense_matrix());
+        let contention = match air.varies() {
+            false => Contention::new(timing.slot, &air.sense_matrix()),
+            true => Contention::separate(timing.slot, &air.sense_matrix()),
+        };
         let radios = config.stations.iter().zip(order);
         let radios = radios.map(|(station, rank)| Radio::new(station, rank, seed)).collect();
         let promiscuous = (0..).map(StationId).zip(&config.stations);

@@ -97,8 +97,8 @@ impl Network {
                 cell.change_operating_mode(now, station, mode)?;
             }
             Change::Link { from, to, snr, loss } => {
-                let [from, to] = [from, to].map(|node| radio(self, node));
-                self.cell.as_mut().expect(cell).change_link(now, from, to, snr, loss)?;
+                let ends = [from, to].map(|node| radio(self, node));
+                self.cell.as_mut().expect(cell).change_link(now, ends, snr, loss, false)?;
             }
             Change::Wire { from, to, ref config } => {
                 let is_it = |wire: &DirectedWire| wire.from == from && wire.to == to;

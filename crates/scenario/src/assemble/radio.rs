@@ -136,6 +136,8 @@ pub(crate) fn cell(
         channels,
         stations,
         links: Arc::new(links),
+        movement: None,
+        senses_vary: false,
         record_events: false,
     };
     Some((cell, shadowed))

@@ -69,6 +69,12 @@ impl Pairs {
         self.made.get(self.places[self.index(from, to)] as usize)
     }
 
+    /// The pair, to change, if it was used before.
+    pub fn known(&mut self, from: StationId, to: StationId) -> Option<&mut Pair> {
+        let place = self.places[self.index(from, to)];
+        self.made.get_mut(place as usize)
+    }
+
     /// The pair, created at its first use; its link is among `links`.
     ///
     /// # Panics

@@ -127,21 +127,23 @@ impl Cell {
 
     /// Changes the link from one station to another: the mean SNR of PPDUs that begin from `now`
     /// on, and the probability that an MPDU is lost, which replaces the error model, for MPDUs
-    /// whose last bit arrives after `now`.
+    /// whose last bit arrives after `now`. A link that `follows` the positions of moving stations
+    /// has this mean SNR at their positions at the beginning of the run.
     ///
     /// # Errors
-    /// Refuses a change with which the two would begin or cease to sense each other, and one of a
-    /// link with [`PairConfig::snr_changes`](super::PairConfig::snr_changes).
+    /// Refuses a change with which the two would begin or cease to sense each other, unless carrier
+    /// sense [varies](super::CellConfig::varies), and one of a link with
+    /// [`PairConfig::snr_changes`](super::PairConfig::snr_changes).
     pub fn change_link(
         &mut self,
         now: Instant,
-        from: StationId,
-        to: StationId,
+        ends: [StationId; 2],
         snr: Db,
         loss: Option<Probability>,
+        follows: bool,
     ) -> Result<(), AdjustError> {
         self.take_arrived(now);
-        self.air.change_link(now, from, to, snr, loss)?;
+        self.air.change_link(now, ends, snr, loss, follows)?;
         self.arrivals.forget_success();
         Ok(())
     }

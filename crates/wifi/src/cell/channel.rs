@@ -1,7 +1,7 @@
 //! The channels of a cell's stations beyond carrier sense: the two NAVs of a station (`navs`),
 //! spatial reuse (`spatial_reuse`), and channels of several widths (`bandwidth`). A PPDU begins,
 //! ends and is overheard here, by the plain rules of contention unless the cell has one of the
-//! three.
+//! three, or stations that begin or cease to sense each other.
 //!
 //! The functions borrow a [`Scene`]: they change the air, contention and the end of HE-SIG-A, and
 //! read stations. The exceptions name the one station that they change.
@@ -33,7 +33,8 @@ use spatial_reuse::SpatialReuse;
 pub(super) struct Channels {
     /// The two NAVs of each station; empty if only their maximum matters.
     navs: Vec<Navs>,
-    /// State of spatial reuse, boxed because most cells have none.
+    /// State of spatial reuse, of several channels, or of carrier sense that varies; boxed because
+    /// most cells have none.
     reuse: Option<Box<SpatialReuse>>,
     /// State of the channels, if sets are on several.
     bandwidth: Option<Box<Bandwidth>>,
@@ -50,15 +51,20 @@ pub(super) struct Scene<'a> {
 }
 
 impl Channels {
-    /// The state for the stations of a cell.
+    /// The state for the stations of a cell, in which carrier sense may vary.
     ///
     /// # Errors
     /// Returns an error for a station that has no rates for spatial reuse, or whose width exceeds
     /// the channels of the band at its place.
-    pub fn new(config: &CellConfig, sets: &[BssFacts], timing: Timing) -> Result<Self, CellError> {
+    pub fn new(
+        config: &CellConfig,
+        sets: &[BssFacts],
+        timing: Timing,
+        varies: bool,
+    ) -> Result<Self, CellError> {
         Ok(Self {
             navs: Navs::all(config, sets.len()),
-            reuse: SpatialReuse::new(config)?.map(Box::new),
+            reuse: SpatialReuse::new(config, varies)?.map(Box::new),
             bandwidth: Bandwidth::new(config, sets, timing)?.map(Box::new),
         })
     }
@@ -145,7 +151,7 @@ impl Channels {
         if flight.carried == Carried::Sounding(SoundingFrame::Ndp) {
             return;
         }
-        if let Some(reuse) = &mut self.reuse {
+        if let Some(reuse) = self.reuse.as_mut().filter(|reuse| !reuse.is_plain()) {
             return reuse.overhear(scene, flight, &mut self.navs);
         }
         let failed_until = scene.now + scene.settings.extended_space;

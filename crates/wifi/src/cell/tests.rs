@@ -12,6 +12,7 @@ mod firmware;
 mod held_back;
 mod l4s;
 mod modes;
+mod moving;
 mod mu_mimo;
 mod narrow;
 mod ofdma;

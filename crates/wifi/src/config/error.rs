@@ -11,9 +11,6 @@ pub enum CellError {
     /// A pair of stations without a link.
     #[error("stations {0} and {1} need a link description")]
     MissingLink(u16, u16),
-    /// A change of a mean SNR that would begin or end carrier sense between two stations.
-    #[error("what station {1} receives of station {0} crosses the level of carrier sense")]
-    CarrierSenseChanges(u16, u16),
     /// Two stations share no rate.
     #[error("stations {0} and {1} share no rate")]
     NoCommonRate(u16, u16),
@@ -109,8 +106,12 @@ pub enum AdjustError {
     /// A limit in packets for a queue that counts bytes or has no limit, or a limit of zero.
     #[error("the queue has no bound in packets that could be this one")]
     QueuePackets,
-    /// A link with which two stations would begin or cease to sense each other.
-    #[error("whether the two sense each other (channel.carrier_sense) cannot change")]
+    /// A link with which two stations would begin or cease to sense each other, in a run that began
+    /// without such changes.
+    #[error(
+        "whether the two sense each other (channel.carrier_sense) cannot change in a run that began \
+         without such changes"
+    )]
     CarrierSense,
     /// A link whose changes were configured before the run.
     #[error("its signal-to-noise ratio follows snr_changes already")]

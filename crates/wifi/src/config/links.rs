@@ -18,8 +18,7 @@ pub struct PairConfig {
     /// Mean SNR, fading and loss of the link. The two directions share shadowing and fading only if
     /// their [`LinkConfig`]s say so.
     pub link: LinkConfig,
-    /// Changes of the mean SNR during the run, in ascending order of time. Carrier sense between
-    /// the two stations must stay as it is.
+    /// Changes of the mean SNR during the run, in ascending order of time.
     pub snr_changes: Vec<SnrChange>,
 }
 

@@ -323,6 +323,23 @@ impl Contention {
         }
     }
 
+    /// Lets `transmitter`, which has no PPDU on the air, be sensed by exactly these stations beside
+    /// itself. All stations have separate views.
+    pub fn listen(&mut self, transmitter: StationId, listeners: &[StationId]) {
+        let Self { senses, sensed_by, view_of, .. } = self;
+        let (stations, transmitter) = (view_of.len(), transmitter.index());
+        for row in senses.chunks_exact_mut(stations) {
+            row[transmitter] = false;
+        }
+        let by = &mut sensed_by[transmitter];
+        by.clear();
+        by.push(view_of[transmitter]);
+        by.extend(listeners.iter().map(|listener| view_of[listener.index()]));
+        for &view in &*by {
+            senses[usize::from(view) * stations + transmitter] = true;
+        }
+    }
+
     /// Whether a contender of `station` has a frame to send.
     pub fn is_contending(&self, station: StationId) -> bool {
         self.contenders_of[station.index()].iter().any(|id| self.is_armed(*id))

@@ -114,7 +114,11 @@ impl Medium {
 
     fn transmit(&mut self, flight: Flight) {
         self.radios[flight.transmitter.index()].stats.airtime += flight.end - flight.start;
-        self.contention.transmission_starts(flight.transmitter, flight.start);
+        let transmitter = flight.transmitter;
+        if self.air.varies() && self.air.refresh_listeners(transmitter, flight.start) {
+            self.contention.listen(transmitter, self.air.listeners(transmitter));
+        }
+        self.contention.transmission_starts(transmitter, flight.start);
         self.air.begin(flight);
     }
 

@@ -8,7 +8,8 @@
 //! Stations without OBSS-PD defer to all PPDUs that they sense. Left out: SRG levels, parametrised
 //! spatial reuse, Spatial Reuse fields that forbid it, levels that adapt, the sum of several PPDUs'
 //! energy. The module also records for which stations a PPDU makes the medium busy if sets are on
-//! different channels (`bandwidth`). Touches its own state and what a [`Scene`] lends.
+//! different channels (`bandwidth`), or if stations may begin or cease to sense each other. Touches
+//! its own state and what a [`Scene`] lends.
 
 use super::Scene;
 use super::exchange_of;
@@ -28,8 +29,11 @@ const ENERGY_DETECTION: Dbm = Dbm(-62.0);
 /// State of spatial reuse: ignored PPDUs, and stations with reduced power.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SpatialReuse {
-    /// Whether a station ignores PPDUs; otherwise there are only several channels.
+    /// Whether a station ignores PPDUs; otherwise there are only several channels, or stations that
+    /// begin or cease to sense each other.
     ignores: bool,
+    /// Whether sets are on several channels.
+    has_several_channels: bool,
     /// Level of each station, and the corresponding power reduction.
     rules: Vec<Option<(Dbm, Reduction)>>,
     /// The PPDUs on the air.
@@ -53,13 +57,13 @@ struct Sensed {
 }
 
 impl SpatialReuse {
-    /// Returns the state for the stations of a cell: if some have OBSS-PD, or if sets are on
-    /// several channels, so that a PPDU makes the medium busy only for some of the stations that
-    /// hear it.
+    /// Returns the state for the stations of a cell: if some have OBSS-PD; if sets are on several
+    /// channels, so that a PPDU makes the medium busy only for some of the stations that hear it;
+    /// or if carrier sense `varies`.
     ///
     /// # Errors
     /// Returns an error if a station with OBSS-PD has no rates of 802.11ax.
-    pub fn new(config: &CellConfig) -> Result<Option<Self>, CellError> {
+    pub fn new(config: &CellConfig, varies: bool) -> Result<Option<Self>, CellError> {
         let reusing = config.stations.iter().filter(|station| station.obss_pd.is_some());
         if reusing.clone().any(|station| !station.capabilities.is_he()) {
             return Err(CellError::SpatialReuseWithoutHe);
@@ -67,13 +71,21 @@ impl SpatialReuse {
         let stations = config.stations.len();
         let rule = |obss_pd: &ObssPd| (obss_pd.level, Reduction::new(obss_pd.reduction()));
         let ignores = reusing.count() > 0;
-        Ok((ignores || config.has_several_channels()).then(|| Self {
+        let has_several_channels = config.has_several_channels();
+        Ok((ignores || has_several_channels || varies).then(|| Self {
             ignores,
+            has_several_channels,
             rules: config.stations.iter().map(|it| it.obss_pd.as_ref().map(rule)).collect(),
             sensed: Vec::new(),
             reductions: alloc::vec![Reduction::NONE; stations],
             changed: 0,
         }))
+    }
+
+    /// Whether stations overhear PPDUs by the plain rules: only the stations that sense each other
+    /// change.
+    pub fn is_plain(&self) -> bool {
+        !self.ignores && !self.has_several_channels
     }
 
     /// Whether a PPDU of `transmitter` on the air makes the medium busy for `listener`.
@@ -120,6 +132,9 @@ impl SpatialReuse {
     ) {
         let Scene { now, air, contention, timers, .. } = scene;
         let transmitter = flight.transmitter;
+        if air.varies() && air.refresh_listeners(transmitter, flight.start) {
+            contention.listen(transmitter, air.listeners(transmitter));
+        }
         flight.reduction = self.reductions[transmitter.index()];
         let mut busy_for = alloc::vec![transmitter];
         let width = occupied.unwrap_or(flight.rate.width());

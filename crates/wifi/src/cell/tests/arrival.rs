@@ -218,7 +218,8 @@ fn a_loss_changes_during_an_a_mpdu() {
         while let Some((at, _)) = cell.poll_timeout() {
             if at > change && !is_changed {
                 let loss = Some(Probability::ONE);
-                cell.change_link(change, AP, STATION, link.snr, loss).expect("it is as loud");
+                cell.change_link(change, [AP, STATION], link.snr, loss, false)
+                    .expect("it is as loud");
                 is_changed = true;
             }
             now = at;

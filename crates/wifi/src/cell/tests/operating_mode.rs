@@ -326,7 +326,7 @@ fn an_outage_only_delays_it() {
                 let due = cell.poll_timeout().expect("it is due").0;
                 cell.handle_timeout(due);
             }
-            cell.change_link(now, STA, AP, snr, loss).expect("it is as loud");
+            cell.change_link(now, [STA, AP], snr, loss, false).expect("it is as loud");
             now
         };
         let now = link(&mut cell, 10, Some(Probability::ONE));

@@ -100,12 +100,21 @@ fn levels_follow_when_the_next_ppdu_begins() {
     assert!((power_at(10) - (noise + Db(20.0))).0.abs() < 1e-9);
 }
 
+/// Below the level of carrier sense a PPDU makes the medium busy for nobody, and a change that
+/// crosses it applies to whole PPDUs.
 #[test]
-fn carrier_sense_does_not_change() {
-    let config = two(&[change(10, 20.0), change(20, 11.0)]);
+fn carrier_sense_changes_with_the_next_ppdu() {
     // -94 dBm of noise and 11 dB are below -82 dBm.
-    let refused = Cell::new(&config, Seed::new(1, 0)).map(|_| ());
-    assert_eq!(refused, Err(CellError::CarrierSenseChanges(0, 1)));
+    let config = two(&[change(10, 20.0), change(20, 11.0), change(30, 13.0)]);
+    assert!(config.varies() && !two(&[change(10, 20.0)]).varies());
+    let mut air = Air::new(&config, Seed::new(1, 0)).expect("a sound cell");
+    for (millis, is_new, is_sensed) in
+        [(9, false, true), (10, true, true), (19, false, true), (20, true, false), (30, true, true)]
+    {
+        let now = Instant::ZERO + Duration::from_millis(millis);
+        assert_eq!(air.refresh_listeners(AP, now), is_new, "{millis} ms");
+        assert_eq!(air.listeners(AP) == [STATION], is_sensed, "{millis} ms");
+    }
 }
 
 proptest! {

@@ -355,9 +355,11 @@ fn a_trigger_frame_without_an_answer() {
             deaf = true;
             let loss = Probability::new(1.0);
             let snr = Db(40.0);
-            cell.change_link(now, AP, StationId(1), snr, loss).expect("it is no other link");
+            cell.change_link(now, [AP, StationId(1)], snr, loss, false)
+                .expect("it is no other link");
             // Its own data do not get through either, or they would say what it holds.
-            cell.change_link(now, StationId(1), AP, snr, loss).expect("it is no other link");
+            cell.change_link(now, [StationId(1), AP], snr, loss, false)
+                .expect("it is no other link");
         }
     }
     // The first was heard, and the answer was lost.
