@@ -1,5 +1,5 @@
-//! Any bytes as the files that a scenario names: a table of packet error rates, and the sizes of
-//! recorded frames. An error names the file.
+//! Any bytes as the files that a scenario names: a table of packet error rates, the sizes of
+//! recorded frames, and a movement. An error names the file.
 #![no_main]
 
 use lasthop_fuzz::Folder;
@@ -28,6 +28,10 @@ fuzz_target!(|bytes: &[u8]| {
     );
     let flow = "[[flow]]\nname = \"film\"\nfrom = \"ap\"\nto = \"sta\"\nkind = \"video\"\ntrace";
     named(parse("a.toml", &format!("{CELL}{flow} = \"{path}\"\n"), &[]), path);
+    for node in ["sta", "0"] {
+        let trace = format!("trace = {{ file = \"{path}\", node = \"{node}\" }}\n");
+        named(parse("a.toml", &format!("{CELL}{trace}"), &[]), path);
+    }
 });
 
 fn named<T>(read: Result<T, ScenarioError>, path: &str) {

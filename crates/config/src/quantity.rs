@@ -1,5 +1,5 @@
 //! Quantities as users write them: a decimal number and its unit, with or without a space between,
-//! `10ms`, `300Mb/s`, `128KiB`, `-82dBm`, `10m`, `5Hz`.
+//! `10ms`, `300Mb/s`, `128KiB`, `-82dBm`, `10m`, `1.4m/s`, `5Hz`.
 //!
 //! Times, rates and byte counts are exact integers in `units`, so `1.5us` is accepted and `0.1ns`
 //! refused. Units are case sensitive, as in the SI (`Mb/s` is not `MB/s`). Printed values are
@@ -11,6 +11,10 @@ use thiserror::Error;
 /// A frequency in hertz.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
 pub struct Hertz(pub f64);
+
+/// A speed in metres a second.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
+pub struct Speed(pub f64);
 
 /// Reason why a text is not a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -147,6 +151,16 @@ impl Quantity for Hertz {
     }
 }
 
+impl Quantity for Speed {
+    const NAME: &'static str = "a speed";
+    const EXAMPLE: &'static str = "1.4m/s";
+    const UNITS: &'static [&'static str] = &["m/s", "km/h"];
+    fn parse(text: &str) -> Result<Self, QuantityError> {
+        let speed = real(text, &[("m/s", 1.0), ("km/h", 1.0 / 3.6)])?;
+        if speed < 0.0 { Err(QuantityError::Negative) } else { Ok(Self(speed)) }
+    }
+}
+
 /// Returns a probability as text: `0.1` or `10%`.
 ///
 /// # Errors
@@ -252,6 +266,8 @@ mod tests {
         assert_eq!(Bitrate::parse("54Mbit/s"), Err(QuantityError::UnknownUnit));
         assert_eq!(Bytes::parse("1.5KiB"), Ok(Bytes::new(1536)));
         assert_eq!(Meters::parse("-1.5m"), Ok(Meters(-1.5)));
+        assert_eq!(Speed::parse("1.4 m/s"), Ok(Speed(1.4)));
+        assert_eq!(Speed::parse("36km/h"), Ok(Speed(10.0)));
         assert_eq!(parse_probability("10%"), Ok(Probability::new(0.1).expect("in range")));
     }
 
@@ -278,6 +294,8 @@ mod tests {
         assert_eq!(Bitrate::parse("10Mbps"), Err(UnknownUnit));
         assert_eq!(Db::parse("infdB"), Err(NoNumber));
         assert_eq!(Hertz::parse("-1Hz"), Err(Negative));
+        assert_eq!(Speed::parse("-1m/s"), Err(Negative));
+        assert_eq!(Speed::parse("5m"), Err(UnknownUnit));
         assert_eq!(parse_probability("101%"), Err(TooLarge));
         assert_eq!(parse_probability("NaN"), Err(NoNumber));
     }
@@ -298,6 +316,7 @@ mod tests {
         all::<Db>();
         all::<Meters>();
         all::<Hertz>();
+        all::<Speed>();
     }
 
     proptest! {
@@ -324,6 +343,7 @@ mod tests {
             let _ = Bitrate::parse(&text);
             let _ = Bytes::parse(&text);
             let _ = Meters::parse(&text);
+            let _ = Speed::parse(&text);
             let _ = parse_probability(&text);
         }
     }

@@ -2,7 +2,7 @@
 //! Schema.
 
 use crate::error::{Place, Problems};
-use crate::quantity::{Hertz, Quantity, QuantityError, parse_probability};
+use crate::quantity::{Hertz, Quantity, QuantityError, Speed, parse_probability};
 use crate::tree::Value;
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, MacAddr, Meters, Probability};
 use schemars::{Schema, json_schema};
@@ -103,6 +103,7 @@ quantities! {
     Db, |ratio| ratio.0.abs() <= 300.0;
     Meters, |distance| distance.0.abs() <= 1e6;
     Hertz, |frequency| frequency.0 <= 1e6;
+    Speed, |speed| speed.0 <= 1e6;
 }
 
 fn pattern<T: Quantity>() -> String {

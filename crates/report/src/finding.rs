@@ -104,7 +104,7 @@ impl Kind {
 pub fn findings(run: &RunDocument) -> Vec<Finding> {
     let flows = Flow::all(run);
     let mut found: Vec<Finding> = Vec::new();
-    found.extend(delay::scan(&flows));
+    found.extend(delay::scan(run, &flows));
     found.extend(delay::sleep(run, &flows));
     found.extend(roaming::roaming(run));
     found.extend(wire::wire(run, &flows));

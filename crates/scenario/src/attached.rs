@@ -1,7 +1,9 @@
-//! Files that a scenario names: tables of packet error rates (CSV) and recorded frame sizes (one in
-//! each line). A path is relative to the scenario file's folder, and absolute in the kept text, so
+//! Files that a scenario names: tables of packet error rates (CSV), recorded frame sizes (one in
+//! each line), and movements of nodes (`movement`). A path is relative to the scenario file's folder, and absolute in the kept text, so
 //! that the copy beside the results runs from there too. Empty lines and text after a `#` are
 //! ignored; an error names file and line.
+
+pub(crate) mod movement;
 
 use crate::set;
 use lasthop_config::file::{self, Accepts, FileError};
@@ -32,7 +34,7 @@ pub(crate) fn make_absolute(
 ) -> Vec<PathBuf> {
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
     let found = RefCell::new(Vec::new());
-    for path in ["channel.error_model.table", "flow.*.trace"] {
+    for path in ["channel.error_model.table", "flow.*.trace", "node.*.trace", "node.*.trace.file"] {
         set::change(path, tree, document, &|value| {
             let Value::String(text) = value else { return None };
             let absolute = std::path::absolute(folder.join(text)).ok()?;
@@ -47,7 +49,7 @@ pub(crate) fn make_absolute(
 
 /// Returns the packet error rates in the file at `path`.
 pub(crate) fn per_table(path: &str) -> Result<PerTable, String> {
-    let text = read(path)?;
+    let text = read(path, FILE_BYTES_MAX)?;
     let mut lines = lines(&text);
     match lines.next() {
         Some((_, header)) if columns(header).eq(PER_HEADER.split(',')) => {}
@@ -73,7 +75,7 @@ pub(crate) fn per_table(path: &str) -> Result<PerTable, String> {
 
 /// Returns the frame sizes in the file at `path`; at least one, each from 1.
 pub(crate) fn frame_sizes(path: &str) -> Result<Arc<[u32]>, String> {
-    let text = read(path)?;
+    let text = read(path, FILE_BYTES_MAX)?;
     let mut sizes = Vec::new();
     for (line, text) in lines(&text) {
         match text.parse() {
@@ -92,9 +94,9 @@ pub(crate) fn frame_sizes(path: &str) -> Result<Arc<[u32]>, String> {
     Ok(sizes.into())
 }
 
-fn read(path: &str) -> Result<String, String> {
+fn read(path: &str, bytes_max: u64) -> Result<String, String> {
     let unreadable = |why: FileError| format!("{path}: {why}");
-    let bytes = file::read(Path::new(path), Accepts::Files, FILE_BYTES_MAX).map_err(unreadable)?;
+    let bytes = file::read(Path::new(path), Accepts::Files, bytes_max).map_err(unreadable)?;
     file::text(&bytes).map(str::to_owned).map_err(unreadable)
 }
 

@@ -89,7 +89,7 @@ pub(crate) fn add(
     if changes.is_empty() || !is_bounded(scenario, changes, problems) {
         return;
     }
-    let mut evolved = Evolved::new(scenario, tree);
+    let mut evolved = Evolved::new(scenario, tree, true);
     let mut in_order: Vec<(usize, &RawChange)> = changes.iter().enumerate().collect();
     in_order.sort_by_key(|(_, change)| change.at.value);
     for (index, change) in in_order {
@@ -107,6 +107,9 @@ pub(crate) fn add(
         let found = evolved.set(&change.set.value, &change.set.place, &place_of, file, problems);
         let at = Instant::ZERO + *at;
         scenario.changes.extend(found.into_iter().flatten().map(|change| (at, change)));
+    }
+    if let Some(cell) = &mut scenario.network.cell {
+        cell.senses_vary = evolved.crossed;
     }
     for (_, change) in &scenario.changes {
         let Change::Wire { from, to, .. } = change else { continue };
@@ -163,12 +166,16 @@ pub(crate) struct Evolved {
     now: Scenario,
     tree: Node,
     setting: Setting,
+    /// Whether nodes may begin or cease to sense each other.
+    may_cross: bool,
+    /// Whether a change let nodes begin or cease to sense each other.
+    crossed: bool,
 }
 
 impl Evolved {
     /// Returns the scenario at the beginning of its run, read from `tree`, which does not contain
-    /// inherited defaults.
-    pub fn new(scenario: &Scenario, tree: &Node) -> Self {
+    /// inherited defaults. Its nodes may begin or cease to sense each other if `may_cross`.
+    pub fn new(scenario: &Scenario, tree: &Node, may_cross: bool) -> Self {
         let mut tree = tree.clone();
         if let Value::Table(entries) = &mut tree.value {
             entries.retain(|entry| entry.key != "change" && entry.key != "sweep");
@@ -178,7 +185,10 @@ impl Evolved {
         (now.set, now.source_text) = (Vec::new(), String::new());
         let wires = now.network.wires.iter_mut().flat_map(|wire| &mut wire.directions);
         wires.for_each(|direction| direction.adjustable = false);
-        Self { now, tree, setting: Setting::default() }
+        if let Some(cell) = &mut now.network.cell {
+            cell.senses_vary = false;
+        }
+        Self { now, tree, setting: Setting::default(), may_cross, crossed: false }
     }
 
     /// Returns the current scenario.
@@ -203,17 +213,22 @@ impl Evolved {
     ) -> Option<Vec<Change>> {
         let before = self.clone();
         let then = self.put(&settings.0, place_of, file, problems)?;
-        let found = differences(&self.now, &then);
+        let found = differences(&self.now, &then, self.may_cross);
         self.now = then;
         // Which key cannot change, if one alone says so.
         let culprit = |setting: &(String, Node)| {
             let mut alone = before.clone();
             let one = core::slice::from_ref(setting);
             let then = alone.put(one, place_of, file, &mut Problems::default())?;
-            differences(&alone.now, &then).is_err().then(|| place_of(&setting.0, &setting.1))
+            differences(&alone.now, &then, before.may_cross)
+                .is_err()
+                .then(|| place_of(&setting.0, &setting.1))
         };
         match found {
-            Ok(found) => Some(found),
+            Ok((found, crosses)) => {
+                self.crossed |= crosses;
+                Some(found)
+            }
             Err(message) => {
                 let place = settings.0.iter().find_map(culprit);
                 problems.push(&place.unwrap_or_else(|| whole.clone()), message);
@@ -277,9 +292,15 @@ pub(crate) fn assembled(tree: &Node, file: &str, problems: &mut Problems) -> Opt
     assemble::scenario(&raw, file, problems).filter(|_| problems.len() == before)
 }
 
-/// Returns the changes that turn one scenario into the other.
-fn differences(now: &Scenario, then: &Scenario) -> Result<Vec<Change>, String> {
+/// Returns the changes that turn one scenario into the other, and whether nodes begin or cease to
+/// sense each other with them.
+fn differences(
+    now: &Scenario,
+    then: &Scenario,
+    may_cross: bool,
+) -> Result<(Vec<Change>, bool), String> {
     let mut changes = Vec::new();
+    let mut crosses = false;
     let mut reached = now.network.clone();
     wires(&mut reached, &then.network, &mut changes)?;
     if let (Some(cell), Some(to)) = (&mut reached.cell, &then.network.cell) {
@@ -303,11 +324,11 @@ fn differences(now: &Scenario, then: &Scenario) -> Result<Vec<Change>, String> {
             }
             radio(node, &mut cell.stations[index], &to.stations[index], &mut changes);
         }
-        links(cell, to, &node_of, &mut changes)?;
+        crosses = links(cell, to, may_cross, &node_of, &mut changes)?;
     }
     // Whatever is not among the changes must be what it was.
     let reached = Scenario { network: reached, changes: then.changes.clone(), ..now.clone() };
-    if reached == *then { Ok(changes) } else { Err(ALLOWED.into()) }
+    if reached == *then { Ok((changes, crosses)) } else { Err(ALLOWED.into()) }
 }
 
 fn wires(
@@ -403,19 +424,36 @@ fn adjusted(now: QueueConfig, then: QueueConfig) -> Option<Adjustment> {
     (now.with_target(target) == Some(then)).then_some(Adjustment::QueueTarget(target))
 }
 
+/// Adds the changes of links; returns whether nodes begin or cease to sense each other with them.
 fn links(
     now: &mut CellConfig,
     then: &CellConfig,
+    may_cross: bool,
     node_of: &dyn Fn(StationId) -> NodeId,
     changes: &mut Vec<Change>,
-) -> Result<(), String> {
-    if now.links == then.links {
-        return Ok(());
+) -> Result<bool, String> {
+    if now.links == then.links && now.movement == then.movement {
+        return Ok(false);
     }
+    let are_same = match (&now.movement, &then.movement) {
+        (None, None) => true,
+        (Some(one), Some(other)) => one.tracks == other.tracks,
+        _ => false,
+    };
+    if !are_same {
+        return Err("a position cannot change during a run in which nodes move; give the node \
+                    waypoints"
+            .into());
+    }
+    let follows = |cell: &CellConfig, from: StationId, to: StationId| {
+        cell.movement.as_ref().is_some_and(|movement| movement.follows(from, to))
+    };
+    let mut crosses = false;
     for pair in then.links.iter() {
         let (from, to) = (pair.from, pair.to);
         let Some(is) = now.links.pair(from, to) else { return Err(ALLOWED.into()) };
-        if is == pair {
+        let shall_follow = follows(then, from, to);
+        if is == pair && follows(now, from, to) == shall_follow {
             continue;
         }
         let (snr, loss) = (pair.link.snr, pair.link.loss);
@@ -428,14 +466,19 @@ fn links(
         }
         let sense = now.carrier_sense;
         if is.link.is_sensed(is.link.snr, sense) != is.link.is_sensed(snr, sense) {
-            return Err(format!(
-                "whether two nodes sense each other (channel.carrier_sense = \"{sense}\") cannot \
-                 change while it runs; for an outage give the link a loss of 1"
-            ));
+            if !may_cross {
+                return Err(format!(
+                    "whether two nodes sense each other (channel.carrier_sense = \"{sense}\") \
+                     cannot change in a run that began without such changes; for an outage give \
+                     the link a loss of 1"
+                ));
+            }
+            crosses = true;
         }
-        changes.push(Change::Link { from: node_of(from), to: node_of(to), snr, loss });
+        let (from, to) = (node_of(from), node_of(to));
+        changes.push(Change::Link { from, to, snr, loss, follows: shall_follow });
     }
     // Each link of it was looked at.
-    now.links = Arc::clone(&then.links);
-    Ok(())
+    (now.links, now.movement) = (Arc::clone(&then.links), then.movement.clone());
+    Ok(crosses)
 }

@@ -94,10 +94,11 @@ impl Evolving {
             return Err(error.expect("without a scenario there is a problem"));
         };
         changes.sort_by_key(|change| change.at.value);
+        let varies = scenario.network.cell.as_ref().is_some_and(|cell| cell.varies());
         Ok(Self {
             file: file.into(),
             seed,
-            evolved: Evolved::new(scenario, &tree),
+            evolved: Evolved::new(scenario, &tree, varies),
             keys: changes.iter().map(|change| change.set.value.0.len()).sum(),
             pending: changes.into(),
             scenario: scenario.clone(),

@@ -41,7 +41,7 @@ pub(crate) use multi_user::{
     CodebookKind, OfdmaAcknowledgementKind, RawMuEdca, RawMuEdcaParameters, RawMuMimo, RawOfdma,
     RawUplink,
 };
-pub(crate) use node::{Mtu, RawNode, RawNodeSettings, RxInterruptKind};
+pub(crate) use node::{Mtu, RawNode, RawNodeSettings, RawPath, RawTrace, RxInterruptKind};
 pub(crate) use queue::{
     IsolationKind, QueueKind, RawDriverQueue, RawQueue, SelectorKind, TinsKind,
 };

@@ -35,6 +35,28 @@ impl Scalar for FilePath {
     }
 }
 
+/// The name of a node in a trace of movements; a number is a name, too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TraceNode(pub String);
+
+impl Scalar for TraceNode {
+    type Value = Self;
+
+    fn allowed() -> String {
+        "the number or name of a node in the file".into()
+    }
+    fn read(value: &Value) -> Result<Self, Option<String>> {
+        match value {
+            Value::Integer(number) if *number >= 0 => Ok(Self(number.to_string())),
+            Value::String(text) if !text.is_empty() => Ok(Self(text.clone())),
+            _ => Err(None),
+        }
+    }
+    fn schema() -> Schema {
+        json_schema!({ "type": ["integer", "string"], "minimum": 0, "minLength": 1 })
+    }
+}
+
 /// A program with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Command(pub Vec<String>);

@@ -1,16 +1,17 @@
 //! Warnings about sound scenarios with likely mistakes: links of the cell without reception, and
 //! nodes without a path. Shadowing and fading are left out: a link is judged at its mean, as in
-//! [`Scenario::network`], at the best one if it changes. In an independent cell only nodes at the
+//! [`Scenario::network`], at the best one if it changes or a node moves. In an independent cell only nodes at the
 //! ends of a flow are checked.
 
 use crate::Scenario;
 use lasthop_packet::NodeId;
-use lasthop_units::Db;
+use lasthop_units::{Db, Instant};
 use lasthop_wifi::StationId;
-use lasthop_wifi::cell::{CellConfig, PairConfig, Role, StationConfig};
+use lasthop_wifi::cell::{CellConfig, Movement, PairConfig, Role, StationConfig, distance};
 use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::phy::Rate;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Length of a short packet, for which links are judged.
 const MPDU_BYTES: u32 = 100;
@@ -73,7 +74,8 @@ impl Scenario {
             return None;
         }
         let changes = pair.snr_changes.iter().map(|change| change.snr.0);
-        let (snr, rate) = (changes.fold(pair.link.snr.0, f64::max), lowest_rate(cell, pair)?);
+        let nearest = self.nearest(cell, pair).0;
+        let (snr, rate) = (changes.fold(nearest, f64::max), lowest_rate(cell, pair)?);
         let success = cell.error_model.success(rate, Db(snr), MPDU_BYTES).as_f64();
         let name =
             |station| self.node_of(station).map_or("?", |node| self.nodes[node].name.as_str());
@@ -87,6 +89,20 @@ impl Scenario {
                 rate.bitrate().as_mbps_f64()
             )
         })
+    }
+
+    /// The best mean SNR of a link whose ends move, up to the time between two looks.
+    fn nearest(&self, cell: &CellConfig, pair: &PairConfig) -> Db {
+        const LOOKS: u64 = 1_000;
+        let follows = |movement: &&Arc<Movement>| movement.follows(pair.from, pair.to);
+        let Some(movement) = cell.movement.as_ref().filter(follows) else { return pair.link.snr };
+        let [one, other] = [pair.from, pair.to].map(|id| &movement.tracks[id.index()]);
+        let loss = |look: u64| {
+            let at = Instant::ZERO + self.duration / LOOKS * look;
+            movement.path_loss.at(distance(one.position(at), other.position(at)))
+        };
+        let least = (0..=LOOKS).map(|look| loss(look).0).fold(f64::INFINITY, f64::min);
+        pair.link.snr + loss(0) - Db(least)
     }
 }
 

@@ -52,6 +52,9 @@ pub enum Change {
         snr: Db,
         /// Probability that an MPDU is lost; replaces the error model.
         loss: Option<Probability>,
+        /// Whether the SNR is that at the positions at the beginning of the run, and follows the
+        /// positions of nodes that move.
+        follows: bool,
     },
     /// Change of one direction of a wire ([`Cable::change`](crate::cable::Cable::change)).
     Wire {
@@ -96,9 +99,9 @@ impl Network {
                 let cell = self.cell.as_mut().expect(cell);
                 cell.change_operating_mode(now, station, mode)?;
             }
-            Change::Link { from, to, snr, loss } => {
+            Change::Link { from, to, snr, loss, follows } => {
                 let ends = [from, to].map(|node| radio(self, node));
-                self.cell.as_mut().expect(cell).change_link(now, ends, snr, loss, false)?;
+                self.cell.as_mut().expect(cell).change_link(now, ends, snr, loss, follows)?;
             }
             Change::Wire { from, to, ref config } => {
                 let is_it = |wire: &DirectedWire| wire.from == from && wire.to == to;

@@ -214,8 +214,8 @@ pub(super) fn described(queue: &QueueSummary) -> String {
 }
 
 /// Stations that scan.
-pub(super) fn scan(flows: &[Flow<'_>]) -> Option<Finding> {
-    absence(
+pub(super) fn scan(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
+    let found = absence(
         flows,
         Kind::Scan,
         |parts| parts.away,
@@ -223,7 +223,19 @@ pub(super) fn scan(flows: &[Flow<'_>]) -> Option<Finding> {
         |name| vec![format!("node.{name}.scan.channels=1")],
         "Keep the station from looking for other access points: with NetworkManager or iwd fix the \
          BSSID",
-    )
+    );
+    found.map(|mut finding| {
+        let mut names = flows.iter().flat_map(|flow| flow.absent_nodes);
+        if names.any(|name| run.nodes.get(name).is_some_and(|node| node.roaming.is_some())) {
+            // It finds its next access point so.
+            finding.remedy = Vec::new();
+            finding.device = Some(
+                "Let it look at fewer channels: freq_list or bgscan \"learn\" of wpa_supplicant, \
+                 neighbour reports (802.11k)",
+            );
+        }
+        finding
+    })
 }
 
 /// Stations that save power.

@@ -13,6 +13,9 @@ use lasthop_wifi::phy::Standard;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
+/// Keys of a `[[node]]` alone that require a radio.
+const RADIO_KEYS: [&str; 7] = ["position", "ring", "waypoints", "path", "trace", "bss", "address"];
+
 /// One node of the network.
 pub(crate) struct Expanded<'a> {
     pub name: String,
@@ -79,7 +82,7 @@ pub(crate) fn inherit_defaults(tree: &mut Node, problems: &mut Problems) {
         let role = role.unwrap_or_default().to_owned();
         let label = node.label(index);
         for entry in node.entries().unwrap_or_default() {
-            let radio = ["position", "ring", "bss", "address"].contains(&entry.key.as_str());
+            let radio = RADIO_KEYS.contains(&entry.key.as_str());
             if radio || is_radio(&entry.key) {
                 let key = format!("node.{label}.{}", entry.key);
                 let message = format!("a {role} has no radio, and this key requires one");

@@ -2,10 +2,10 @@
 //!
 //! `station`: behaviour of each node on the air; `generations`: its standard; `modes`: options of
 //! 802.11ax; `mu_mimo` and `multi_user`: PPDUs for several stations; `cells`: settings of a set;
-//! `channels`: its place in the band; `absence`: scans; `schedule`: absences by a clock; `power_save`: dozing; `operating_mode`:
-//! reduced capabilities; `peer_rates`: fixed rates of single peers; `retry`: giving up early; `roaming`: stations
-//! that change their access point; `links`:
-//! the link of each pair.
+//! `channels`: its place in the band; `absence`: scans; `schedule`: absences by a clock;
+//! `power_save`: dozing; `operating_mode`: reduced capabilities; `peer_rates`: fixed rates of single
+//! peers; `retry`: giving up early; `roaming`: stations that change their access point; `movement`:
+//! positions and ways; `links`: the link of each pair.
 
 mod absence;
 mod cells;
@@ -13,6 +13,7 @@ mod channels;
 mod generations;
 mod links;
 mod modes;
+mod movement;
 mod mu_mimo;
 mod multi_user;
 mod operating_mode;
@@ -119,7 +120,8 @@ pub(crate) fn cell(
     {
         problems.push(&channel.beacon_interval.place, "expected more than zero, or \"off\"");
     }
-    let (links, shadowed) = links::pairs(raw, &wifi, names, heard, &common, problems);
+    let links::Pairs { links, shadowed, movement } =
+        links::pairs(raw, &wifi, names, heard, &common, problems);
     let cell = CellConfig {
         standard: common.standard,
         band: common.band,
@@ -136,7 +138,7 @@ pub(crate) fn cell(
         channels,
         stations,
         links: Arc::new(links),
-        movement: None,
+        movement: movement.map(Arc::new),
         senses_vary: false,
         record_events: false,
     };

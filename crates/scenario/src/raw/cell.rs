@@ -32,8 +32,7 @@ tables! {
         option to: String = "none";
         /// Fixed signal-to-noise ratio at the receiver.
         option snr: Db = "from path loss and transmit power";
-        /// Changes of snr during the run, in order. The signal must stay above carrier_sense, or
-        /// below it.
+        /// Changes of snr during the run, in order.
         list snr_changes: RawSnrChange;
         /// Fixed path loss; "200dB" hides the two nodes from each other.
         option path_loss: Db = "from the distance";

@@ -8,8 +8,9 @@ use super::{
     RawRateControl, RawRoaming, RawScan,
 };
 use crate::profile::Profile;
-use crate::scalar::Word;
+use crate::scalar::{FilePath, TraceNode, Word};
 use lasthop_config::choices;
+use lasthop_config::quantity::Speed;
 use lasthop_config::scalar::{Name, OrOff, Whole};
 use lasthop_config::tables;
 use lasthop_packet::AccessCategory;
@@ -82,6 +83,13 @@ tables! {
         option position: [Meters; 2] = "[\"0m\", \"0m\"] for an access point, [\"5m\", \"0m\"] for a station: a strong link";
         /// With a count: radius of the circle around the position on which the nodes stand evenly.
         option ring: Meters = "all at the position";
+        /// Places that the node reaches at instants: it begins at its position, moves evenly on
+        /// straight lines, and stays at the last one ([movement](model.md#movement)).
+        list waypoints: RawWaypoint;
+        /// Way from the position at an even speed.
+        option_table path: RawPath = "none";
+        /// Movement in a file.
+        option_table trace: RawTrace = "none";
         /// Basic service set, by any name: an access point and its stations. Sets share the air;
         /// only wires join them ([several cells](model.md#several-cells-on-one-channel)).
         option bss: Name = "the set of all nodes without a bss";
@@ -89,6 +97,36 @@ tables! {
         option address: MacAddr = "locally administered, 02:1a: and the node's number";
         /// Settings on the air and at the host.
         flatten settings: RawNodeSettings;
+    }
+
+    /// A place that a node reaches at an instant.
+    RawWaypoint {
+        /// Instant at which the node is there, after the start.
+        required at: Duration;
+        /// The place, x and y.
+        required position: [Meters; 2];
+    }
+
+    /// A way at an even speed.
+    RawPath {
+        /// Speed: people walk at 1.4 m/s.
+        required speed: Speed;
+        /// Places on the way, in order, after the position.
+        required through: Vec<[Meters; 2]>;
+        /// Whether the node returns to the position and begins again.
+        value repeat: bool = false;
+        /// Instant at which the node begins to move.
+        value start: Duration = "0s";
+    }
+
+    /// Movement in a file: a trace of ns-2, as BonnMotion and SUMO write them, or CSV with the
+    /// header time,node,x,y in seconds and metres, even on straight lines between two rows.
+    RawTrace = file {
+        /// The file.
+        required file: FilePath;
+        /// Name of the node in the file, such as 3 for `$node_(3)`; with a count the number of the
+        /// first one.
+        option node: TraceNode = "the node's name";
     }
 
     /// Settings of a node, or of all nodes in `[node_defaults]`.

@@ -15,6 +15,7 @@ mod game;
 mod generations;
 mod group;
 mod layout;
+mod moving;
 mod mtu;
 mod neighbours;
 mod products;

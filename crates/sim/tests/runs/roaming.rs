@@ -4,8 +4,16 @@
 use super::common::{run, scenario};
 use lasthop_trace::{RoamSummary, RunDocument};
 
-/// The shipped office: a laptop at the edge of one access point, near the other.
-const OFFICE: &str = include_str!("../../../../scenarios/office-walk.toml");
+/// The shipped office, where a laptop is carried from one access point to another.
+const WALK: &str = include_str!("../../../../scenarios/office-walk.toml");
+
+/// The same for 30 s with the laptop at rest, at the edge of one access point and near the other.
+fn office() -> String {
+    let path = "path = { speed = \"1.4m/s\", through = [[\"45m\", \"0m\"]] }\n";
+    assert!(WALK.contains(path), "the laptop is carried");
+    let still = WALK.replace(path, "").replace("duration = \"40s\"", "duration = \"30s\"");
+    still.replace("position = [\"5m\", \"0m\"]", "position = [\"34m\", \"0m\"]")
+}
 
 fn roams(document: &RunDocument) -> Vec<RoamSummary> {
     let roaming = document.nodes["laptop"].roaming.as_ref();
@@ -27,7 +35,7 @@ fn each_security_has_its_phases() {
         let delays = "node.laptop.roaming={ leave_delay = \"1ms\", delay = \"1ms\", \
                       access_point_delay = \"1ms\", sae_delay = \"10ms\", \
                       short_interval = \"10s\" }";
-        let document = run(&scenario(OFFICE, &[delays, &security]));
+        let document = run(&scenario(&office(), &[delays, &security]));
         let [roam] = &roams(&document)[..] else { panic!("{security}: it moves once") };
         assert_eq!((&*roam.from, &*roam.to), ("ap-hall", "ap-lab"));
         assert!(roam.scan_ms > 25.0 * 264.0 && roam.scan_ms < 25.0 * 280.0, "{roam:?}");
@@ -61,7 +69,7 @@ fn a_roam_takes_as_long_as_with_linux() {
         let security = format!("node.laptop.roaming.security=\"{security}\"");
         let over_ds = format!("node.laptop.roaming.over_ds={over_ds}");
         let sets = [&*security, &*over_ds, "node.laptop.roaming.channels=8"];
-        let document = run(&scenario(OFFICE, &sets));
+        let document = run(&scenario(&office(), &sets));
         let [roam] = &roams(&document)[..] else { panic!("{security}: it moves once") };
         let took = roam.without_ms.expect("it joined");
         let ratio = took / measured_ms;
@@ -75,7 +83,7 @@ fn a_roam_takes_as_long_as_with_linux() {
 /// switch to either is what the run sent, and both ends go on after the roam.
 #[test]
 fn the_network_follows_the_station() {
-    let document = run(&scenario(OFFICE, &[]));
+    let document = run(&scenario(&office(), &[]));
     let through = |name: &str| document.wires[name].packets;
     let [roam] = &roams(&document)[..] else { panic!("it moves once") };
     let packets = |seconds: f64| seconds * 1e3 / 20.0 * 2.0;
@@ -102,7 +110,7 @@ fn a_transition_over_the_wires_is_shorter() {
             "node.laptop.roaming.leave_delay=\"36ms\"",
             &key,
         ];
-        let document = run(&scenario(OFFICE, &set));
+        let document = run(&scenario(&office(), &set));
         let [roam] = &roams(&document)[..] else { panic!("it moves once") };
         roam.without_ms.expect("it joined")
     };
@@ -116,11 +124,22 @@ fn a_transition_over_the_wires_is_shorter() {
 #[test]
 fn who_stays_is_not_changed() {
     let still = ["node.laptop.position=[\"5m\", \"0m\"]", "node.laptop.roaming.short_interval=off"];
-    let may = run(&scenario(OFFICE, &still));
+    let may = run(&scenario(&office(), &still));
     assert_eq!(roams(&may), []);
     let fixed = [still[0], "node.laptop.roaming=off"];
-    let may_not = run(&scenario(OFFICE, &fixed));
+    let may_not = run(&scenario(&office(), &fixed));
     assert_eq!(may.flows, may_not.flows);
+}
+
+/// With 1.4 m/s the averaged beacons fall below -65 dBm on the way; the laptop moves once, before it is
+/// out of reach, and few packets are lost.
+#[test]
+fn who_walks_moves_once() {
+    let document = run(&scenario(WALK, &[]));
+    let [roam] = &roams(&document)[..] else { panic!("it moves once") };
+    assert_eq!((&*roam.from, &*roam.to), ("ap-hall", "ap-lab"));
+    assert!(roam.at_s > 10.0 && roam.at_s < 30.0, "{roam:?}");
+    assert!(document.flows["ping"].packets_lost < 20);
 }
 
 #[test]
@@ -132,7 +151,7 @@ fn keys_that_do_not_fit_are_errors() {
         ("node.laptop.roaming.channels=1", "expected at least 2"),
     ] {
         let sets = [set.to_owned()];
-        let parsed = lasthop_scenario::parse("test.toml", OFFICE, &sets);
+        let parsed = lasthop_scenario::parse("test.toml", &office(), &sets);
         match parsed {
             Ok(_) => assert!(expected.is_empty(), "{set} is accepted"),
             Err(why) => {

@@ -1,16 +1,15 @@
 //! Links of all pairs of nodes: from the channel and positions, or from a `[[link]]`, whose SNR may
-//! change during the run.
+//! change during the run. Where nodes move, the links are those at the beginning, and all follow
+//! the positions that neither a `[[link]]` nor a neighbour's level gives.
 
-use super::{Common, Expanded, Heard, Names, Place, Problems, RawScenario, Role, WifiNode, fading};
+use super::{Common, Heard, Names, Place, Problems, RawScenario, WifiNode, fading, movement};
 use crate::assemble::change_at;
 use crate::raw::RawLink;
-use lasthop_units::{Db, Dbm, Duration, Meters, Probability};
+use lasthop_units::{Db, Dbm, Duration, Instant, Meters, Probability};
 use lasthop_wifi::StationId;
-use lasthop_wifi::cell::{Links, PairConfig};
+use lasthop_wifi::cell::{Links, Movement, PairConfig};
 use lasthop_wifi::phy::{Fading, LinkConfig, SnrChange};
-
-/// Default position of a station: a strong link at 5 m.
-const STATION_POSITION: [Meters; 2] = [Meters(5.0), Meters(0.0)];
+use std::collections::BTreeSet;
 
 /// Largest number of pairs that all links together may name, where each change of an SNR counts as
 /// a pair: each of the 1024 nodes with a radio with each other, four times over.
@@ -25,8 +24,17 @@ enum GivenSignal {
     Nothing,
 }
 
-/// Returns the link of every ordered pair of stations, from the channel or the last matching
-/// `[[link]]`, and the pairs with drawn shadowing.
+/// Links of all pairs of stations.
+pub(super) struct Pairs {
+    /// The link of every ordered pair, from the channel or the last matching `[[link]]`.
+    pub links: Links,
+    /// Pairs with drawn shadowing.
+    pub shadowed: Vec<(StationId, StationId)>,
+    /// Movement of the stations, if any moves.
+    pub movement: Option<Movement>,
+}
+
+/// Returns the links of all pairs.
 pub(super) fn pairs(
     raw: &RawScenario,
     wifi: &[WifiNode<'_>],
@@ -34,18 +42,28 @@ pub(super) fn pairs(
     heard: &Heard,
     common: &Common,
     problems: &mut Problems,
-) -> (Links, Vec<(StationId, StationId)>) {
+) -> Pairs {
     let changes: Vec<Vec<SnrChange>> =
-        raw.link.iter().map(|link| snr_changes(link, raw, common, problems)).collect();
+        raw.link.iter().map(|link| snr_changes(link, raw, problems)).collect();
     let given = given(&raw.link, wifi, names, problems);
-    let places: Vec<[f64; 2]> = wifi.iter().map(|(_, node)| position(node)).collect();
+    let tracks = movement::tracks(wifi, problems);
+    let moves: Vec<bool> = tracks.iter().map(|track| track.moves()).collect();
+    let places = tracks.iter().map(|track| track.position(Instant::ZERO).map(|it| it.0));
+    let places: Vec<[f64; 2]> = places.collect();
     let powers: Vec<Dbm> = wifi.iter().map(|(_, node)| node.raw.settings.tx_power.value).collect();
     let propagation = common.propagation;
     let usual = propagation.link_with_snr(Db(0.0));
     let mut links = Links::none(wifi.len());
     let mut shadowed = Vec::new();
+    let mut fixed = BTreeSet::new();
     let mut add = |from: usize, to: usize, path_loss: Db| {
+        let mut fix = || {
+            if moves[from] || moves[to] {
+                fixed.insert((station_id(from), station_id(to)));
+            }
+        };
         if let Some(path_loss) = heard.path_loss(wifi[from].0, wifi[to].0) {
+            fix();
             // What is known of a neighbour is a level: it does not vary.
             let snr = powers[from] - path_loss - usual.noise;
             let link = LinkConfig { snr, fading: Fading::None, ..usual };
@@ -54,6 +72,9 @@ pub(super) fn pairs(
         }
         let given = given.last(from, to);
         let ends = (station_id(from), station_id(to));
+        if given.is_some_and(|given| !matches!(given.what, GivenSignal::Nothing)) {
+            fix();
+        }
         let snr = match given.map(|given| given.what) {
             Some(GivenSignal::Snr(snr)) => snr,
             Some(GivenSignal::PathLoss(loss)) => powers[from] - loss - usual.noise,
@@ -88,35 +109,18 @@ pub(super) fn pairs(
             add(other, one, path_loss);
         }
     }
-    (links, shadowed)
+    let path_loss = propagation.path_loss;
+    let movement = moves.contains(&true).then_some(Movement { path_loss, tracks, fixed });
+    Pairs { links, shadowed, movement }
 }
 
 /// Returns the changes of a link's SNR; reports impossible ones.
-fn snr_changes(
-    link: &RawLink,
-    raw: &RawScenario,
-    common: &Common,
-    problems: &mut Problems,
-) -> Vec<SnrChange> {
-    let carrier_sense = raw.channel.carrier_sense.value;
-    let config = common.propagation.link_with_snr(Db(0.0));
+fn snr_changes(link: &RawLink, raw: &RawScenario, problems: &mut Problems) -> Vec<SnrChange> {
     let mut last = Duration::ZERO;
     let mut changes = Vec::new();
     for change in &link.snr_changes {
-        let is_sensed = |snr| config.is_sensed(snr, carrier_sense);
-        match &link.snr {
-            None => {
-                problems.push(&change.snr.place, "which ratio changes? add snr to this link");
-            }
-            Some(snr) if is_sensed(snr.value) != is_sensed(change.snr.value) => {
-                let message = format!(
-                    "carrier sense cannot change during a run: above {:.1}dBm of noise one of {} \
-                     and {} reaches carrier_sense = \"{carrier_sense}\"",
-                    config.noise.0, snr.value, change.snr.value
-                );
-                problems.push(&change.snr.place, message);
-            }
-            Some(_) => {}
+        if link.snr.is_none() {
+            problems.push(&change.snr.place, "which ratio changes? add snr to this link");
         }
         let at = change_at(&change.from, &mut last, raw.duration.value, problems);
         changes.push(SnrChange { at, snr: change.snr.value });
@@ -126,18 +130,6 @@ fn snr_changes(
 
 fn station_id(index: usize) -> StationId {
     StationId(u16::try_from(index).expect("there are at most NODES_MAX stations"))
-}
-
-/// Position of a node, in metres.
-fn position(node: &Expanded<'_>) -> [f64; 2] {
-    let usual = match node.role() {
-        Role::AccessPoint => [Meters(0.0); 2],
-        _ => STATION_POSITION,
-    };
-    let [x, y] = node.raw.position.as_ref().map_or(usual, |at| at.value);
-    let radius = node.raw.ring.as_ref().map_or(0.0, |at| at.value.0);
-    let angle = core::f64::consts::TAU * node.index as f64 / node.count as f64;
-    [x.0 + radius * angle.cos(), y.0 + radius * angle.sin()]
 }
 
 /// Settings of all `[[link]]`s by pair of stations.
