@@ -9,6 +9,22 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 
+class _AbsenceClockSummary(TypedDict):
+    away_ms: float
+    """Length of an absence in ms."""
+    announced: bool
+    """Whether Null frames announce departure and return."""
+
+
+class AbsenceClockSummary(_AbsenceClockSummary, total=False):
+    """Absences by a clock, as the scenario has them."""
+
+    channel: int
+    """Number of the channel on which the node is meanwhile; absent if the scenario has none."""
+    every_ms: float
+    """Time from the start of one absence to that of the next in ms; absent for a single one."""
+
+
 class _AbsenceSummary(TypedDict):
     count: int
     """Number of absences."""
@@ -30,7 +46,7 @@ class AbsenceSummary(_AbsenceSummary, total=False):
     beacons_missed: int
     """Beacons missed while the node dozed; absent if none."""
     power_save: PowerSaveKind
-    """Kind of power save; absent if the node scans."""
+    """Kind of power save; absent if the node scans or leaves by a clock."""
     triggers: int
     """QoS Null frames sent to begin service periods, retries included."""
     wake_duration_ms: float
@@ -634,8 +650,11 @@ class _NodeSummary(TypedDict):
 class NodeSummary(_NodeSummary, total=False):
     """A Wi-Fi node, after the warm-up."""
 
+    absence_clocks: list[AbsenceClockSummary]
+    """Clocks of the node's absences in the scenario; absent without any."""
     absences: AbsenceSummary
-    """Absences of the node for scans or power save; absent if it was always reachable."""
+    """Absences of the node for scans, by a clock or for power save; absent if it was always
+    reachable."""
     aggregation: AggregationSummary
     """Limits of the node's A-MPDUs; absent if it sends none."""
     driver_queue: DriverQueueSummary

@@ -329,12 +329,32 @@ pub struct NodeSummary {
     /// MPDUs that the node gave up as a receiver; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pseudo_retry_outs: Option<PseudoRetryOutSummary>,
-    /// Absences of the node for scans or power save; absent if it was always reachable.
+    /// Absences of the node for scans, by a clock or for power save; absent if it was always
+    /// reachable.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub absences: Option<AbsenceSummary>,
+    /// Clocks of the node's absences in the scenario; absent without any.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub absence_clocks: Vec<AbsenceClockSummary>,
     /// Changes of the node's access point; absent if it stayed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub roaming: Option<RoamingSummary>,
+}
+
+/// Absences by a clock, as the scenario has them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AbsenceClockSummary {
+    /// Length of an absence in ms.
+    pub away_ms: f64,
+    /// Time from the start of one absence to that of the next in ms; absent for a single one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub every_ms: Option<f64>,
+    /// Whether Null frames announce departure and return.
+    pub announced: bool,
+    /// Number of the channel on which the node is meanwhile; absent if the scenario has none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub channel: Option<u8>,
 }
 
 /// Changes of a station's access point, after the warm-up.
@@ -475,7 +495,7 @@ pub struct AbsenceSummary {
     /// QoS Null frames sent to begin service periods, retries included.
     #[serde(default)]
     pub triggers: u64,
-    /// Kind of power save; absent if the node scans.
+    /// Kind of power save; absent if the node scans or leaves by a clock.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub power_save: Option<PowerSaveKind>,
     /// Time from one target wake time to the next in ms; absent without TWT.

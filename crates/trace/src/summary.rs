@@ -5,10 +5,10 @@
 
 use crate::call::CallSummary;
 use crate::document::{
-    AbsenceSummary, AggregationSummary, DriverQueueSummary, EmulationSummary, FlowGroupSummary,
-    FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary, NeighbourSummary, NodeSummary,
-    PowerSaveKind, ProgramSummary, PseudoRetryOutSummary, QueueKind, QueueSummary, RateSummary,
-    RoamSummary, RoamingSummary, RunDocument, WireSummary,
+    AbsenceClockSummary, AbsenceSummary, AggregationSummary, DriverQueueSummary, EmulationSummary,
+    FlowGroupSummary, FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary, NeighbourSummary,
+    NodeSummary, PowerSaveKind, ProgramSummary, PseudoRetryOutSummary, QueueKind, QueueSummary,
+    RateSummary, RoamSummary, RoamingSummary, RunDocument, WireSummary,
 };
 use crate::error::OutputError;
 use crate::experience::Experience;
@@ -29,6 +29,7 @@ use lasthop_units::{Duration, Instant};
 use lasthop_wifi::StationId;
 use lasthop_wifi::cell::StationConfig;
 use lasthop_wifi::mac::power_save::Sending;
+use lasthop_wifi::mac::schedule::AbsenceConfig;
 use lasthop_wifi::mac::service_period::ServicePeriodConfig;
 use lasthop_wifi::phy::Rate;
 use lasthop_wifi::stats::{Levels, LinkStats, Roamed, StationStats};
@@ -387,12 +388,27 @@ fn node(
             ignored: stats.pseudo_retry_outs_ignored,
         }),
         absences: (stats.absences > 0).then(|| absences(stats, station, counted)),
+        absence_clocks: station
+            .map_or(&[][..], |station| &station.absences)
+            .iter()
+            .map(absence_clock)
+            .collect(),
         roaming: (stats.access_points_lost > 0 || !stats.roams.is_empty()).then(|| {
             RoamingSummary {
                 access_points_lost: stats.access_points_lost,
                 roams: stats.roams.iter().map(|roamed| roam(roamed, names)).collect(),
             }
         }),
+    }
+}
+
+fn absence_clock(absence: &AbsenceConfig) -> AbsenceClockSummary {
+    let in_ms = |time: Duration| time.as_secs_f64() * 1e3;
+    AbsenceClockSummary {
+        away_ms: in_ms(absence.away),
+        every_ms: absence.every.map(in_ms),
+        announced: absence.announced,
+        channel: absence.channel,
     }
 }
 
