@@ -32,7 +32,7 @@ const PAIRS_MAX: usize = 20_000_000;
 /// Keys that may change while a scenario runs.
 const ALLOWED: &str = "this cannot change during a run; these can: snr and loss of a [[link]], \
                        position and tx_power of a node, rate, delay, jitter, loss and queue of a \
-                       [[wire]], and queue, scan, operating_mode, a fixed rate, cw_min and cw_max of a \
+                       [[wire]], failed of an access point, and queue, scan, operating_mode, a fixed rate, cw_min and cw_max of a \
                        node";
 
 /// Keys and values of a `[[change]]`. A quoted key is a path as in `--set`, whose value is taken
@@ -148,7 +148,10 @@ impl Scenario {
                         }
                     }
                 }
-                Change::Radio { .. } | Change::OperatingMode { .. } | Change::Link { .. } => {}
+                Change::Radio { .. }
+                | Change::Failure { .. }
+                | Change::OperatingMode { .. }
+                | Change::Link { .. } => {}
             }
         }
         by
@@ -390,6 +393,10 @@ fn radio(node: NodeId, now: &mut StationConfig, then: &StationConfig, changes: &
         let mode = then.operating_mode.unwrap_or_else(|| then.capabilities.operating_mode());
         changes.push(Change::OperatingMode { node, mode });
         now.operating_mode = then.operating_mode;
+    }
+    if now.failed != then.failed {
+        changes.push(Change::Failure { node, failed: then.failed });
+        now.failed = then.failed;
     }
     if now.scan != then.scan {
         changes.push(Change::Scan { node, scan: then.scan });

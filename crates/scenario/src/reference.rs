@@ -165,7 +165,7 @@ mod tests {
 
     /// Returns the allowed values in the words of the table in `docs/scenario.md`.
     fn short(allowed: &str) -> String {
-        const WORDS: [(&str, &str); 18] = [
+        const WORDS: [(&str, &str); 19] = [
             ("an array of at least one, each ", "list: "),
             ("an array of two, each ", "two: "),
             ("a number of bytes, plain or with a unit like \"128KiB\"", "size"),
@@ -176,6 +176,7 @@ mod tests {
             ("a power ratio like \"7dB\"", "ratio"),
             ("a distance like \"10m\"", "distance"),
             ("a frequency like \"5Hz\"", "frequency"),
+            ("a speed like \"1.4m/s\"", "speed"),
             ("a whole number from ", ""),
             ("a number from 0 to 1000000", "number"),
             (" that begins with a letter or digit", ""),

@@ -268,7 +268,6 @@ const SETS: &[&str] = &[
     "change=[{ at = \"2s\", set = { wire.server-ap.delay = \"5ms\", duration = \"1s\", node.laptop.queue.packets = 5 } }]",
     "change=[{ at = \"2s\", set = { node.laptop.scan = { period = \"5s\" } } }]",
     "change=[{ at = \"2s\", set = { node.laptop.absence = { away = \"1s\" } } }]",
-    "change=[{ at = \"2s\", set = { node.laptop.position = [\"900m\", \"0m\"] } }]",
     "node.laptop.waypoints=[{ at = \"0s\", position = [\"1m\", \"0m\"] }, { at = \"2s\" }]",
     "node.laptop.waypoints=[{ at = \"0s\", position = [\"1m\", \"0m\"] }]",
     "node.laptop.waypoints=[{ at = \"2s\", position = [\"1m\", \"0m\"] }, { at = \"1s\", position = [\"1m\", \"0m\"] }]",

@@ -265,6 +265,12 @@ impl Cell {
             power.begin_service_periods(floor);
             floor.find_next_absence();
         });
+        for station in (0..config.stations.len() as u16).map(StationId) {
+            if config.stations[station.index()].failed {
+                let failed = cell.power(|power, floor| power.change_failure(floor, station, true));
+                failed.map_err(|_| CellError::Fails)?;
+            }
+        }
         cell.solicitor().start_polling();
         cell.schedule();
         Ok(cell)

@@ -1,4 +1,4 @@
-//! [`Cell`] with two to five stations, of which some are hidden from each other, and
+//! [`Cell`] with two to five stations, of which some are hidden from each other or move, and
 //! with any queues, rates and losses: every packet is delivered or dropped, once, and
 //! not before its time. Leaves out group-addressed packets.
 
@@ -10,8 +10,8 @@ use lasthop_packet::{AccessCategory, Packet, Transport};
 use lasthop_units::{Db, Dbm, Duration, Identity, Instant, Meters, Probability, Seed};
 use lasthop_wifi::Capabilities;
 use lasthop_wifi::cell::{
-    Aggregation, BlockAck, BlockAckRequestPolicy, Cell, CellConfig, EdcaParameters, Output,
-    PairConfig, Role, RxHold, RxInterrupt, StationConfig,
+    Aggregation, BlockAck, BlockAckRequestPolicy, Cell, CellConfig, EdcaParameters, Movement,
+    Output, PairConfig, Role, RxHold, RxInterrupt, StationConfig, Track, Waypoint, distance,
 };
 use lasthop_wifi::mac::beacon_clock::WakeClock;
 use lasthop_wifi::mac::originator::LowRateRetry;
@@ -25,6 +25,7 @@ use lasthop_wifi::phy::{Band, ChannelWidth, Fading, Propagation, SnrChange, Stan
 use lasthop_wifi::{Address, StationId};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The index of the access point in [`CellConfig::stations`].
 const ACCESS_POINT: StationId = StationId(0);
@@ -240,15 +241,31 @@ impl Debug for Shown {
     }
 }
 
+/// Generates tracks within 20 m on either side, at up to 280 m/s.
+fn track() -> impl Strategy<Value = Track> {
+    let place = || (-20.0..20.0, -20.0..20.0).prop_map(|(x, y)| [Meters(x), Meters(y)]);
+    (place(), place(), 100..5_000u64).prop_map(|(one, other, millis)| {
+        let waypoint = |times: u64, position| {
+            let at = Instant::ZERO + Duration::from_millis(millis * times);
+            Waypoint { at, position }
+        };
+        let there_and_back = vec![waypoint(0, one), waypoint(1, other), waypoint(2, one)];
+        Track::through(there_and_back).repeated(Duration::from_millis(2 * millis))
+    })
+}
+
 /// Generates cells of two to five stations, the access point first.
 pub fn config() -> impl Strategy<Value = Shown> {
     let stations = prop::collection::vec(station(), 2..=5);
-    // From an SNR of 13 dB on, every frame is sensed at -82 dBm.
-    let change = prop::option::of((0..60_000_000_u64, 13.0..50.0));
+    // From an SNR of 13 dB on, every frame is sensed at -82 dBm; stations may cease to sense each
+    // other.
+    let change = prop::option::of((0..60_000_000_u64, -10.0..50.0));
     let link = (prop::option::of(0.0..0.6), 1.0..60.0, prop::bool::weighted(0.2), change);
     let links = prop::collection::vec(link, 10);
     let cell = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    (stations, links, cell).prop_map(|(mut stations, links, (beacons, capture, fading, record))| {
+    let moving = prop::option::weighted(0.4, prop::collection::vec(track(), 5));
+    (stations, links, cell, moving).prop_map(|(mut stations, links, cell, moving)| {
+        let (beacons, capture, fading, record) = cell;
         let mut propagation = Propagation::in_band(Band::Ghz5, ChannelWidth::Mhz20);
         if fading {
             propagation.fading = Fading::Rayleigh { doppler_hz: 20.0 };
@@ -274,16 +291,34 @@ pub fn config() -> impl Strategy<Value = Shown> {
                     |(nanos, db)| SnrChange { at: Instant::from_nanos(nanos), snr: Db(db) };
                 let mut snr_changes: Vec<_> = change.map(to_change).into_iter().collect();
                 link.loss = loss.and_then(Probability::new);
-                if hidden && from != ACCESS_POINT.0 {
+                if from == ACCESS_POINT.0 {
+                    snr_changes.iter_mut().for_each(|change| change.snr.0 = change.snr.0.max(13.0));
+                } else if hidden {
                     link = propagation.link_with_snr(Db(HIDDEN_DB));
-                    snr_changes.clear();
                 }
                 let (from, to) = (StationId(from), StationId(to));
                 pairs.push(PairConfig { from, to, link, snr_changes: snr_changes.clone() });
                 pairs.push(PairConfig { from: to, to: from, link, snr_changes });
             }
         }
+        // Up to 28 m from the access point, -70 dBm, and 57 m from each other, -79 dBm.
+        let movement = moving.map(|mut tracks| {
+            tracks.truncate(stations.len());
+            tracks[0] = Track::still([Meters(0.0); 2]);
+            let changes = |pair: &&PairConfig| !pair.snr_changes.is_empty();
+            let fixed = pairs.iter().filter(changes).map(|pair| (pair.from, pair.to)).collect();
+            for pair in pairs.iter_mut().filter(|pair| pair.snr_changes.is_empty()) {
+                let [one, other] = [pair.from, pair.to]
+                    .map(|station| tracks[station.index()].position(Instant::ZERO));
+                let loss = pair.link.loss;
+                pair.link = propagation.link(Dbm(20.0), distance(one, other), Db(0.0));
+                pair.link.loss = loss;
+            }
+            Arc::new(Movement { path_loss: propagation.path_loss, tracks, fixed })
+        });
         Shown(CellConfig {
+            carrier_sense: if movement.is_some() { Dbm(-75.0) } else { Dbm(-82.0) },
+            movement,
             beacon_interval: beacons.then_some(Duration::from_micros(102_400)),
             capture_margin: capture.then_some(Db(10.0)),
             record_events: record,

@@ -35,6 +35,13 @@ pub enum Change {
         /// Configuration of the scans from now on.
         scan: Option<ScanConfig>,
     },
+    /// Failure of an access point, or its return; packets that it holds are lost.
+    Failure {
+        /// Node of the access point.
+        node: NodeId,
+        /// Whether it has failed from now on.
+        failed: bool,
+    },
     /// Change of a station's operating mode, which it notifies to its access point.
     OperatingMode {
         /// Node of the station.
@@ -93,6 +100,10 @@ impl Network {
             Change::Scan { node, scan } => {
                 let station = radio(self, node);
                 self.cell.as_mut().expect(cell).change_scan(now, station, scan)?;
+            }
+            Change::Failure { node, failed } => {
+                let station = radio(self, node);
+                self.cell.as_mut().expect(cell).change_failure(now, station, failed)?;
             }
             Change::OperatingMode { node, mode } => {
                 let station = radio(self, node);

@@ -101,6 +101,7 @@ impl Nodes {
                 waypoints: Vec::new(),
                 path: None,
                 trace: None,
+                failed: At { value: false, place: place.clone() },
                 bss: Some(at(format!("{name}:"))),
                 address: None,
                 settings: with_rate(settings, raw, standard),

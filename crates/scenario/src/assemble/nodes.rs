@@ -14,7 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 /// Keys of a `[[node]]` alone that require a radio.
-const RADIO_KEYS: [&str; 7] = ["position", "ring", "waypoints", "path", "trace", "bss", "address"];
+const RADIO_KEYS: [&str; 8] =
+    ["position", "ring", "waypoints", "path", "trace", "failed", "bss", "address"];
 
 /// One node of the network.
 pub(crate) struct Expanded<'a> {

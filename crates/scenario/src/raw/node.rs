@@ -90,6 +90,9 @@ tables! {
         option_table path: RawPath = "none";
         /// Movement in a file.
         option_table trace: RawTrace = "none";
+        /// Whether an access point has failed: no beacons, it hears and sends nothing, and loses the
+        /// packets that it holds. With a [[change]] it fails and comes back.
+        value failed: bool = false;
         /// Basic service set, by any name: an access point and its stations. Sets share the air;
         /// only wires join them ([several cells](model.md#several-cells-on-one-channel)).
         option bss: Name = "the set of all nodes without a bss";

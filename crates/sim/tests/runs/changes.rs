@@ -285,6 +285,35 @@ fn a_node_moves_and_keeps_its_shadowing() {
     assert!(!log.arrived.is_empty());
 }
 
+/// Pings and packets for the laptop stop while the access point has failed, and go on at once when
+/// it is back, without those that came meanwhile.
+#[test]
+fn an_access_point_fails_and_comes_back() {
+    let (log, _) = go(&with(&[("1s", "node.ap.failed = true"), ("2s", "node.ap.failed = false")]));
+    let answered = |from: u64, until: u64| {
+        let span = at(from)..at(until);
+        log.round_trips.iter().filter(|(now, ..)| span.contains(now)).count()
+    };
+    let down = |from: u64, until: u64| {
+        let span = at(from)..at(until);
+        let is_down = |(now, flow, _): &&(Instant, FlowId, u64)| flow.0 == 1 && span.contains(now);
+        log.arrived.iter().filter(is_down).count()
+    };
+    assert!(answered(500, 1_000) > 45 && down(500, 1_000) > 300);
+    assert_eq!((answered(1_050, 2_000), down(1_010, 2_000)), (0, 0));
+    assert!(answered(2_050, 3_000) > 85 && down(2_050, 3_000) > 550);
+    // No ping waited for it.
+    let latest = log.round_trips.iter().map(|(.., rtt)| *rtt).max().expect("there are some");
+    assert!(latest < ms(500), "{latest:?}");
+    let of_station = lasthop_scenario::parse(
+        "changes.toml",
+        &[BED, &change("1s", "node.phone.failed = true")].concat(),
+        &[],
+    );
+    let why = of_station.expect_err("it is a station").to_string();
+    assert!(why.contains("only an access point fails"), "{why}");
+}
+
 /// Changes have no effect before their instant: until the first one, a run equals the run without
 /// changes. Any steps give the same run.
 #[test]

@@ -148,6 +148,23 @@ impl Cell {
         Ok(())
     }
 
+    /// Lets an access point fail from `now` on, or come back: it sends no beacons, hears and sends
+    /// nothing meanwhile, and gives up all packets.
+    ///
+    /// # Errors
+    /// Returns an error for another station.
+    pub fn change_failure(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        failed: bool,
+    ) -> Result<(), AdjustError> {
+        self.now = now;
+        self.power(|power, floor| power.change_failure(floor, station, failed))?;
+        self.schedule();
+        Ok(())
+    }
+
     /// Starts scans of a station with the settings of `config` from `now` on, or ends them
     /// ([`Scan::change`](crate::mac::scan::Scan::change)).
     ///

@@ -7,6 +7,7 @@ mod bandwidth;
 mod bss;
 mod doze;
 mod encryption;
+mod failure;
 mod fingerprint;
 mod firmware;
 mod held_back;

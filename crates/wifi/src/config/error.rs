@@ -26,6 +26,9 @@ pub enum CellError {
     /// An access point with power save.
     #[error("an access point does not doze")]
     AccessPointDozes,
+    /// A failed station that is no access point.
+    #[error("only an access point fails")]
+    Fails,
     /// A station with both scans and power save.
     #[error("a station that scans does not doze")]
     ScansAndDozes,
@@ -122,6 +125,9 @@ pub enum AdjustError {
     /// An operating mode of an access point, or one beyond the station's capabilities.
     #[error("only a station of 802.11ac or 802.11ax has an operating mode, within what it can")]
     OperatingMode,
+    /// Failure of a station that is no access point.
+    #[error("only an access point fails")]
+    Failure,
     /// Scans of a station that saves power or has a schedule of absences.
     #[error("a station that saves power or leaves by a schedule does not scan")]
     Scan,

@@ -77,6 +77,9 @@ pub struct StationConfig {
     /// Absences by a clock; they exclude scans and power save, and an access point leaves without
     /// notice.
     pub absences: Vec<AbsenceConfig>,
+    /// Whether an access point has failed, until it comes back
+    /// ([`Cell::change_failure`](crate::cell::Cell::change_failure)).
+    pub failed: bool,
     /// Power save of an idle client, which dozes between beacons; requires beacons, and excludes
     /// scans.
     pub power_save: Option<PowerSaveConfig>,
@@ -148,6 +151,7 @@ impl StationConfig {
             scan: None,
             roaming: None,
             absences: Vec::new(),
+            failed: false,
             power_save: None,
             service_periods: None,
             power_save_buffer: None,

@@ -96,6 +96,7 @@ pub(super) fn config(
         low_rate_retry: retry::low_rate(raw, problems),
         pseudo_retry_out: retry::pseudo(raw, qos, problems),
         msdu_lifetime: raw.msdu_lifetime.value.0,
+        failed: failed(node, problems),
         scan: raw.scan.as_ref().map(|scan| absence::scan(scan, node.role(), problems)),
         // `roaming` decides that once all sets are known.
         roaming: None,
@@ -704,4 +705,13 @@ fn check_window(at: &At<Whole<0, 32_767>>, problems: &mut Problems) {
         let message = format!("expected 2^n - 1, as {below} or {}, got {window}", 2 * below + 1);
         problems.push(&at.place, message);
     }
+}
+
+/// Returns whether a node has failed; reports other nodes than access points.
+fn failed(node: &Expanded<'_>, problems: &mut Problems) -> bool {
+    let At { value: failed, ref place } = node.raw.failed;
+    if failed && node.role() != Role::AccessPoint {
+        problems.push(place, "only an access point fails");
+    }
+    failed
 }

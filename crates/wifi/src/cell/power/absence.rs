@@ -64,6 +64,10 @@ pub(in crate::cell) enum Rhythm {
     Doze(Doze),
     Service(Service),
     Roam(Box<Roam>),
+    /// An access point that fails and comes back.
+    Failure {
+        failed: bool,
+    },
 }
 
 impl Away {
@@ -86,19 +90,18 @@ impl Away {
             (None, None, None) if config.absences.is_empty() => return None,
             (None, None, None) => Rhythm::Schedule(Schedule::new(&config.absences)),
         };
-        let null = NullConfig {
-            attempts: config.retry_limit,
-            rts_after: None,
-            leave_loss: Probability::ZERO,
-            return_loss: Probability::ZERO,
-        };
-        Some(Self::with(rhythm, null))
+        Some(Self::with(rhythm, without_losses(config)))
     }
 
     /// The state of a station that scans.
     pub fn scanning(scan: Scan) -> Self {
         let null = scan.config().null;
         Self::with(Rhythm::Scan(scan), null)
+    }
+
+    /// The state of an access point that is about to fail.
+    pub fn failing(config: &StationConfig) -> Self {
+        Self::with(Rhythm::Failure { failed: false }, without_losses(config))
     }
 
     fn with(rhythm: Rhythm, null: NullConfig) -> Self {
@@ -131,6 +134,8 @@ impl Away {
             },
             Rhythm::Doze(doze) => doze.gate(),
             Rhythm::Service(service) => service.gate(),
+            Rhythm::Failure { failed: true } => Gate::Shut,
+            Rhythm::Failure { failed: false } => Gate::Open,
         }
     }
 
@@ -139,7 +144,9 @@ impl Away {
         match &mut self.rhythm {
             Rhythm::Scan(scan) => Some(scan),
             Rhythm::Roam(roam) => Some(roam.scan_mut()),
-            Rhythm::Doze(_) | Rhythm::Service(_) | Rhythm::Schedule(_) => None,
+            Rhythm::Doze(_) | Rhythm::Service(_) | Rhythm::Schedule(_) | Rhythm::Failure { .. } => {
+                None
+            }
         }
     }
 
@@ -173,6 +180,7 @@ impl Away {
                 let departs_at = self.departs_at.unwrap_or(Instant::MAX);
                 return Some(service.due().min(departs_at));
             }
+            Rhythm::Failure { .. } => None,
         };
         self.departs_at.or(self.probes_at).or(rhythm)
     }
@@ -198,7 +206,9 @@ impl Away {
     /// Cause of the station's absences.
     pub fn cause(&self) -> Cause {
         match self.rhythm {
-            Rhythm::Scan(_) | Rhythm::Schedule(_) | Rhythm::Roam(_) => Cause::Away,
+            Rhythm::Scan(_) | Rhythm::Schedule(_) | Rhythm::Roam(_) | Rhythm::Failure { .. } => {
+                Cause::Away
+            }
             Rhythm::Doze(_) | Rhythm::Service(_) => Cause::Asleep,
         }
     }
@@ -214,6 +224,16 @@ impl Away {
     pub fn log_gone(&mut self, now: Instant, gone: bool) {
         let cause = Some(self.cause()).filter(|_| gone);
         self.log.gone.set(now, cause);
+    }
+}
+
+/// Null frames whose losses are those of the air.
+fn without_losses(config: &StationConfig) -> NullConfig {
+    NullConfig {
+        attempts: config.retry_limit,
+        rts_after: None,
+        leave_loss: Probability::ZERO,
+        return_loss: Probability::ZERO,
     }
 }
 

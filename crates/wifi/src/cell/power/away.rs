@@ -8,6 +8,10 @@
 //! access point leaves without notice: it sends no beacons meanwhile, and frames of its stations
 //! are lost. If the access point missed the notice of an absence, its frames to the station are
 //! lost; it takes every frame without the bit as a sign that the station is back.
+//!
+//! An access point that fails leaves in the same way, and gives up all packets: those that it holds
+//! when it fails, and, when it comes back, those that came meanwhile. Left out: the loss of its
+//! Block Ack agreements, sequence numbers and associations, and PPDUs that break off.
 
 use super::Power;
 use super::absence::{Away, Rhythm};
@@ -109,6 +113,16 @@ impl Station {
         }
     }
 
+    /// Begins scans of a station that did not scan, with their rhythm from the start of the run.
+    fn begin_scans(&mut self, now: Instant, config: ScanConfig) {
+        let mut scan = Scan::new(config);
+        scan.change(now, None);
+        scan.change(now, Some(config));
+        let scanning = Away::scanning(scan);
+        let away = self.away.get_or_insert_with(|| Box::new(scanning.clone()));
+        (away.rhythm, away.null) = (scanning.rhythm, scanning.null);
+    }
+
     /// Drops up to `packets_max` packets that leave the queue, the oldest first.
     fn drain(&mut self, cx: &mut Context<'_>, edcaf: usize, packets_max: u32) {
         let now = cx.now;
@@ -156,16 +170,62 @@ impl Power {
                 scan.change(floor.now, config);
                 *null = config.map_or(*null, |config| config.null);
             }
-            (_, Some(config)) => {
-                let mut scan = Scan::new(config);
-                scan.change(floor.now, None);
-                scan.change(floor.now, Some(config));
-                state.away = Some(Box::new(Away::scanning(scan)));
-            }
-            (_, None) => {}
+            // It scans once it comes back.
+            (Some(Away { rhythm: Rhythm::Failure { failed: true }, .. }), _) | (_, None) => {}
+            (_, Some(config)) => state.begin_scans(floor.now, config),
         }
         floor.find_next_absence();
         Ok(())
+    }
+
+    /// Lets an access point fail from now on, or come back. It leaves after its last frame exchange.
+    ///
+    /// # Errors
+    /// Returns an error for another station.
+    pub(in crate::cell) fn change_failure(
+        &mut self,
+        floor: &mut Floor<'_>,
+        station: StationId,
+        failed: bool,
+    ) -> Result<(), AdjustError> {
+        if !floor.roster().is_access_point(station) {
+            return Err(AdjustError::Failure);
+        }
+        let state = &mut floor.stations[station.index()];
+        state.config.failed = failed;
+        let scan = state.config.scan;
+        let new = Away::failing(&state.config);
+        let away = state.away.get_or_insert_with(|| Box::new(new));
+        if failed == matches!(away.rhythm, Rhythm::Failure { failed: true }) {
+            return Ok(());
+        }
+        away.rhythm = Rhythm::Failure { failed };
+        away.probes_at = None;
+        let has_left = away.left.is_some();
+        self.flushing.retain(|flushing| *flushing != station);
+        floor.set_gate(station);
+        floor.come_back(station);
+        if failed {
+            self.depart(floor, station);
+        } else {
+            if has_left {
+                self.abandon_all(floor, station);
+            }
+            self.resume(floor, station);
+            if let Some(scan) = scan {
+                floor.stations[station.index()].begin_scans(floor.now, scan);
+            }
+        }
+        floor.find_next_absence();
+        Ok(())
+    }
+
+    /// Gives up all packets of a station.
+    fn abandon_all(&mut self, floor: &mut Floor<'_>, station: StationId) {
+        for edcaf in 0..EDCAFS {
+            let (state, mut cx) = floor.at(self, station);
+            state.abandon(&mut cx, edcaf, true);
+        }
     }
 
     /// Performs the steps that are due, and checks which flushing drivers are empty.
@@ -198,6 +258,8 @@ impl Power {
                     }
                     Rhythm::Doze(_) => self.look_idle(floor, station),
                     Rhythm::Service(_) => self.service_due(floor, station),
+                    // Only its departure is ever due.
+                    Rhythm::Failure { .. } => {}
                 }
             }
             floor.find_next_absence();
@@ -407,9 +469,15 @@ impl Power {
         floor.stations[station.index()].stats.absences += 1;
         let mut searched = None;
         let away = floor.away(station);
-        let is_scheduled = matches!(away.rhythm, Rhythm::Schedule(_));
+        let is_off = matches!(away.rhythm, Rhythm::Schedule(_) | Rhythm::Failure { .. });
+        let has_failed = matches!(away.rhythm, Rhythm::Failure { .. });
         let state = match away.scan() {
-            None if is_scheduled => PowerState::OffChannel,
+            None if is_off => {
+                if has_failed {
+                    self.abandon_all(floor, station);
+                }
+                PowerState::OffChannel
+            }
             None => PowerState::Dozing,
             Some(scan) => {
                 let (config, stays) = (*scan.config(), scan.is_on_own_channel());

@@ -80,7 +80,10 @@ impl Power {
             Some(Rhythm::Service(_)) => {
                 self.turn_on_to_notify(floor, station);
             }
-            Some(Rhythm::Scan(_) | Rhythm::Schedule(_) | Rhythm::Roam(_)) | None => {}
+            Some(
+                Rhythm::Scan(_) | Rhythm::Failure { .. } | Rhythm::Schedule(_) | Rhythm::Roam(_),
+            )
+            | None => {}
         }
     }
 
@@ -454,7 +457,11 @@ impl Floor<'_> {
     fn doze(&mut self, station: StationId) -> Option<&mut Doze> {
         match &mut self.stations[station.index()].away.as_deref_mut()?.rhythm {
             Rhythm::Doze(doze) => Some(doze),
-            Rhythm::Scan(_) | Rhythm::Schedule(_) | Rhythm::Service(_) | Rhythm::Roam(_) => None,
+            Rhythm::Scan(_)
+            | Rhythm::Failure { .. }
+            | Rhythm::Schedule(_)
+            | Rhythm::Service(_)
+            | Rhythm::Roam(_) => None,
         }
     }
 }

@@ -411,7 +411,11 @@ impl Floor<'_> {
     fn service(&mut self, station: StationId) -> Option<&mut Service> {
         match &mut self.stations[station.index()].away.as_deref_mut()?.rhythm {
             Rhythm::Service(service) => Some(service),
-            Rhythm::Scan(_) | Rhythm::Schedule(_) | Rhythm::Doze(_) | Rhythm::Roam(_) => None,
+            Rhythm::Scan(_)
+            | Rhythm::Failure { .. }
+            | Rhythm::Schedule(_)
+            | Rhythm::Doze(_)
+            | Rhythm::Roam(_) => None,
         }
     }
 
