@@ -1,7 +1,8 @@
 //! Analysis of a channel, from the frames that a monitor captured: stations ([`stations`]), PPDUs
 //! ([`ppdu`]), their answers ([`exchange`], [`chain`]), absences and their causes ([`absence`],
 //! [`bare`], [`schedule`]), joining and leaving ([`joining`]), beacons ([`beacons`]), channels of
-//! the receiver ([`channels`]), and time on the air. One pass, in the order of the file. Memory
+//! the receiver ([`channels`]), roams ([`roams`]), levels of beacons ([`levels`]), Probe Requests
+//! ([`probing`]), and time on the air. One pass, in the order of the file. Memory
 //! grows with stations and seconds, not with frames.
 
 pub mod absence;
@@ -11,9 +12,12 @@ pub mod chain;
 pub mod channels;
 pub mod exchange;
 pub mod joining;
+pub mod levels;
 pub mod overlap;
 pub mod pauses;
 pub mod ppdu;
+pub mod probing;
+pub mod roams;
 pub mod schedule;
 pub mod stations;
 mod unheard;
@@ -28,12 +32,16 @@ use beacons::Beacons;
 use channels::Channels;
 use exchange::{Link, is_data, is_null};
 use joining::Joining;
-use lasthop_units::{Duration, SeqNo12};
+use lasthop_units::{Duration, MacAddr, SeqNo12};
 use lasthop_wifi_phy::Band;
 use lasthop_wifi_wire::control::Body;
 use lasthop_wifi_wire::{Error, Kind, frame, management};
+use levels::Levels;
 use overlap::Overlaps;
 use ppdu::{Grouper, Ppdu};
+use probing::{Probing, Rush};
+use roams::attempt::Roam;
+use roams::{Mark, Roams};
 use stations::{StationId, Stations};
 use std::collections::BTreeMap;
 
@@ -54,6 +62,12 @@ pub struct Air {
     pub absences: BTreeMap<StationId, Absences>,
     /// Stations that join networks, are refused, or are removed.
     pub joining: Joining,
+    /// Changes of stations between access points.
+    pub roaming: Roams,
+    /// Levels of beacons.
+    pub levels: Levels,
+    /// Probe Requests of all stations.
+    pub probing: Probing,
     /// Time on the air and levels of each station, in the order of stations.
     pub heard: Vec<Heard>,
     /// Time on the air of Acks and CTS, which do not name their senders.
@@ -161,6 +175,8 @@ pub struct Heard {
     pub signal_range: Option<(i8, i8)>,
     /// Number of Probe Requests, with which it looked for networks.
     pub probe_requests: u64,
+    /// The ten seconds with most of these.
+    pub probing: Rush,
     /// Number of RTS frames.
     pub rts: u64,
     /// Acks to the station since it last sent data that answer no captured frame.
@@ -201,6 +217,9 @@ impl Default for Air {
             channels: Channels::default(),
             log: None,
             joining: Joining::default(),
+            roaming: Roams::default(),
+            levels: Levels::default(),
+            probing: Probing::default(),
             absences_kept: 0,
             band: Band::Ghz5,
             grouper: Grouper::default(),
@@ -251,7 +270,7 @@ impl Air {
             self.data(frame, transmitter, receiver);
             Ok(())
         } else if kind.is_management() {
-            self.management(frame, transmitter)
+            self.management(frame, transmitter, receiver)
         } else {
             self.control(frame, transmitter, receiver)
         }
@@ -330,6 +349,7 @@ impl Air {
         self.absences.values_mut().for_each(|absences| {
             absences.finish();
         });
+        self.roaming.finish();
     }
 
     /// Returns the second of the capture at a time.
@@ -397,11 +417,20 @@ impl Air {
                 // The number becomes smaller if the station has too many.
                 self.absences_kept = (self.absences_kept + absences.kept()).saturating_sub(before);
                 self.bound_absences();
+                if frame.has_payload() {
+                    let address = self.stations.get(station).address;
+                    self.joining.handle_data(frame.receiver(), address);
+                    self.roaming.handle_data(frame, station, frame.receiver(), true);
+                }
             }
             (false, true, Some(access_point), station) => {
                 self.stations.set_access_point(access_point);
                 let Some(station) = station else { return };
                 self.stations.set_bss(station, access_point);
+                if frame.has_payload() {
+                    let address = self.stations.get(access_point).address;
+                    self.roaming.handle_data(frame, station, address, false);
+                }
                 if frame.has_payload()
                     && let Some(absences) = self.absences.get_mut(&station)
                 {
@@ -417,11 +446,13 @@ impl Air {
         &mut self,
         frame: &Frame<'_>,
         transmitter: Option<StationId>,
+        receiver: Option<StationId>,
     ) -> Result<(), Error> {
         if let Some(absences) = transmitter.and_then(|id| self.absences.get_mut(&id)) {
             absences.handle_management(frame);
         }
         self.joining.handle_management(frame);
+        self.roaming.handle_management(frame, transmitter, receiver);
         if frame.control.flags.protected {
             return Ok(());
         }
@@ -440,13 +471,39 @@ impl Air {
                 let stay = self.channels.stay();
                 let beacons = self.beacons.entry(id).or_default();
                 beacons.handle_beacon(&beacon, frame.at_ns, on, stay);
+                if let Some(dbm) = frame.radio.signal_dbm {
+                    beacons.signal.0 += i64::from(dbm);
+                    beacons.signal.1 += 1;
+                    self.levels.handle_beacon(id, &beacons.ssid, dbm, frame.at_ns);
+                }
                 for (station, absences) in &mut self.absences {
                     if self.stations.get(*station).bss == Some(id) {
                         absences.handle_beacon(frame.at_ns);
                     }
                 }
             }
-            management::Body::ProbeRequest(_) => self.heard[id.index()].probe_requests += 1,
+            management::Body::ProbeRequest(_) => {
+                let heard = &mut self.heard[id.index()];
+                heard.probe_requests += 1;
+                let airtime = frame
+                    .radio
+                    .rate
+                    .map_or(Duration::ZERO, |rate| rate.airtime(frame.mpdu_bytes, self.band));
+                self.probing.airtime.0 += airtime;
+                if !frame.control.flags.retry {
+                    heard.probing.handle_request(frame.number, frame.at_ns);
+                    self.probing.all.handle_request(frame.number, frame.at_ns);
+                }
+            }
+            management::Body::ProbeResponse(response) => {
+                self.probing.responses += 1;
+                if let Some(rate) = frame.radio.rate {
+                    self.probing.airtime.1 += rate.airtime(frame.mpdu_bytes, self.band);
+                }
+                if let Some(name) = response.elements.ssid() {
+                    self.roaming.note_name(self.stations.get(id).address, name);
+                }
+            }
             _ => {}
         }
         Ok(())
@@ -504,9 +561,12 @@ impl Air {
                 let key = (to, from);
                 let prompt = self.awaiting == Some(key) && !self.requested;
                 let acknowledges =
-                    || ack.bitmaps().flatten().any(|it| it.bitmap.received().next().is_some());
+                    ack.bitmaps().flatten().any(|it| it.bitmap.received().next().is_some());
+                if acknowledges {
+                    self.note_delivered(to, from, Mark::at(frame));
+                }
                 // A Block Ack proves data, even if none was captured.
-                if (self.links.contains_key(&key) || acknowledges())
+                if (self.links.contains_key(&key) || acknowledges)
                     && self.has_place(to, from, frame.at_ns)
                 {
                     self.note_network(from, to);
@@ -597,6 +657,33 @@ impl Air {
     fn is_protected(&self, id: StationId) -> bool {
         let beacons = self.stations.get(id).bss.and_then(|bss| self.beacons.get(&bss));
         beacons.is_some_and(|beacons| beacons.capabilities.erp_protection)
+    }
+
+    /// Handles an answer to data from one station to another.
+    fn note_delivered(&mut self, from: StationId, to: StationId, here: Mark) {
+        let [a, b] = [from, to].map(|station| {
+            let address = self.stations.get(station).address;
+            roams::Addressed { station, address }
+        });
+        self.roaming.handle_delivered(a, b, here);
+    }
+
+    /// Returns the name of an access point's network, if a frame has it.
+    pub fn network_name(&self, access_point: MacAddr) -> Option<&[u8]> {
+        let id = self.stations.find(access_point);
+        let beacons = id.and_then(|id| self.beacons.get(&id)).map(|beacons| &beacons.ssid[..]);
+        let named = beacons.filter(|name| name.iter().any(|byte| *byte != 0));
+        named.or_else(|| self.roaming.name(access_point))
+    }
+
+    /// Returns the changes of stations between access points of one network.
+    pub fn roams(&self) -> impl Iterator<Item = &Roam> {
+        self.roaming.changes().iter().filter(|roam| {
+            match (self.network_name(roam.from), self.network_name(roam.to)) {
+                (Some(from), Some(to)) => from == to,
+                _ => roam.method.reassociation || roam.method.is_fast(),
+            }
+        })
     }
 
     /// Handles an answer of a station to data.
@@ -722,6 +809,8 @@ impl Air {
                         log_acknowledged(&mut self.log, from, to, tid, sequence, ppdu.at_ns);
                     });
                     self.handle_answer(to, ppdu.frames.1);
+                    let here = Mark { at_ns: ppdu.at_ns, number: ppdu.frames.1 };
+                    self.note_delivered(from, to, here);
                 } else if asked != Some(to) {
                     self.handle_unasked(to);
                 }

@@ -8,6 +8,8 @@ mod decryption;
 mod flows;
 mod interfaces;
 mod joined;
+mod removals;
+mod roams;
 
 pub use channel::{
     AbsenceSummary, AirtimeSummary, BssSummary, ChannelSummary, DirectionSummary, NoticeSummary,
@@ -21,6 +23,8 @@ pub use joined::{
     JoinedFile, JoinedFlowSummary, JoinedSummary, PartsSummary, PlaceSummary,
     RetransmissionSummary, SlowSegmentSummary, begin_ns,
 };
+pub use removals::RemovalsSummary;
+pub use roams::{PhasesSummary, RoamSummary};
 
 use crate::analysis::Analysis;
 use crate::finding::{self, Extent, Finding};
@@ -72,6 +76,9 @@ pub struct CaptureDocument {
     /// Networks, by the address of their access point.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub networks: BTreeMap<String, BssSummary>,
+    /// Changes of stations between access points of one network, at most 4 096.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub roams: Vec<RoamSummary>,
     /// Number of stations that sent or were sent frames and belong to none of these networks.
     #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub strangers: u64,
@@ -208,6 +215,7 @@ impl CaptureDocument {
             decryption: DecryptionSummary::new(analysis),
             airtime: AirtimeSummary::new(air),
             networks: channel::networks(air),
+            roams: roams::roams(air),
             strangers: air.stations.iter().filter(|(_, s)| s.bss.is_none()).count() as u64,
             flows: flows::flows(&analysis.main.flows, times.map_or(0, |(first, _)| first)),
             flows_left_out: analysis.main.flows.forgotten(),

@@ -10,6 +10,8 @@ mod interfaces;
 mod joining;
 mod kind;
 mod links;
+mod probing;
+pub(crate) mod roams;
 mod tcp;
 mod unknown;
 
@@ -97,6 +99,8 @@ fn limited(
     found.extend(interfaces::hopping(view));
     found.extend(about_file);
     joining::find(view, &mut found);
+    roams::find(view, &mut found);
+    probing::find(view, &mut found);
     sort(&mut found);
     let all = found.len();
     let mut kinds = BTreeMap::new();

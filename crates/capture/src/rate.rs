@@ -166,6 +166,47 @@ impl Rate {
         matches!((self.format, self.kbps), (Format::Dsss, 1_000) | (Format::Ofdm, 6_000))
     }
 
+    /// Returns the level in dBm from which every receiver must decode the rate, with at most 8 or 10 %
+    /// of losses (IEEE 802.11-2020, 15.4.8.2, 16.3.8.2, tables 17-18, 19-23 and 21-25; IEEE
+    /// 802.11ax-2021, table 27-51; IEEE 802.11be-2024). Most receivers need some 5 to 10 dB less.
+    /// `None` for resource units, unequal modulation, and unknown widths.
+    pub fn sensitivity_dbm(self) -> Option<f64> {
+        /// Levels of MCS 0 to 13 in 20 MHz.
+        const BY_MCS: [f64; 14] = [
+            -82.0, -79.0, -77.0, -74.0, -70.0, -66.0, -65.0, -64.0, -59.0, -57.0, -54.0, -52.0,
+            -49.0, -46.0,
+        ];
+        let mcs = match self.format {
+            Format::Dsss => return Some(if self.kbps > 2_000 { -76.0 } else { -80.0 }),
+            Format::Ofdm => {
+                return match self.kbps {
+                    6_000 => Some(-82.0),
+                    9_000 => Some(-81.0),
+                    12_000 => Some(-79.0),
+                    18_000 => Some(-77.0),
+                    24_000 => Some(-74.0),
+                    36_000 => Some(-70.0),
+                    48_000 => Some(-66.0),
+                    54_000 => Some(-65.0),
+                    _ => None,
+                };
+            }
+            Format::Ht if self.mcs > 31 => return None,
+            Format::Ht => self.mcs % 8,
+            Format::Vht | Format::He | Format::Eht => self.mcs,
+        };
+        // Each doubling of the width adds 3 dB of noise.
+        let wider = match self.width_mhz {
+            20 => 0.0,
+            40 => 3.0,
+            80 => 6.0,
+            160 => 9.0,
+            320 => 12.0,
+            _ => return None,
+        };
+        BY_MCS.get(usize::from(mcs)).map(|level| level + wider)
+    }
+
     /// Returns the same rate of the model, if it has it.
     pub fn phy(self, band: Band) -> Option<PhyRate> {
         match self.format {
@@ -256,5 +297,28 @@ impl fmt::Display for Rate {
             Format::Ht => write!(f, "{family} MCS {mcs} {width_mhz}MHz {guard_ns}ns"),
             _ => write!(f, "{family} MCS {mcs} x{streams} {width_mhz}MHz {guard_ns}ns"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of tables 17-18, 19-23 and 21-25 (IEEE 802.11-2020).
+    #[test]
+    fn sensitivities_are_those_of_the_standard() {
+        let ofdm = |mbps: u8| Rate::legacy(mbps * 2, false, false).sensitivity_dbm();
+        assert_eq!([6, 24, 54].map(ofdm), [Some(-82.0), Some(-74.0), Some(-65.0)]);
+        let ht = |mcs, wide| Rate::ht(mcs, wide, false).and_then(Rate::sensitivity_dbm);
+        assert_eq!([ht(0, false), ht(7, false), ht(15, true)], [-82.0, -64.0, -61.0].map(Some));
+        let vht = |mcs, width_mhz| {
+            let rate =
+                Rate { mcs, width_mhz, format: Format::Vht, ..Rate::legacy(12, false, false) };
+            rate.sensitivity_dbm()
+        };
+        assert_eq!(vht(9, 20), Some(-57.0));
+        assert_eq!(vht(9, 80), Some(-51.0));
+        assert_eq!(vht(9, 160), Some(-48.0));
+        assert_eq!(vht(9, 5), None);
     }
 }

@@ -5,10 +5,12 @@
 //! | [`text`] | findings and tables as text |
 //! | [`joined`] | simultaneous captures as text |
 //! | [`page`], [`plots`] | the page |
+//! | `roams` | roams as a table of both |
 
 pub mod joined;
 pub mod page;
 pub mod plots;
+mod roams;
 pub mod text;
 
 use lasthop_capture::air::Air;

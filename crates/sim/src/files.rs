@@ -42,6 +42,7 @@ pub fn air(scenario: &Scenario) -> Option<AirInfo> {
         colour: access_point
             .and_then(|station| cell.colours.get(usize::from(station.bss.0)).copied())
             .unwrap_or(0),
+        roams: cell.stations.iter().any(|station| station.roaming.is_some()),
         amsdu: cell.stations.iter().any(|station| station.aggregation.amsdu_bytes_max > 0),
     })
 }

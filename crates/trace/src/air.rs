@@ -55,6 +55,8 @@ pub struct AirInfo {
     pub rates: Vec<Rate>,
     /// Colour of the access point's BSS, 1 to 63; 0 without one.
     pub colour: u8,
+    /// Whether stations roam, and leave the channels on which they began.
+    pub roams: bool,
     /// Whether a station may send A-MSDUs. Their payload is written whole, since headers follow it.
     pub amsdu: bool,
 }
@@ -194,7 +196,9 @@ impl AirWriter {
 
     /// Writes the MPDUs of a PPDU.
     pub(crate) fn ppdu(&mut self, ppdu: &Ppdu, contents: Contents<'_>) -> Result<(), OutputError> {
-        let own = self.channels.get(usize::from(place_of(ppdu, contents.names).0)).copied();
+        let roams = self.maker.info.roams;
+        let place = if roams { place_of(ppdu, contents.names) } else { ppdu.transmitter };
+        let own = self.channels.get(usize::from(place.0)).copied();
         let channel = own.unwrap_or(self.channel);
         for (place, psdu) in ppdu.psdus.iter().enumerate() {
             let start = ppdu.start + psdu.rate.preamble_and_header(self.band);

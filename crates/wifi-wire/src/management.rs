@@ -278,6 +278,75 @@ impl<'a> Repr<'a> {
     }
 }
 
+/// The fixed fields of a frame that begins or ends an association. [`Body`] keeps these bodies as
+/// bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FixedFields<'a> {
+    /// Fields of Authentication (9.3.3.11).
+    Authentication {
+        /// Authentication algorithm (9.4.1.1): 0 open, 1 shared key, 2 fast transition, 3 SAE.
+        algorithm: u16,
+        /// Transaction sequence number, from 1. SAE: 1 commit, 2 confirm.
+        transaction: u16,
+        /// Status code (9.4.1.9); reserved in the first message of most algorithms.
+        status: u16,
+    },
+    /// Fields of an Association or Reassociation Request (9.3.3.5, 9.3.3.7).
+    Request {
+        /// Capability Information (9.4.1.4).
+        capabilities: u16,
+        /// Listen interval in beacon intervals.
+        listen_interval: u16,
+        /// Access point that the station leaves; only in a Reassociation Request.
+        current_access_point: Option<MacAddr>,
+        /// Elements behind the fixed fields, unchecked.
+        elements: Elements<'a>,
+    },
+    /// Fields of an Association or Reassociation Response (9.3.3.6, 9.3.3.8).
+    Response {
+        /// Status code (9.4.1.9).
+        status: u16,
+    },
+    /// Fields of Deauthentication and Disassociation (9.3.3.12, 9.3.3.4).
+    Removal {
+        /// Reason code (9.4.1.7).
+        reason: u16,
+    },
+}
+
+impl<'a> FixedFields<'a> {
+    /// Reads the body of a frame that is neither encrypted nor a later fragment. Returns `None` for
+    /// other frames, and if the body is shorter than the fields.
+    pub fn parse(kind: Kind, body: &'a [u8]) -> Option<Self> {
+        let mut reader = Reader::new(kind.name(), body);
+        let fields = match kind {
+            Kind::Authentication => Self::Authentication {
+                algorithm: reader.u16("authentication algorithm").ok()?,
+                transaction: reader.u16("transaction sequence number").ok()?,
+                status: reader.u16("status code").ok()?,
+            },
+            Kind::AssociationRequest | Kind::ReassociationRequest => Self::Request {
+                capabilities: reader.u16("capability information").ok()?,
+                listen_interval: reader.u16("listen interval").ok()?,
+                current_access_point: match kind {
+                    Kind::ReassociationRequest => Some(reader.address("current AP address").ok()?),
+                    _ => None,
+                },
+                elements: Elements::new(reader.rest()),
+            },
+            Kind::AssociationResponse | Kind::ReassociationResponse => {
+                reader.take("capability information", 2).ok()?;
+                Self::Response { status: reader.u16("status code").ok()? }
+            }
+            Kind::Deauthentication | Kind::Disassociation => {
+                Self::Removal { reason: reader.u16("reason code").ok()? }
+            }
+            _ => return None,
+        };
+        Some(fields)
+    }
+}
+
 fn other<'a>(kind: Kind, reader: &mut Reader<'a>) -> Body<'a> {
     Body::Other { subtype: kind.type_subtype().1, bytes: reader.rest() }
 }
@@ -291,4 +360,45 @@ fn association_elements<'a>(reader: &mut Reader<'a>) -> Result<Elements<'a>, Err
 fn elements<'a>(reader: &mut Reader<'a>) -> Result<Elements<'a>, Error> {
     let start = reader.offset();
     Elements::parse(reader.rest()).map_err(|error| error.shifted(start))
+}
+
+#[cfg(test)]
+mod fixed_fields {
+    use super::*;
+
+    /// Bodies octet by octet (9.3.3.4 to 9.3.3.8, 9.3.3.11, 9.3.3.12): read whole, and not
+    /// at all if an octet is missing.
+    #[test]
+    fn are_read_or_absent() {
+        let current = MacAddr([2, 0, 0, 0, 0, 9]);
+        let request = |current_access_point| FixedFields::Request {
+            capabilities: 0x0411,
+            listen_interval: 10,
+            current_access_point,
+            elements: Elements::default(),
+        };
+        let cases: [(Kind, &[u8], FixedFields<'_>); 6] = [
+            (
+                Kind::Authentication,
+                &[3, 0, 2, 0, 15, 0],
+                FixedFields::Authentication { algorithm: 3, transaction: 2, status: 15 },
+            ),
+            (Kind::AssociationRequest, &[0x11, 4, 10, 0], request(None)),
+            (
+                Kind::ReassociationRequest,
+                &[0x11, 4, 10, 0, 2, 0, 0, 0, 0, 9],
+                request(Some(current)),
+            ),
+            (Kind::ReassociationResponse, &[0x11, 4, 53, 0], FixedFields::Response { status: 53 }),
+            (Kind::Deauthentication, &[7, 0], FixedFields::Removal { reason: 7 }),
+            (Kind::Disassociation, &[8, 1], FixedFields::Removal { reason: 264 }),
+        ];
+        for (kind, body, fields) in cases {
+            assert_eq!(FixedFields::parse(kind, body), Some(fields));
+            for length in 0..body.len() {
+                assert_eq!(FixedFields::parse(kind, &body[..length]), None, "{kind:?} {length}");
+            }
+            assert_eq!(FixedFields::parse(Kind::Beacon, body), None);
+        }
+    }
 }

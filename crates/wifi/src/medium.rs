@@ -180,9 +180,10 @@ impl Medium {
             seed.stream_of("medium/channel", Identity::numbered(u64::from(channel.mhz)));
         let seed = Seed::new(of_channel.next_u64(), 0);
         let air = Air::new(&config, seed)?;
-        let contention = match air.varies() {
-            false => Contention::new(timing.slot, &air.sense_matrix()),
-            true => Contention::separate(timing.slot, &air.sense_matrix()),
+        let contention = if air.varies() {
+            Contention::separate(timing.slot, &air.sense_matrix())
+        } else {
+            Contention::new(timing.slot, &air.sense_matrix())
         };
         let radios = config.stations.iter().zip(order);
         let radios = radios.map(|(station, rank)| Radio::new(station, rank, seed)).collect();

@@ -17,6 +17,8 @@ pub struct Beacons {
     /// Number of beacons sent from the first to the last captured one, while the receiver was on
     /// the channel that they name.
     pub sent: u64,
+    /// Sum of the levels of the beacons in dBm, and their number.
+    pub signal: (i64, u64),
     /// Captured beacons that name another channel than the receiver's.
     pub off_channel: u64,
     /// Number of the channel that the latest beacon names.

@@ -197,6 +197,8 @@ pub struct RateCounts {
     pub failed: u64,
     /// Time on the air of these PPDUs.
     pub airtime: Duration,
+    /// Sum of the levels of these PPDUs in dBm, and their number.
+    pub signal: (i64, u64),
 }
 
 /// Counts of one second of a link.
@@ -306,6 +308,10 @@ impl Link {
             at_rate.mpdus += u64::from(mpdus);
             at_rate.retries += u64::from(retries);
             at_rate.airtime += ppdu.airtime;
+            if let Some(dbm) = ppdu.signal_dbm {
+                at_rate.signal.0 += i64::from(dbm);
+                at_rate.signal.1 += 1;
+            }
         }
         let second = self.seconds.at(second);
         second.payload_bytes += payload_bytes;

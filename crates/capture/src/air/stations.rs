@@ -9,6 +9,11 @@ use std::collections::BTreeMap;
 pub struct StationId(u32);
 
 impl StationId {
+    /// Returns the station with this number; the last possible one if it is too large.
+    pub(super) const fn at(index: usize) -> Self {
+        Self(if index > u32::MAX as usize { u32::MAX } else { index as u32 })
+    }
+
     /// Returns the number as an index.
     pub const fn index(self) -> usize {
         self.0 as usize

@@ -261,15 +261,10 @@ impl InterfaceAnalysis {
         }
         // Malformed messages are reported where frames are opened.
         let Ok(Some(key)) = eapol::Key::parse(body) else { return };
-        let (information, data) = (key.information, key.key_data);
+        let information = key.information;
         let is_handshake = information.is_pairwise() && !information.is_request();
         let (Some(transmitter), true) = (frame.transmitter(), is_handshake) else { return };
-        let message = match (information.has_ack(), information.has_mic()) {
-            (true, false) => Message::First,
-            (true, true) => Message::Third,
-            (false, _) if data.is_empty() => Message::Fourth,
-            (false, _) => Message::Second,
-        };
+        let message = Message::from_key(&key);
         let (access_point, station) = if carrier.to_ds {
             (frame.receiver(), transmitter)
         } else {

@@ -1,5 +1,6 @@
 //! Networks, their stations, and data between them.
 
+use super::RemovalsSummary;
 use crate::air::absence::{Absences, Notice};
 use crate::air::beacons;
 use crate::air::exchange::Link;
@@ -71,6 +72,9 @@ pub struct BssSummary {
     /// Absent if fewer than two were captured there.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub beacon_loss: Option<f64>,
+    /// Deauthentications and disassociations. Absent without any.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub removals: Option<RemovalsSummary>,
     /// Access point of the network, as a sender.
     pub access_point: StationSummary,
     /// Other stations of the network, by address.
@@ -388,6 +392,7 @@ pub(super) fn networks(air: &Air) -> BTreeMap<String, BssSummary> {
             beacon_loss: beacons.filter(|beacons| beacons.on_channel() > 1).map(|beacons| {
                 share(beacons.sent.saturating_sub(beacons.on_channel()), beacons.sent)
             }),
+            removals: air.joining.removals.get(&access_point.address).map(RemovalsSummary::new),
             access_point: station(air, id, None),
             stations,
         };

@@ -1,11 +1,12 @@
 //! Findings about stations that cannot join, are removed, or are far away.
 
 use super::heard::Share;
-use super::{Finding, Kind, at, percent};
+use super::{Finding, Kind, at, ms_or_s, percent};
 use crate::air::Air;
 use crate::air::exchange::Link;
 use crate::air::joining::handshake::Handshake;
-use crate::air::joining::{RefusalKey, Removals, Seen, Step, words};
+use crate::air::joining::{RefusalKey, RemovalRate, Removals, Requests, Seen, Step, words};
+use crate::air::roams::attempt::{self, Roam};
 use crate::air::stations::StationId;
 use crate::analysis::InterfaceView;
 use crate::rate::{Format, Rate};
@@ -18,6 +19,17 @@ const FLOOD_A_SECOND: u64 = 10;
 const FLOOD_MIN: u64 = 30;
 /// Minimum number of removals of one station for a finding.
 const REMOVED_MIN: u64 = 3;
+/// Minimum number of networks in whose names a flood with forged addresses is sent.
+const FORGED_MIN: usize = 30;
+/// Difference of levels that two radios have, in dB, and minimum number of frames for a level.
+/// Levels of one radio at one place vary by some 5 dB.
+const OTHER_DB: f64 = 10.0;
+const LEVELS_MIN: u64 = 10;
+/// Minimum number of requests without an answer: mac80211 gives up after three
+/// (`IEEE80211_AUTH_MAX_TRIES`).
+const UNANSWERED_MIN: u64 = 3;
+/// Minimum number of beacons by which a monitor hears an access point.
+const BEACONS_MIN: u64 = 10;
 /// Mean level of a near and of a far station, in dBm. Most products require -82 to -77 dBm for
 /// their lowest rates of 802.11n in 20 MHz (IEEE 802.11-2020, table 19-23), and 10 dB more for
 /// medium rates.
@@ -33,16 +45,57 @@ pub(super) fn find(view: &InterfaceView<'_>, found: &mut Vec<Finding>) {
     for (bssid, removals) in &joining.removals {
         found.extend(deauthentication(view, *bssid, removals));
     }
+    found.extend(flood_of_many(view));
+    let roams: Vec<_> = view.air.roams().filter(|roam| roam.failure().is_some()).collect();
     for (key, seen) in &joining.refusals {
-        found.push(refused(view, *key, seen));
+        // Failed roams have their own findings.
+        if count(view, &roams, key) < seen.count {
+            found.push(refused(view, *key, seen));
+        }
+    }
+    for (pair, requests) in &joining.requests {
+        let is_of = |roam: &&Roam| {
+            let address = view.air.stations.get(roam.station).address;
+            (roam.to, address) == *pair
+                && matches!(roam.failure(), Some((_, attempt::Why::Unanswered)))
+        };
+        if !roams.iter().copied().any(|roam| is_of(&roam)) {
+            found.extend(unanswered(view, pair.0, pair.1, requests));
+        }
     }
     for ((access_point, station), handshake) in &joining.handshakes {
-        found.extend(handshake_failed(view, *access_point, *station, &handshake.so_far()));
+        let handshake = handshake.so_far();
+        let is_of = |roam: &&&Roam| {
+            let address = view.air.stations.get(roam.station).address;
+            (roam.to, address) == (*access_point, *station)
+                && matches!(roam.failure(), Some((attempt::RoamPhase::Keys, _)))
+        };
+        if (roams.iter().filter(is_of).count() as u32) < handshake.failed {
+            found.extend(handshake_failed(view, *access_point, *station, &handshake));
+        }
     }
     weak_signals(view, found);
 }
 
-fn of_times(
+/// Returns the number of failed roams that are refusals of a kind.
+fn count(view: &InterfaceView<'_>, roams: &[&Roam], key: &RefusalKey) -> u64 {
+    let is_of = |roam: &&&Roam| {
+        let address = view.air.stations.get(roam.station).address;
+        let is_step = match roam.failure() {
+            Some((attempt::RoamPhase::Association, attempt::Why::Status(status))) => {
+                key.step == Step::Association && status == key.status
+            }
+            Some((attempt::RoamPhase::Authentication, attempt::Why::Status(status))) => {
+                key.step != Step::Association && status == key.status
+            }
+            _ => false,
+        };
+        (roam.to, address) == (key.access_point, key.station) && is_step
+    };
+    roams.iter().filter(is_of).count() as u64
+}
+
+pub(super) fn of_times(
     view: &InterfaceView<'_>,
     kind: Kind,
     frames: [u64; 2],
@@ -65,8 +118,8 @@ fn deauthentication(
     bssid: MacAddr,
     removals: &Removals,
 ) -> Option<Finding> {
-    let seen = &removals.seen;
-    let is_flood = seen.count >= FLOOD_MIN && removals.most_a_second >= FLOOD_A_SECOND;
+    let seen = &removals.rate.seen;
+    let is_flood = is_flood(&removals.rate);
     let (station, most) =
         removals.stations.iter().max_by_key(|(_, removed)| (removed.times, removed.frames))?;
     if !is_flood && most.times < REMOVED_MIN {
@@ -78,21 +131,27 @@ fn deauthentication(
         None => "reason encrypted".to_owned(),
     };
     let whom = if station.is_multicast() { "all stations".to_owned() } else { station.to_string() };
-    let what = match removals.disassociations {
-        0 => "deauthentications",
-        all if all == seen.count => "disassociations",
-        _ => "deauthentications and disassociations",
+    let deauthentications = removals.all - removals.disassociations;
+    let frames = match (deauthentications, removals.disassociations) {
+        (count, 0) => format!("{count} deauthentications"),
+        (0, count) => format!("{count} disassociations"),
+        (count, others) => {
+            format!("{count} deauthentications and {others} disassociations")
+        }
     };
     let finding = of_times(view, Kind::Deauthentication, seen.frames.into(), seen.times.into());
     let share = removals.all as f64 / view.packets.max(1) as f64;
     let of_all =
         if share >= 0.01 { format!(", {} of all frames", percent(share)) } else { String::new() };
     if is_flood {
+        let lasts = ms_or_s(seen.times.1.saturating_sub(seen.times.0));
         return Some(Finding {
             sentence: format!(
-                "{} {what} of the network {bssid}{of_all}, up to {} a second, most of them about {whom} \
-                 ({reason}): a flood, likely forged, that disconnects stations",
-                removals.all, removals.most_a_second
+                "{frames} of the network {bssid}{of_all}, up to {} a second in {lasts}{}, most of \
+                 them about {whom} ({reason}): a flood, likely forged, that disconnects stations{}",
+                removals.rate.most_a_second,
+                senders(removals),
+                other_level(view, bssid, removals)
             ),
             harm: 0.9,
             check: format!(
@@ -103,11 +162,16 @@ fn deauthentication(
             ..finding
         });
     }
+    let by = match most.by_access_point {
+        0 => ", sent by the station",
+        count if count == most.frames => ", sent by the access point",
+        _ => ", sent by both",
+    };
     Some(Finding {
         sentence: format!(
-            "{whom} is removed from the network {bssid}, or leaves it, {} times ({} {what}{of_all}; \
-             {reason})",
-            most.times, removals.all
+            "{whom} is removed from the network {bssid}, or leaves it, {} times ({frames}{of_all}; \
+             {reason}){by}",
+            most.times
         ),
         harm: (0.1 * most.times as f64).min(0.5),
         check: format!(
@@ -119,27 +183,152 @@ fn deauthentication(
     })
 }
 
+const fn is_flood(rate: &RemovalRate) -> bool {
+    rate.seen.count >= FLOOD_MIN && rate.most_a_second >= FLOOD_A_SECOND
+}
+
+/// Describes in whose names frames of a flood were sent.
+fn senders(removals: &Removals) -> String {
+    let (to_one, to_all) = removals.by_access_point;
+    let by_stations = removals.all - to_one - to_all;
+    let parts = [
+        (to_one, "in the name of the access point to one station"),
+        (to_all, "to all"),
+        (by_stations, "in the names of stations"),
+    ];
+    let parts: Vec<_> = parts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    format!(" ({})", parts.join(", "))
+}
+
+/// Describes that frames of a flood come from another place than the beacons of the network.
+fn other_level(view: &InterfaceView<'_>, bssid: MacAddr, removals: &Removals) -> String {
+    let mean = |(sum, count): (i64, u64)| (count >= LEVELS_MIN).then(|| sum as f64 / count as f64);
+    let beacons = view.air.stations.find(bssid).and_then(|id| view.air.beacons.get(&id));
+    let levels = mean(removals.signal).zip(beacons.and_then(|beacons| mean(beacons.signal)));
+    match levels {
+        Some((forged, own)) if (forged - own).abs() >= OTHER_DB => format!(
+            "; they are heard at {forged:.0} dBm, and its beacons at {own:.0} dBm, so that another \
+             radio sends them"
+        ),
+        _ => String::new(),
+    }
+}
+
+/// A flood in the names of many networks, none of which has many frames.
+fn flood_of_many(view: &InterfaceView<'_>) -> Option<Finding> {
+    let joining = &view.air.joining;
+    let (rate, networks) = (&joining.all_removals, joining.removals.len());
+    let has_flood = joining.removals.values().any(|removals| is_flood(&removals.rate));
+    if has_flood || networks < FORGED_MIN || !is_flood(rate) {
+        return None;
+    }
+    let seen = &rate.seen;
+    Some(Finding {
+        sentence: format!(
+            "{} deauthentications or disassociations of {networks} networks, up to {} a second: a \
+             flood with forged addresses",
+            seen.count, rate.most_a_second
+        ),
+        harm: 0.9,
+        check:
+            "Filter wlan.fc.type_subtype in {0x0a, 0x0c}: their level shows where they come from. \
+                Management frame protection (802.11w, part of WPA3) makes stations ignore them"
+                .to_owned(),
+        ..of_times(view, Kind::Deauthentication, seen.frames.into(), seen.times.into())
+    })
+}
+
 fn refused(view: &InterfaceView<'_>, key: RefusalKey, seen: &Seen) -> Finding {
     let RefusalKey { access_point, station, step, status } = key;
-    let (what, filter) = match step {
-        Step::Authentication => ("authentication", "0x0b"),
-        Step::Association => ("association", "{0x01, 0x03}"),
+    let filter = match step {
+        Step::Association => "{0x01, 0x03}",
+        _ => "{0x0b}",
     };
-    let times = if seen.count == 1 { "once".to_owned() } else { format!("{} times", seen.count) };
     Finding {
         sentence: format!(
-            "{access_point} refuses the {what} of {station} {times} ({})",
+            "{access_point} refuses the {} of {station} {} ({})",
+            step.name(),
+            times(seen.count),
             words::status(status)
         ),
         harm: 0.5,
         check: format!(
-            "Filter wlan.fc.type_subtype in {{{}}} && wlan.ra == {station}; compare what the station \
-             asks for with what beacons require, and look at the log of the access point",
-            filter.trim_matches(['{', '}'])
+            "Filter wlan.fc.type_subtype in {filter} && wlan.ra == {station}; {}",
+            remedy(step, status)
         ),
         station: Some(station.to_string()),
         ..of_times(view, Kind::JoinRefused, seen.frames.into(), seen.times.into())
     }
+}
+
+/// Returns a remedy for a refusal.
+pub(super) const fn remedy(step: Step, status: u16) -> &'static str {
+    match (step, status) {
+        (Step::SaeConfirm, _) | (Step::SharedKey, 15) | (_, 123) => {
+            "compare the password at both: one of them has another"
+        }
+        (_, 13 | 43) => {
+            "compare the security that the station is set to (WPA2, WPA3, 802.1X) with that of beacons"
+        }
+        (_, 17) => "look for the access point's limit of stations, and for old associations",
+        (_, 30) => {
+            "the access point believes that the station is still connected, and asks it (SA Query) \
+             before it lets it in again; the station may try again after the time in the answer"
+        }
+        (_, 31) => {
+            "turn management frame protection on at the station, or make it optional at the access point"
+        }
+        (_, 28 | 52..=55) => {
+            "compare the mobility domain and the key holders (R0KH, R1KH) of all access points: a \
+             station without a fast transition can still join with a new handshake"
+        }
+        (_, 77) => "compare the groups of SAE of both; group 19 is mandatory",
+        _ => {
+            "compare what the station asks for with what beacons require, and look at the log of the \
+             access point"
+        }
+    }
+}
+
+/// Formats a number of times.
+pub(super) fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
+/// A station that asks an access point to join and gets no answer, although the monitor hears the
+/// access point.
+fn unanswered(
+    view: &InterfaceView<'_>,
+    access_point: MacAddr,
+    station: MacAddr,
+    requests: &Requests,
+) -> Option<Finding> {
+    let seen = requests.unanswered();
+    let id = view.air.stations.find(access_point)?;
+    let beacons = view.air.beacons.get(&id).map_or(0, |beacons| beacons.heard);
+    if seen.count < UNANSWERED_MIN || beacons < BEACONS_MIN {
+        return None;
+    }
+    Some(Finding {
+        sentence: format!(
+            "{access_point} does not answer {station}, which asks {} for {}, although beacons of \
+             the access point are heard",
+            times(seen.count),
+            requests.step.name()
+        ),
+        harm: 0.4,
+        check: format!(
+            "Filter wlan.fc.type_subtype in {{0x00, 0x02, 0x0b}} && wlan.addr == {station}. Retries \
+             show that the access point does not hear it: it is too far away, or sends with less \
+             power. Without retries, look for a list of addresses at the access point"
+        ),
+        station: Some(station.to_string()),
+        ..of_times(view, Kind::JoinUnanswered, seen.frames.into(), seen.times.into())
+    })
 }
 
 fn handshake_failed(
@@ -159,10 +348,7 @@ fn handshake_failed(
         }
         _ => "message 3 is not answered, or its answers were not heard",
     };
-    let times = match handshake.failed {
-        1 => "once".to_owned(),
-        number => format!("{number} times"),
-    };
+    let times = times(handshake.failed.into());
     let reason =
         handshake.reason.map_or(String::new(), |code| format!("; {}", words::reason(code)));
     Some(Finding {

@@ -24,14 +24,28 @@ pub enum Kind {
     Deauthentication,
     /// A network refuses a station.
     JoinRefused,
+    /// An access point does not answer a station that wants to join.
+    JoinUnanswered,
     /// A station and an access point do not agree on keys.
     HandshakeFailed,
+    /// A station takes long to change to another access point of its network.
+    SlowRoam,
+    /// A station fails to change to another access point of its network.
+    RoamFailed,
+    /// A station changes between two access points, and soon back.
+    PingPong,
+    /// A station stays at an access point although a much stronger one of its network is heard.
+    StickyStation,
+    /// Many Probe Requests.
+    ProbeStorm,
     /// A station is far from its access point.
     WeakSignal,
     /// An access point sends data to an absent station.
     SentInVain,
     /// Many frames of a link are retries.
     HighRetry,
+    /// Frames are sent at a rate for which their level is too low.
+    SignalTooLow,
     /// Frames to a station are never answered, also at the lowest rate.
     Unanswered,
     /// Few MPDUs in an A-MPDU on a busy channel.
@@ -85,6 +99,10 @@ impl Kind {
             | Self::ChannelHopping
             | Self::JoinRefused
             | Self::HandshakeFailed
+            | Self::SlowRoam
+            | Self::RoamFailed
+            | Self::PingPong
+            | Self::ProbeStorm
             | Self::SeveralInterfaces => Certainty::Shown,
             Self::Scan
             | Self::PowerSave
@@ -92,7 +110,10 @@ impl Kind {
             | Self::Coexistence
             | Self::Absence
             | Self::Deauthentication
+            | Self::JoinUnanswered
+            | Self::StickyStation
             | Self::WeakSignal
+            | Self::SignalTooLow
             | Self::SentInVain
             | Self::Unanswered
             | Self::LegacyProtection
@@ -122,7 +143,18 @@ impl Kind {
             }
             Self::JoinRefused => "the answer is forged",
             Self::HandshakeFailed => "the monitor has missed messages",
-            Self::WeakSignal => "levels at the monitor differ from those at the two stations",
+            Self::JoinUnanswered => "the monitor has missed the answers",
+            Self::SlowRoam => "the monitor has missed data before, or an earlier end of the roam",
+            Self::RoamFailed => "the monitor has missed the end of the roam, or answers are forged",
+            Self::PingPong => "several stations have this address",
+            Self::StickyStation => {
+                "the monitor is not beside the station: its levels are not those at the station, which \
+                 may hear the two access points differently"
+            }
+            Self::ProbeStorm => "many devices look for networks at the same time",
+            Self::WeakSignal | Self::SignalTooLow => {
+                "levels at the monitor differ from those at the two stations"
+            }
             Self::SentInVain => "the monitor has missed the frame that ends the absence",
             Self::HighRetry => {
                 "the monitor hears retries better than other frames, and no answers prove the others"

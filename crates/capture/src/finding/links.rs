@@ -28,6 +28,9 @@ const BUSY: f64 = 0.3;
 const MISSES_MIN: f64 = 0.1;
 /// Largest number of links named.
 const NAMED_MAX: usize = 3;
+/// Mean level of a receiver beside the monitor, in dBm, and minimum number of frames for a level.
+const BESIDE_DBM: f64 = -60.0;
+const LEVELS_MIN: u64 = 100;
 /// Minimum number of data PPDUs of a station that overlap with others.
 const OVERLAPPED_MIN: u64 = 10;
 
@@ -107,6 +110,14 @@ fn high_retry(view: &InterfaceView<'_>, link: &Link) -> Option<Finding> {
             "Check that the station is switched on, on this channel and awake (its Null frames, its \
              power save). A lower rate does not exist; senders can wait until they hear it again",
         )
+    } else if let Some(text) = signal_too_low(view, link) {
+        throughout(
+            view,
+            Kind::SignalTooLow,
+            format!("{} of the frames from {from} to {to} are retries{of}: {text}", percent(share)),
+            "Compare retries at a fixed lower rate (iw dev IFACE set bitrates). A rate control that \
+             follows losses sends slower; otherwise move the station or add an access point",
+        )
     } else {
         let (rates, check) = why(link, is_slow);
         throughout(
@@ -119,6 +130,37 @@ fn high_retry(view: &InterfaceView<'_>, link: &Link) -> Option<Finding> {
     finding.harm = bound;
     finding.station = Some(station);
     Some(finding)
+}
+
+/// Describes a rate that most failed frames have, and for which their level is too low. The monitor
+/// is beside the receiver, so that it hears about what the receiver hears.
+fn signal_too_low(view: &InterfaceView<'_>, link: &Link) -> Option<String> {
+    let (sum, number) = view.air.heard.get(link.to.index())?.signal;
+    let is_beside = number >= LEVELS_MIN && sum as f64 / number as f64 >= BESIDE_DBM;
+    if !is_beside || !Share::from_counts(&link.counts).is_enough() {
+        return None;
+    }
+    let (rate, at) = link.rates.iter().max_by_key(|(_, at)| at.failed.max(at.retries))?;
+    let (sum, number) = at.signal;
+    let level = sum as f64 / number.max(1) as f64;
+    let needed = rate.sensitivity_dbm()?;
+    if rate.is_slowest() || number < LEVELS_MIN || level >= needed {
+        return None;
+    }
+    // Answers judge A-MPDUs; of other frames without an answer, the retries are known.
+    let share = |part: u64, all: u64| part as f64 / all.max(1) as f64;
+    let (failed, retries) = (share(at.failed, at.judged), share(at.retries, at.mpdus));
+    let what = if least(failed, at.judged) >= RETRIES_MIN {
+        format!("{} of the MPDUs do not get across", percent(failed))
+    } else if least(retries, at.ppdus) >= RETRIES_MIN {
+        format!("{} are retries", percent(retries))
+    } else {
+        return None;
+    };
+    Some(format!(
+        "at {rate} they are heard at {level:.0} dBm, receivers need at most {needed:.0} dBm, and {what}: \
+         the signal is too low for this rate"
+    ))
 }
 
 /// Returns the rate with most failures, and a remedy.

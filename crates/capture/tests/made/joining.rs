@@ -34,6 +34,7 @@ fn a_flood_is_told_with_reason_and_rate() {
     let [finding] = of_kind(&document, Kind::Deauthentication)[..] else { panic!("one") };
     for words in [
         "640 deauthentications",
+        "320 in the name of the access point to one station, 320 in the names of stations",
         "52 % of all frames",
         "up to 64 a second",
         "02:00:00:00:00:02",
@@ -62,7 +63,8 @@ fn who_is_thrown_out_again_and_again() {
     };
     let document = network(removals(6));
     let sentence = &of_kind(&document, Kind::Deauthentication)[0].sentence;
-    assert!(sentence.contains("6 times (6 deauthentications; reason 4, inactivity)"), "{sentence}");
+    let words = "6 times (6 deauthentications; reason 4, inactivity), sent by the access point";
+    assert!(sentence.contains(words), "{sentence}");
     // Twice in a minute, or one removal that is repeated, is nothing.
     assert!(of_kind(&network(removals(2)), Kind::Deauthentication).is_empty());
     let mut repeated = removal(DEAUTHENTICATION, STATION, AP, 1, 3);
@@ -101,6 +103,88 @@ fn refusals_have_their_status_in_words() {
         let document = network(vec![(100, authentication(status)), (200, association(0))]);
         assert!(of_kind(&document, Kind::JoinRefused).is_empty(), "{status}");
     }
+}
+
+/// Deauthentications in the names of a hundred networks, as tools with random addresses send them.
+#[test]
+fn a_flood_with_forged_addresses() {
+    let forged = |networks: u64| -> Vec<_> {
+        (0..200u64)
+            .map(|n| {
+                let from = [2, 0, 0, 0, 9, (n % networks) as u8];
+                let mut frame = removal(DEAUTHENTICATION, GROUP, from, n as u16, 1);
+                frame[16..22].copy_from_slice(&from);
+                (n * 20, frame)
+            })
+            .collect()
+    };
+    let document = network(forged(100));
+    let [finding] = of_kind(&document, Kind::Deauthentication)[..] else { panic!("one") };
+    assert!(
+        finding.sentence.contains("of 100 networks, up to 50 a second"),
+        "{}",
+        finding.sentence
+    );
+    // A few of many access points.
+    let document = network(forged(100).into_iter().step_by(10).collect());
+    assert!(of_kind(&document, Kind::Deauthentication).is_empty());
+}
+
+/// Frames in the name of the access point that are heard much stronger than its beacons.
+#[test]
+fn another_radio_sends_them() {
+    let mut feed = Feed::new(LinkType::Radiotap);
+    let heard = |dbm: i8, frame: &[u8]| {
+        [&[0, 0, 9, 0, 0x20, 0, 0, 0, dbm.cast_unsigned()][..], frame].concat()
+    };
+    for n in 0..200u64 {
+        feed.packet(n * 20 * MS, &heard(-70, &beacon(n as u16, n * 20_480, b"home")));
+        let forged = removal(DEAUTHENTICATION, STATION, AP, n as u16, 7);
+        feed.packet(n * 20 * MS + MS, &heard(-40, &forged));
+    }
+    let document = feed.document();
+    let sentence = &of_kind(&document, Kind::Deauthentication)[0].sentence;
+    let words = "they are heard at -40 dBm, and its beacons at -70 dBm, so that another radio";
+    assert!(sentence.contains(words), "{sentence}");
+}
+
+/// SAE says which of its messages is refused, and requests without an answer are told.
+#[test]
+fn authentication_by_what() {
+    let sae = |transaction: u8, status: u8| {
+        let body = [3, 0, transaction, 0, status, 0];
+        frame([0xb0, 0], STATION, AP, 1, &body)
+    };
+    let document = network(vec![(100, sae(2, 15)), (200, sae(1, 1))]);
+    let sentences: Vec<_> =
+        of_kind(&document, Kind::JoinRefused).iter().map(|it| &it.sentence[..]).collect();
+    for words in ["the SAE confirm of 02:00:00:00:00:02 once (status 15", "the SAE commit of"] {
+        assert!(sentences.iter().any(|it| it.contains(words)), "{sentences:?}");
+    }
+    let ask = |times: u64| -> Vec<_> {
+        let request = |n: u64| frame([0xb0, 0], AP, STATION, n as u16, &[0, 0, 1, 0, 0, 0]);
+        (0..times).map(|n| (1_000 + n * 200, request(n))).collect()
+    };
+    let document = network(ask(3));
+    let [finding] = of_kind(&document, Kind::JoinUnanswered)[..] else { panic!("one") };
+    assert!(
+        finding
+            .sentence
+            .contains("does not answer 02:00:00:00:00:02, which asks 3 times for authentication"),
+        "{}",
+        finding.sentence
+    );
+    let mut answered = ask(3);
+    answered.push((1_250, frame([0xb0, 0], STATION, AP, 1, &[0, 0, 2, 0, 0, 0])));
+    assert!(of_kind(&network(answered), Kind::JoinUnanswered).is_empty());
+    // Data shows that the answer was missed. An answer that is heard after three requests was late.
+    let mut missed = ask(3);
+    missed.push((2_000, frame([0x08, 0x41], AP, STATION, 9, &[0; 40])));
+    assert!(of_kind(&network(missed), Kind::JoinUnanswered).is_empty());
+    let mut late = ask(3);
+    late.push((2_000, frame([0xb0, 0], STATION, AP, 1, &[0, 0, 2, 0, 0, 0])));
+    assert_eq!(of_kind(&network(late), Kind::JoinUnanswered).len(), 1);
+    assert!(of_kind(&network(ask(2)), Kind::JoinUnanswered).is_empty());
 }
 
 /// A message of the 4-way handshake: key information, and length of its key data.

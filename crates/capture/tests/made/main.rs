@@ -7,5 +7,8 @@ mod absences;
 mod check;
 mod feed;
 mod joining;
+mod judged;
+mod roams;
+mod scene;
 mod shares;
 mod tcp;

@@ -4,6 +4,7 @@
 use super::BySecond;
 use super::joined;
 use super::plots::{CaptureFigure, figures};
+use super::roams;
 use super::text::{self, other_end};
 use crate::table::{count, many, percent, value};
 use lasthop_capture::analysis::Analysis;
@@ -46,6 +47,7 @@ pub fn page(analysis: &Analysis, document: &CaptureDocument, by_second: &BySecon
     for (address, network) in &document.networks {
         body.push_str(&stations(address, network));
     }
+    body.push_str(&roams(document));
     body.push_str(&flows(document));
     body.push_str(&absences(document));
     body.push_str(&document.joined.as_ref().map(together).unwrap_or_default());
@@ -158,6 +160,28 @@ fn flows(document: &CaptureDocument) -> String {
         "Acked after, ms",
     ];
     format!("<section><h2>Flows</h2>{}</section>", table("Flows", &heads, 3, &rows))
+}
+
+fn roams(document: &CaptureDocument) -> String {
+    if document.roams.is_empty() {
+        return String::new();
+    }
+    let heads = [
+        "Station",
+        "From (channel)",
+        "To (channel)",
+        "At, s",
+        "Result",
+        "Without data, ms",
+        "Search, ms",
+        "Authentication, ms",
+        "Association, ms",
+        "Keys, ms",
+        "First data, ms",
+    ];
+    let rows = roams::rows(&document.roams);
+    let table = table("Roams", &heads, roams::NAMES, &rows);
+    format!("<section><h2>Roams</h2>{table}</section>")
 }
 
 fn absences(document: &CaptureDocument) -> String {

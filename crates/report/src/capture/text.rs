@@ -1,7 +1,8 @@
-//! A capture as text: problems, then tables of networks, stations, flows and absences. The numbers
+//! A capture as text: problems, then tables of networks, stations, roams, flows and absences. The numbers
 //! are those of the JSON document.
 
 use super::joined::{self, WIDTH_MAX};
+use super::roams;
 use crate::style::Style;
 use crate::table::{self, count, many, number, percent, text, value, wrapped};
 use lasthop_capture::document::{
@@ -48,6 +49,10 @@ pub fn report(document: &CaptureDocument, style: Style) -> String {
     for (address, network) in &document.networks {
         out.push_str(&title(&heading(address, network)));
         out.push_str(&stations(address, network, style));
+    }
+    if !document.roams.is_empty() {
+        out.push_str(&title("Roams"));
+        out.push_str(&table::render(&roams::COLUMNS, &roams::rows(&document.roams), style));
     }
     let flows = flows(&document.flows, style);
     if !flows.is_empty() {

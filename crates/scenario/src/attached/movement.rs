@@ -226,13 +226,13 @@ struct Leg {
 }
 
 /// A node that executes its statements.
-struct Node {
+struct TracedNode {
     waypoints: Vec<Waypoint>,
     place: [f64; 2],
     leg: Option<Leg>,
 }
 
-impl Node {
+impl TracedNode {
     /// Moves on to an instant.
     fn advance(&mut self, at: f64) {
         if let Some(leg) = self.leg {
@@ -287,7 +287,7 @@ impl Node {
 
 fn track(mut statements: Vec<Statement>) -> Track {
     statements.sort_by(|one, other| one.at().total_cmp(&other.at()));
-    let mut node = Node { waypoints: Vec::new(), place: [0.0; 2], leg: None };
+    let mut node = TracedNode { waypoints: Vec::new(), place: [0.0; 2], leg: None };
     let first = statements.partition_point(|it| matches!(it, Statement::Set { at: None, .. }));
     statements[..first].iter().for_each(|it| node.execute(*it));
     node.stand(0.0);

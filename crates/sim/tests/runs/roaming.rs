@@ -142,6 +142,31 @@ fn who_walks_moves_once() {
     assert!(document.flows["ping"].packets_lost < 20);
 }
 
+/// The access point fails at 10 s. Linux tests it seven beacons after the last one, at a whole second of
+/// its clock; wpa_supplicant looks for another one 100 ms later, on 26 channels of 64 ms each, and
+/// associates anew. Packets for the station stay with the dead one until then, 50 a second of each flow.
+#[test]
+fn who_loses_its_access_point_finds_another() {
+    let change = "change=[{ at = \"10s\", set = { node.ap-hall.failed = true } }]";
+    let rest = ["node.laptop.position=[\"20m\", \"0m\"]", "node.laptop.roaming.short_interval=off"];
+    let document = run(&scenario(&office(), &[rest[0], rest[1], change]));
+    let roaming = document.nodes["laptop"].roaming.as_ref().expect("it moves");
+    assert_eq!(roaming.access_points_lost, 1);
+    let [roam] = &roaming.roams[..] else { panic!("it moves once: {roaming:?}") };
+    assert_eq!(&*roam.to, "ap-lab");
+    let search_s = 26.0 * 0.064;
+    assert!((roam.scan_ms - 1e3 * search_s).abs() < 1.0, "{roam:?}");
+    let noticed_s = roam.at_s - search_s - 0.1 - 10.0;
+    assert!(noticed_s > 0.6 && noticed_s < 1.72, "{noticed_s} {roam:?}");
+    let without_s = roam.at_s - 10.0 + 0.05;
+    for name in ["ping", "call"] {
+        let flow = &document.flows[name];
+        let lost = (flow.packets_sent - flow.packets_received) as f64;
+        let expected = 50.0 * without_s;
+        assert!((lost - expected).abs() < 0.1 * expected, "{name}: {lost} of {expected}");
+    }
+}
+
 #[test]
 fn keys_that_do_not_fit_are_errors() {
     for (set, expected) in [

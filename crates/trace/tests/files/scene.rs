@@ -111,6 +111,7 @@ pub fn air() -> AirInfo {
         basic_rates: dsss.to_vec(),
         rates: dsss.into_iter().chain(ofdm).chain(ht).collect(),
         colour: 0,
+        roams: false,
         amsdu: true,
     }
 }

@@ -19,6 +19,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use lasthop_units::{Db, Duration, Instant, Meters};
 
+/// Marks a pair without a strength of its own. It equals itself, so that a cell equals its copy.
+const UNKNOWN: f64 = f64::INFINITY;
+
 /// Time between two positions of a moving station.
 const STEP: Duration = Duration::from_millis(1);
 
@@ -73,7 +76,7 @@ impl Moving {
             movement: Arc::clone(movement),
             movers: ids.filter(|id| is_mover[id.index()]).collect(),
             is_mover,
-            strengths_db: alloc::vec![f64::NAN; stations * stations],
+            strengths_db: alloc::vec![UNKNOWN; stations * stations],
             positions,
             positions_of: 0,
             levels_of: alloc::vec![0; stations],
@@ -110,7 +113,7 @@ impl Moving {
         let strength_db = self.strengths_db[self.index(from, to)];
         let apart = distance(self.positions[from.index()], self.positions[to.index()]);
         let snr = || Db(strength_db) - self.movement.path_loss.at(apart);
-        (!strength_db.is_nan()).then(snr)
+        (strength_db != UNKNOWN).then(snr)
     }
 
     /// Moves all stations to their positions at `now`; returns the step.
@@ -243,7 +246,7 @@ impl Air {
             return true;
         }
         let index = moving.index(from, to);
-        moving.strengths_db[index] = f64::NAN;
+        moving.strengths_db[index] = UNKNOWN;
         false
     }
 }

@@ -1,7 +1,10 @@
 //! The 4-way handshake of an access point and a station, as a monitor observes it (IEEE
 //! 802.11-2020, 12.7.6): the captured messages, and the result. A handshake has failed if message 1
-//! comes a third time and message 3 never comes, or if either side leaves for that reason.
+//! comes a third time and message 3 never comes, if message 3 comes a third time and is not
+//! answered, or if either side leaves for that reason.
 //! Encrypted data shows that it succeeded, whatever the monitor missed.
+
+use lasthop_wifi_wire::eapol;
 
 /// A message of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +17,19 @@ pub enum Message {
     Third,
     /// Message 4: the confirmation.
     Fourth,
+}
+
+impl Message {
+    /// Returns the message of an EAPOL-Key frame about the key of two stations (12.7.6.2 to
+    /// 12.7.6.5). Message 4 has no key data.
+    pub(crate) const fn from_key(key: &eapol::Key<'_>) -> Self {
+        match (key.information.has_ack(), key.information.has_mic()) {
+            (true, false) => Self::First,
+            (true, true) => Self::Third,
+            (false, _) if key.key_data.is_empty() => Self::Fourth,
+            (false, _) => Self::Second,
+        }
+    }
 }
 
 /// All handshakes of a pair.
@@ -42,8 +58,9 @@ struct HandshakeAttempt {
     last: (u64, u64),
 }
 
-/// Number of messages 1 without message 3 that are a failure. hostapd sends four, a second apart.
-const FIRST_MIN: u32 = 3;
+/// Number of messages 1 without message 3, or of messages 3 without message 4, that are a failure.
+/// hostapd sends four of either, a second apart.
+pub(in crate::air) const AGAIN_MIN: u32 = 3;
 /// Pause after which a new handshake begins, in ns.
 const PAUSE_NS: u64 = 5_000_000_000;
 /// Reason codes of a failed handshake (table 9-49): authentication no longer valid (hostapd sends
@@ -109,7 +126,10 @@ impl Handshake {
         let [first, _, third, _] = attempt.messages;
         let given_up = reason.filter(|reason| FAILURES.contains(reason));
         match () {
-            () if given_up.is_some() || first >= FIRST_MIN && third == 0 => {
+            () if given_up.is_some()
+                || first >= AGAIN_MIN && third == 0
+                || first > 0 && third >= AGAIN_MIN =>
+            {
                 if self.failed == 0 {
                     (self.frames.0, self.times.0) = attempt.first;
                 }
@@ -152,8 +172,12 @@ mod tests {
         wrong.handle_removal(Some(2), 9, 9 * SECOND);
         assert_eq!((wrong.failed, wrong.messages, wrong.reason), (1, [4, 4, 0, 0], Some(2)));
         assert_eq!((wrong.frames, wrong.times), ((1, 9), (SECOND, 9 * SECOND)));
-        // A station that does not answer.
+        // A station that does not answer, or does not answer message 3.
         assert_eq!(counts(after(&[First, First, First])), (0, 1));
+        assert_eq!(counts(after(&[First, Second, Third, Third, Third])), (0, 1));
+        assert_eq!(counts(after(&[First, Second, Third, Third, Third, Fourth])), (1, 0));
+        // Message 3 is repeated after message 4.
+        assert_eq!(counts(after(&[First, Second, Third, Fourth, Third, Third, Third])), (2, 0));
         // The station answered, and the monitor missed it: there is encrypted data.
         let mut missed = after(&[First, First, First]);
         missed.handle_protected();

@@ -27,6 +27,13 @@ pub fn reason(code: u16) -> String {
         22 => "invalid RSN capabilities",
         23 => "IEEE 802.1X authentication failed",
         24 => "cipher rejected by policy",
+        25 => "direct link: peer not reachable",
+        26 => "direct link: unspecified",
+        27 => "requested by the service provider",
+        28 => "no roaming agreement with the service provider",
+        29 => "cipher or AKM does not suit the service",
+        30 => "not authorized at this place",
+        31 => "change of service does not permit the traffic stream",
         32 => "unspecified, QoS",
         33 => "too little bandwidth for QoS",
         34 => "poor channel: too many frames not acknowledged",
@@ -36,6 +43,27 @@ pub fn reason(code: u16) -> String {
         38 => "mechanism not set up",
         39 => "timeout of the peer",
         45 => "peer does not support the cipher",
+        46 => "limit of authorized access reached",
+        47 => "external service requirements",
+        48 => "wrong number of FT actions",
+        49 => "invalid PMKID",
+        50 => "invalid mobility domain element",
+        51 => "invalid fast transition element",
+        52 => "mesh peering cancelled",
+        53 => "too many mesh peers",
+        54 => "mesh configuration differs",
+        55 => "mesh peering closed",
+        56 => "mesh peering: too many retries",
+        57 => "mesh peering: timeout of the confirmation",
+        58 => "mesh: group key not accepted",
+        59 => "mesh: inconsistent parameters",
+        60 => "mesh: security not accepted",
+        61 => "mesh: no proxy for the path",
+        62 => "mesh: no forwarding for the path",
+        63 => "mesh: next hop not reachable",
+        64 => "address already used in the mesh",
+        65 => "mesh channel switch, by regulation",
+        66 => "mesh channel switch",
         _ => return format!("reason {code}"),
     };
     format!("reason {code}, {words}")
@@ -60,6 +88,8 @@ pub fn status(code: u16) -> String {
         24 => "channels not acceptable",
         25 => "station lacks short slots",
         27 => "station lacks 802.11n",
+        28 => "key holder (R0KH) not reachable",
+        29 => "station lacks phased coexistence",
         30 => "refused for a while, try again later",
         31 => "management frame protection required",
         32 => "unspecified, QoS",
@@ -75,10 +105,21 @@ pub fn status(code: u16) -> String {
         44 => "version of the RSN element not supported",
         45 => "invalid RSN capabilities",
         46 => "cipher rejected by policy",
+        51 => "listen interval too long",
+        52 => "wrong number of FT actions",
         53 => "invalid PMKID",
+        54 => "invalid mobility domain element",
+        55 => "invalid fast transition element",
+        72 => "invalid RSN element",
         77 => "group of SAE not supported",
         82 => "rejected, with another access point suggested",
+        93 => "access point has no memory left",
+        103 => "spectrum management not acceptable",
         104 => "station lacks 802.11ac",
+        112 => "FILS authentication failed",
+        113 => "unknown authentication server",
+        123 => "unknown password identifier",
+        124 => "station lacks 802.11ax",
         _ => return format!("status {code}"),
     };
     format!("status {code}, {words}")
@@ -89,6 +130,6 @@ const STATUS_MAX: u16 = 199;
 
 /// Whether a status code ends the attempt. Codes 76 and 77 ask an SAE station for another first
 /// message; 126 and 127 say how its password element is derived.
-pub(super) const fn is_refusal(code: u16) -> bool {
+pub(in crate::air) const fn is_refusal(code: u16) -> bool {
     matches!(code, 1..=STATUS_MAX) && !matches!(code, 76 | 77 | 126 | 127)
 }

@@ -30,6 +30,7 @@ fn info(band: Band, channel: u8, rates: Vec<Rate>) -> AirInfo {
         basic_rates: ofdm.map(Rate::Ofdm).to_vec(),
         rates,
         colour: 0,
+        roams: false,
         amsdu: false,
     }
 }

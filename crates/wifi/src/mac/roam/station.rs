@@ -343,7 +343,10 @@ impl Roam {
             plan.end(now);
         }
         let Some((bss, best)) = self.best(now, Some(self.at)) else { return RoamAction::Nothing };
-        let own = self.signal.dbm().and_then(|level| self.candidate(self.at, level));
+        // One that the scan did not see is gone (`wpa_supplicant_need_to_roam`).
+        let is_seen = self.heard.iter().any(|(bss, _)| *bss == self.at);
+        let level = self.signal.dbm().filter(|_| is_seen);
+        let own = level.and_then(|level| self.candidate(self.at, level));
         if own.is_none_or(|own| own.gives_way_to(&best)) {
             self.begin_join(now, bss, true)
         } else {
