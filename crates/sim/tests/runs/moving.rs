@@ -39,7 +39,7 @@ const BED: &str = r#"
     interval = "10ms"
 "#;
 
-/// Arrivals, and the level of each PPDU at its receiver.
+/// Arrivals, and the level of each PPDU at its receiver, if it was alone there.
 #[derive(Debug, Default, PartialEq)]
 struct Log {
     arrived: Vec<(Instant, FlowId, u64)>,
@@ -58,7 +58,9 @@ impl Sink for Log {
     fn event(&mut self, event: &Event, _frames: Frames<'_>) {
         let Event::Ppdu(ppdu) = event else { return };
         for psdu in &ppdu.psdus {
-            if let Address::Station(receiver) = psdu.receiver {
+            if let Address::Station(receiver) = psdu.receiver
+                && !psdu.collided
+            {
                 let ends = (ppdu.transmitter.0, receiver.0);
                 self.levels.push((ppdu.start, ends.0, ends.1, psdu.signal.0));
             }
@@ -197,7 +199,7 @@ fn one_movement_in_several_forms() {
     let why = parse("moving.toml", BED, &sets).expect_err("two positions").to_string();
     assert!(
         why.contains(
-            "moving.toml:12: node.phone.position: the position of this node is in its trace"
+            "moving.toml:11: node.phone.position: the position of this node is in its trace"
         ),
         "{why}"
     );

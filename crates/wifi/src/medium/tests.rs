@@ -3,13 +3,14 @@
 
 use super::*;
 use crate::cell::tests::{cell, mcs};
-use crate::cell::{BlockAckRequestPolicy, Cell, Output};
-use crate::phy::{ChannelWidth, GuardInterval, OfdmRate};
+use crate::cell::{BlockAckRequestPolicy, Cell, Movement, Output, Track, Waypoint};
+use crate::phy::{ChannelWidth, GuardInterval, OfdmRate, PathLoss};
 use crate::station::Address;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
 use alloc::vec;
 use lasthop_packet::{AccessCategory, Packet};
-use lasthop_units::{Db, Probability, SeqNo12};
+use lasthop_units::{Db, Meters, Probability, SeqNo12};
 
 const AP: StationId = StationId(0);
 const CHANNEL: Channel = Channel { band: Band::Ghz5, mhz: 5_180 };
@@ -124,6 +125,39 @@ fn one_sender_has_the_airtime_of_the_standard() {
         assert!(!agreement || n > 2.0);
         assert_eq!(run.tried.keys().collect::<Vec<_>>(), [&(1, true)]);
     }
+}
+
+/// Radios that could move and stand are as those that cannot; two that walk apart until they are
+/// hidden from each other overlap far more often.
+#[test]
+fn radios_move() {
+    let rate = wide(1);
+    let run = |tracks: Option<[Track; 3]>| {
+        let mut config = setting(2, rate);
+        config.movement = tracks.map(|tracks| {
+            let (path_loss, fixed) = (PathLoss::in_band(Band::Ghz5), BTreeSet::new());
+            Arc::new(Movement { path_loss, tracks: tracks.to_vec(), fixed })
+        });
+        let mut run = Saturated::new(&config, rate, 7, false);
+        run.run(&[StationId(1), StationId(2)], Duration::from_secs(4));
+        run
+    };
+    let still = |x: f64| Track::still([Meters(x), Meters(0.0)]);
+    let walks = |out: f64| {
+        let place = |x: f64| [Meters(x), Meters(0.0)];
+        let second = Instant::ZERO + Duration::from_secs(1);
+        let begin = Waypoint { at: Instant::ZERO, position: place(out) };
+        Track::through(vec![begin, Waypoint { at: second, position: place(40.0 * out) }])
+    };
+    let [plain, standing] = [None, Some([still(0.0), still(-1.0), still(1.0)])].map(run);
+    assert_eq!((&plain.delivered, &plain.tried), (&standing.delivered, &standing.tried));
+    let apart = run(Some([still(0.0), walks(-1.0), walks(1.0)]));
+    let overlapped = |run: &Saturated| -> u64 {
+        [1, 2].map(|radio| run.medium.stats(StationId(radio)).overlapped).iter().sum()
+    };
+    let (near, far) = (overlapped(&plain), overlapped(&apart));
+    // 80 m at 16 dBm are -88 dBm, below -82 dBm.
+    assert!(far > 2 * near, "{near} {far}");
 }
 
 /// Delivered packets and overlaps of PPDUs are the same as with the same stations in the model's
