@@ -24,18 +24,24 @@ fuzz_target!(|bytes: &[u8]| {
         match FastTransition::parse(&element) {
             Ok(it) => {
                 let _ = (it.r0_key_holder(), it.r1_key_holder(), it.gtk(), it.igtk());
-                written(|out| it.emit(out), |again| {
-                    assert_eq!(FastTransition::parse(again), Ok(it));
-                });
+                written(
+                    |out| it.emit(out),
+                    |again| {
+                        assert_eq!(FastTransition::parse(again), Ok(it));
+                    },
+                );
             }
             Err(error) => inside(error),
         }
         match NeighborReport::parse(&element) {
             Ok(it) => {
                 let _ = (it.preference(), it.subelements.iter().count());
-                written(|out| it.emit(out), |again| {
-                    assert_eq!(NeighborReport::parse(again), Ok(it));
-                });
+                written(
+                    |out| it.emit(out),
+                    |again| {
+                        assert_eq!(NeighborReport::parse(again), Ok(it));
+                    },
+                );
             }
             Err(error) => inside(error),
         }
@@ -67,10 +73,7 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 /// Writes an element that was read, and reads it again.
-fn written(
-    emit: impl FnOnce(&mut Vec<u8>) -> Result<(), Error>,
-    check: impl FnOnce(&Element<'_>),
-) {
+fn written(emit: impl FnOnce(&mut Vec<u8>) -> Result<(), Error>, check: impl FnOnce(&Element<'_>)) {
     let mut bytes = Vec::new();
     emit(&mut bytes).expect("it was no longer when it was read");
     let again = Elements::new(&bytes).iter().next().expect("one was written");
