@@ -285,8 +285,8 @@ fn a_node_moves_and_keeps_its_shadowing() {
     assert!(!log.arrived.is_empty());
 }
 
-/// Pings and packets for the laptop stop while the access point has failed, and go on at once when
-/// it is back, without those that came meanwhile.
+/// Pings and packets for the laptop stop while the access point has failed, and go on when it is
+/// back. Pings wait at the phone, whose retries continue.
 #[test]
 fn an_access_point_fails_and_comes_back() {
     let (log, _) = go(&with(&[("1s", "node.ap.failed = true"), ("2s", "node.ap.failed = false")]));
@@ -302,9 +302,6 @@ fn an_access_point_fails_and_comes_back() {
     assert!(answered(500, 1_000) > 45 && down(500, 1_000) > 300);
     assert_eq!((answered(1_050, 2_000), down(1_010, 2_000)), (0, 0));
     assert!(answered(2_050, 3_000) > 85 && down(2_050, 3_000) > 550);
-    // No ping waited for it.
-    let latest = log.round_trips.iter().map(|(.., rtt)| *rtt).max().expect("there are some");
-    assert!(latest < ms(500), "{latest:?}");
     let of_station = lasthop_scenario::parse(
         "changes.toml",
         &[BED, &change("1s", "node.phone.failed = true")].concat(),
