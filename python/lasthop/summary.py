@@ -668,6 +668,8 @@ class NodeSummary(_NodeSummary, total=False):
     """Queue above the MAC, one for each access category."""
     queue_packets: WindowSummary
     """Packets in the node's Wi-Fi queues over time, driver queue and packets in flight included."""
+    roaming: RoamingSummary
+    """Changes of the node's access point; absent if it stayed."""
 
 
 PowerSaveKind = Literal["legacy", "firmware", "u-apsd", "twt"]
@@ -750,6 +752,41 @@ class RateSummary(TypedDict):
     """Lowest rate of a PPDU."""
     max: float
     """Highest rate of a PPDU."""
+
+
+class _RoamSummary(TypedDict):
+    from: str
+    """Access point before."""
+    to: str
+    """Access point that it joins."""
+    at_s: float
+    """Time in the run at which it left for it, in s."""
+    scan_ms: float
+    """Duration of the scan or search that came before, in ms."""
+
+
+class RoamSummary(_RoamSummary, total=False):
+    """An attempt of a station to join an access point."""
+
+    association_ms: float
+    """Time from there to the end of association, in ms."""
+    authentication_ms: float
+    """Time from `at_s` to the end of authentication, in ms; absent if that did not come, as
+    below."""
+    handshake_ms: float
+    """Time from there to the end of the handshake, in ms; 0 without one."""
+    without_ms: float
+    """Time without data, from the loss of the old access point or from `at_s`, in ms; absent if it
+    did not join."""
+
+
+class RoamingSummary(TypedDict):
+    """Changes of a station's access point, after the warm-up."""
+
+    access_points_lost: int
+    """Number of times that it lost its access point."""
+    roams: list[RoamSummary]
+    """Attempts to join another, in their order."""
 
 
 class _StreamSummary(TypedDict):
