@@ -755,9 +755,9 @@ class RateSummary(TypedDict):
 
 
 class _RoamSummary(TypedDict):
-    from: str
+    leaves: str
     """Access point before."""
-    to: str
+    joins: str
     """Access point that it joins."""
     at_s: float
     """Time in the run at which it left for it, in s."""

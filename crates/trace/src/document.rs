@@ -372,9 +372,9 @@ pub struct RoamingSummary {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RoamSummary {
     /// Access point before.
-    pub from: String,
+    pub leaves: String,
     /// Access point that it joins.
-    pub to: String,
+    pub joins: String,
     /// Time in the run at which it left for it, in s.
     pub at_s: f64,
     /// Duration of the scan or search that came before, in ms.

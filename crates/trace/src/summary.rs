@@ -419,8 +419,8 @@ fn roam(roamed: &Roamed, names: &Names) -> RoamSummary {
     };
     let Roamed { left_at, authenticated_at, associated_at, joined_at, .. } = *roamed;
     RoamSummary {
-        from: name(roamed.from),
-        to: name(roamed.to),
+        leaves: name(roamed.from),
+        joins: name(roamed.to),
         at_s: rounded((left_at - Instant::ZERO).as_secs_f64(), 6),
         scan_ms: ms(Some(roamed.looked_from), Some(left_at)).unwrap_or(0.0),
         authentication_ms: ms(Some(left_at), authenticated_at),

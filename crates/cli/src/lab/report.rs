@@ -448,7 +448,7 @@ fn roams(run: &RunDocument, stream: Stream) -> String {
     });
     let rows: Vec<Vec<String>> = roams
         .map(|(name, roam)| {
-            let names = [name, &roam.from, &roam.to].map(Clone::clone);
+            let names = [name, &roam.leaves, &roam.joins].map(Clone::clone);
             let times = [
                 Some(roam.at_s),
                 Some(roam.scan_ms),

@@ -82,7 +82,7 @@ fn fault(name: &str, lost: u64, roams: &[RoamSummary], counted_ms: f64) -> Optio
 
 /// Whether the second roam undoes the first soon.
 fn is_back(first: &RoamSummary, second: &RoamSummary) -> bool {
-    second.to == first.from && second.at_s - first.at_s < BACK_S
+    second.joins == first.leaves && second.at_s - first.at_s < BACK_S
 }
 
 #[cfg(test)]
@@ -91,8 +91,8 @@ mod tests {
 
     fn roam(from: &str, to: &str, at_s: f64, without_ms: Option<f64>) -> RoamSummary {
         RoamSummary {
-            from: from.to_owned(),
-            to: to.to_owned(),
+            leaves: from.to_owned(),
+            joins: to.to_owned(),
             at_s,
             scan_ms: 1_000.0,
             authentication_ms: None,

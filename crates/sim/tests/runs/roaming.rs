@@ -37,7 +37,7 @@ fn each_security_has_its_phases() {
                       short_interval = \"10s\" }";
         let document = run(&scenario(&office(), &[delays, &security]));
         let [roam] = &roams(&document)[..] else { panic!("{security}: it moves once") };
-        assert_eq!((&*roam.from, &*roam.to), ("ap-hall", "ap-lab"));
+        assert_eq!((&*roam.leaves, &*roam.joins), ("ap-hall", "ap-lab"));
         assert!(roam.scan_ms > 25.0 * 264.0 && roam.scan_ms < 25.0 * 280.0, "{roam:?}");
         let phases = [
             (roam.authentication_ms, authentication),
@@ -137,7 +137,7 @@ fn who_stays_is_not_changed() {
 fn who_walks_moves_once() {
     let document = run(&scenario(WALK, &[]));
     let [roam] = &roams(&document)[..] else { panic!("it moves once") };
-    assert_eq!((&*roam.from, &*roam.to), ("ap-hall", "ap-lab"));
+    assert_eq!((&*roam.leaves, &*roam.joins), ("ap-hall", "ap-lab"));
     assert!(roam.at_s > 10.0 && roam.at_s < 30.0, "{roam:?}");
     assert!(document.flows["ping"].packets_lost < 20);
 }
@@ -153,7 +153,7 @@ fn who_loses_its_access_point_finds_another() {
     let roaming = document.nodes["laptop"].roaming.as_ref().expect("it moves");
     assert_eq!(roaming.access_points_lost, 1);
     let [roam] = &roaming.roams[..] else { panic!("it moves once: {roaming:?}") };
-    assert_eq!(&*roam.to, "ap-lab");
+    assert_eq!(&*roam.joins, "ap-lab");
     let search_s = 26.0 * 0.064;
     assert!((roam.scan_ms - 1e3 * search_s).abs() < 1.0, "{roam:?}");
     let noticed_s = roam.at_s - search_s - 0.1 - 10.0;
