@@ -44,6 +44,8 @@ pub enum Kind {
     Overload,
     /// Packets wait for a station that scans.
     Scan,
+    /// Packets wait for a node that leaves its channel by a clock.
+    Absence,
     /// Packets wait for a station that saves power.
     Sleep,
     /// A station is without an access point, or changes it too often or too slowly.
@@ -70,6 +72,7 @@ impl Kind {
             Self::DriverQueue => "driver_queue",
             Self::Overload => "overload",
             Self::Scan => "scan",
+            Self::Absence => "absence",
             Self::Sleep => "sleep",
             Self::Roaming => "roaming",
             Self::Contention => "contention",
@@ -88,6 +91,7 @@ impl Kind {
             Self::DriverQueue => "A driver's queue that is too long (bufferbloat)",
             Self::Overload => "More is offered than the hop carries",
             Self::Scan => "A station that scans",
+            Self::Absence => "Absences by a clock",
             Self::Sleep => "A station that saves power",
             Self::Roaming => "A station that changes its access point",
             Self::Contention => "Contention and collisions",
@@ -105,6 +109,7 @@ pub fn findings(run: &RunDocument) -> Vec<Finding> {
     let flows = Flow::all(run);
     let mut found: Vec<Finding> = Vec::new();
     found.extend(delay::scan(run, &flows));
+    found.extend(delay::clock(run, &flows));
     found.extend(delay::sleep(run, &flows));
     found.extend(roaming::roaming(run));
     found.extend(wire::wire(run, &flows));

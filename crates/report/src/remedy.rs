@@ -187,10 +187,11 @@ enum ChangedPart<'a> {
 impl<'a> ChangedPart<'a> {
     /// The part of a change; names may hold dots, keys of remedies are the ones below.
     fn parse(change: &'a str) -> Option<Self> {
-        const KEYS: [&str; 10] = [
+        const KEYS: [&str; 11] = [
             ".queue",
             ".driver_queue",
             ".scan",
+            ".absence",
             ".power_save",
             ".rts_threshold",
             ".rate_control",

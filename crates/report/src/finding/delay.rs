@@ -4,7 +4,8 @@
 use super::flow::{DRIVER_AIRTIME_MS, Flow, Load};
 use super::{Finding, Kind, ms, percent, total, weight};
 use lasthop_trace::{
-    AbsenceSummary, DelayPartsSummary, PowerSaveKind, QueueKind, QueueSummary, RunDocument,
+    AbsenceClockSummary, AbsenceSummary, DelayPartsSummary, PowerSaveKind, QueueKind, QueueSummary,
+    RunDocument,
 };
 
 /// Mean time in the queue above which the queue is too long, in ms: more than the target of
@@ -38,6 +39,13 @@ const ON_DEVICES_DRIVER: &str = "Airtime Queue Limits: Linux 5.5 or later and a 
 /// If an absence takes more than this share of the time in the queue, it is the cause of
 /// the queue: packets that arrive during an absence wait behind each other when it ends.
 const ABSENCE_SHARE: f64 = 0.1;
+/// Share of the time for which a node that leaves by a clock is away, from which short absences are a
+/// finding: the share of a capture's power save.
+const ABSENT_SHARE: f64 = 0.05;
+/// The remedy of a clock on real devices.
+const ON_DEVICES_CLOCK: &str = "Switch off what shares the radio (AirDrop, AirPlay and Handoff for AWDL; \
+                                Wi-Fi Direct, casting, a hotspot; Bluetooth), or put the access point on \
+                                the channel to which the node goes";
 /// The interval of a call's packets, in ms. A station with service periods may wake up at this
 /// interval instead of less often.
 const WAKE_MS: f64 = 20.0;
@@ -216,10 +224,10 @@ pub(super) fn described(queue: &QueueSummary) -> String {
 /// Stations that scan.
 pub(super) fn scan(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
     let found = absence(
-        flows,
+        flows.iter().filter(|flow| clock_of(run, flow).is_none()),
         Kind::Scan,
         |parts| parts.away,
-        "leaves its channel to scan",
+        (None, "leaves its channel to scan"),
         |name| vec![format!("node.{name}.scan.channels=1")],
         "Keep the station from looking for other access points: with NetworkManager or iwd fix the \
          BSSID",
@@ -238,6 +246,56 @@ pub(super) fn scan(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
     })
 }
 
+/// Nodes that leave their channel by a clock.
+pub(super) fn clock(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
+    let waiting = || flows.iter().filter(|flow| clock_of(run, flow).is_some());
+    let (name, clocks) = clock_of(run, worst(waiting(), |parts| parts.away)?)?;
+    let rhythms: Vec<String> = clocks.iter().map(rhythm).collect();
+    let does = format!("leaves its channel {}", rhythms.join(", and "));
+    let remedy = vec![format!("node.{name}.absence=off")];
+    let by_delay = absence(
+        waiting(),
+        Kind::Absence,
+        |parts| parts.away,
+        (Some(name), &does),
+        |_| remedy.clone(),
+        ON_DEVICES_CLOCK,
+    );
+    // Short absences make nobody wait for long, and take their share of the time.
+    let share =
+        run.nodes.get(name).and_then(|node| node.absences).map_or(0.0, |it| it.time_fraction);
+    let by_share = (share >= ABSENT_SHARE).then(|| Finding {
+        kind: Kind::Absence,
+        sentence: format!(
+            "{name} {does}: {} of the time, in which frames from and to it wait, or fail",
+            percent(share)
+        ),
+        weight: share,
+        remedy: remedy.clone(),
+        device: Some(ON_DEVICES_CLOCK),
+    });
+    by_delay.or(by_share)
+}
+
+/// Length and period of absences by a clock, as text.
+fn rhythm(clock: &AbsenceClockSummary) -> String {
+    let every = clock.every_ms.map_or(" once".to_owned(), |every| format!(" every {}", ms(every)));
+    let channel = clock.channel.map_or(String::new(), |number| format!(" (to channel {number})"));
+    let notice = if clock.announced { "" } else { " without notice" };
+    format!("for {}{every}{notice}{channel}", ms(clock.away_ms))
+}
+
+/// The first node for which a flow waits that leaves by a clock, and its clocks.
+fn clock_of<'a>(
+    run: &'a RunDocument,
+    flow: &Flow<'a>,
+) -> Option<(&'a str, &'a [AbsenceClockSummary])> {
+    flow.absent_nodes.iter().find_map(|name| {
+        let clocks = &run.nodes.get(name)?.absence_clocks;
+        (!clocks.is_empty()).then_some((name.as_str(), &clocks[..]))
+    })
+}
+
 /// Stations that save power.
 pub(super) fn sleep(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
     let remedy = |name: &str| {
@@ -245,10 +303,10 @@ pub(super) fn sleep(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
         remedy_for_sleep(name, absences.as_ref())
     };
     absence(
-        flows,
+        flows.iter(),
         Kind::Sleep,
         |parts| parts.asleep,
-        "dozes to save power",
+        (None, "dozes to save power"),
         remedy,
         "Switch power save off: iw dev IFACE set power_save off; to keep it so, with NetworkManager \
          wifi.powersave = 2",
@@ -283,20 +341,24 @@ fn remedy_for_sleep(name: &str, absences: Option<&AbsenceSummary>) -> Vec<String
     }
 }
 
-fn absence(
-    flows: &[Flow<'_>],
+fn absence<'a, 'b>(
+    flows: impl Iterator<Item = &'b Flow<'a>>,
     kind: Kind,
     part: fn(&DelayPartsSummary) -> f64,
-    does: &str,
+    (who, does): (Option<&str>, &str),
     remedy: impl Fn(&str) -> Vec<String>,
     device: &'static str,
-) -> Option<Finding> {
+) -> Option<Finding>
+where
+    'a: 'b,
+{
     let is_long = |flow: &&Flow<'_>| part(flow.slowest) > ABSENCE_SLOWEST_MS;
-    let flow = worst(flows.iter().filter(is_long), part)?;
-    let (who, does) = match flow.absent_nodes {
-        [one] => (one.clone(), does.to_owned()),
-        [] => ("A station".to_owned(), does.to_owned()),
-        many => (format!("One of {}", many.join(", ")), does.to_owned()),
+    let flow = worst(flows.filter(is_long), part)?;
+    let who = match (who, flow.absent_nodes) {
+        (Some(who), _) => who.to_owned(),
+        (None, [one]) => one.clone(),
+        (None, []) => "A station".to_owned(),
+        (None, many) => format!("One of {}", many.join(", ")),
     };
     // Packets in the queue behind an absence wait because of it, unless they would wait anyway.
     let is_behind = waits_behind_absence(flow) && !matches!(flow.load, Load::Excess(_));

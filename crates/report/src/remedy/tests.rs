@@ -104,7 +104,7 @@ fn a_node_gets_what_it_needs_wherever_its_keys_are() {
     fn shown(scenario: &Scenario, name: &str) -> String {
         format!("{:?}", station(scenario, name))
     }
-    let cases: [(&str, &[&str], Has); 6] = [
+    let cases: [(&str, &[&str], Has); 7] = [
         ("queue.kind=fq-codel", &QUEUES, |it| shown(it, "sta2").contains("FqCodel")),
         (
             "driver_queue={airtime=\"12ms\"}",
@@ -115,6 +115,11 @@ fn a_node_gets_what_it_needs_wherever_its_keys_are() {
             "power_save=off",
             &["power_save = \"legacy\"", "power_save = { idle = \"50ms\" }"],
             |it| shown(it, "sta2").contains("power_save: None"),
+        ),
+        (
+            "absence=off",
+            &["absence = { away = \"90ms\", every = \"1s\" }", "absence = [{ away = \"1s\" }]"],
+            |it| shown(it, "sta2").contains("absences: []"),
         ),
         ("scan.channels=1", &["scan = { period = \"20s\" }", "scan = { channels = 13 }"], |it| {
             shown(it, "sta2").contains("channels: 1,")
@@ -136,7 +141,7 @@ fn a_node_gets_what_it_needs_wherever_its_keys_are() {
                     let text = format!(
                         "[node_defaults]\n{defaults}\n\
                          [[node]]\nname = \"ap\"\nrole = \"access-point\"\n\
-                         scan = \"off\"\npower_save = \"off\"\n\
+                         scan = \"off\"\nabsence = \"off\"\npower_save = \"off\"\n\
                          [[node]]\n{name}role = \"station\"\n{own}\n"
                     );
                     check(&text, &format!("node.{number}.{rest}"), has);
