@@ -238,6 +238,7 @@ fn findings_name_the_cause() {
         (Scene::new("crowd", "contention.toml", &["duration=\"3s\""]), Some(Kind::Collisions)),
         (Scene::new("doze", "doze.toml", &[]), Some(Kind::PowerSave)),
         (leaving("90ms", "500ms", "10ms", "30s"), Some(Kind::TimeSharing)),
+        (Scene::new("awdl", "awdl.toml", &[]), Some(Kind::TimeSharing)),
         (leaving("250ms", "33s", "20ms", "110s"), Some(Kind::Absence)),
         (leaving("120ms", "15s", "40ms", "50s"), Some(Kind::Absence)),
         (Scene::new("fine", "hello.toml", &["duration=\"2s\""]), None),

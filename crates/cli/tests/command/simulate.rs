@@ -150,7 +150,10 @@ fn a_smaller_set_leaves_nothing_of_a_larger_one() {
 #[test]
 fn absences_are_named_as_such() {
     let scans = ("scan", "laptop", "away", "leaves its channel to scan");
-    for (name, node, cause, does) in [scans, ("doze", "phone", "asleep", "dozes to save power")] {
+    let leaves = "leaves its channel for 90 ms every 500 ms (to channel 149)";
+    let awdl = ("awdl", "laptop", "away", leaves);
+    let dozes = ("doze", "phone", "asleep", "dozes to save power");
+    for (name, node, cause, does) in [scans, awdl, dozes] {
         let file = format!("scenarios/{name}.toml");
         let text = output(&["simulate", &file]);
         let words = text.split("What is wrong, worst first").nth(1).expect("it says what it is");

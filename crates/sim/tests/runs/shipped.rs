@@ -239,6 +239,19 @@ fn a_scan_delays_only_the_one_that_scans() {
     assert_eq!(story.flows[1].lost + story.flows[2].lost, 0);
 }
 
+/// The call waits for absences of 90 ms, and for none if the access point is on AWDL's channel.
+#[test]
+fn awdl_interrupts_a_call() {
+    let worst = |sets: &[&str]| {
+        let flows = Story::run("awdl", sets, SECOND * 4).flows;
+        flows.iter().flat_map(|flow| flow.delays.iter().copied()).max().expect("it was heard")
+    };
+    let ms = Duration::from_millis;
+    let late = worst(&[]);
+    assert!(late > ms(75) && late < ms(95), "{late}");
+    assert!(worst(&["cell.0.channel=149"]) < ms(5));
+}
+
 #[test]
 fn who_dozes_answers_late() {
     let of = |sets: &[&str]| {

@@ -24,7 +24,7 @@ macro_rules! shipped {
 
 /// All built-in scenarios in the order of their names; static, so that their text is in the program
 /// once.
-pub static ALL: [Shipped; 64] = [
+pub static ALL: [Shipped; 65] = [
     shipped!("apartment"),
     shipped!("apq"),
     shipped!("apq/adapting"),
@@ -38,6 +38,7 @@ pub static ALL: [Shipped; 64] = [
     shipped!("apq/netgear"),
     shipped!("apq/netgear-home"),
     shipped!("apq/validation"),
+    shipped!("awdl"),
     shipped!("contention"),
     shipped!("demo"),
     shipped!("doze"),
