@@ -227,7 +227,8 @@ pub(super) fn scan(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
         flows.iter().filter(|flow| clock_of(run, flow).is_none()),
         Kind::Scan,
         |parts| parts.away,
-        (None, "leaves its channel to scan"),
+        None,
+        "leaves its channel to scan",
         |name| vec![format!("node.{name}.scan.channels=1")],
         "Keep the station from looking for other access points: with NetworkManager or iwd fix the \
          BSSID",
@@ -257,7 +258,8 @@ pub(super) fn clock(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
         waiting(),
         Kind::Absence,
         |parts| parts.away,
-        (Some(name), &does),
+        Some(name),
+        &does,
         |_| remedy.clone(),
         ON_DEVICES_CLOCK,
     );
@@ -306,7 +308,8 @@ pub(super) fn sleep(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
         flows.iter(),
         Kind::Sleep,
         |parts| parts.asleep,
-        (None, "dozes to save power"),
+        None,
+        "dozes to save power",
         remedy,
         "Switch power save off: iw dev IFACE set power_save off; to keep it so, with NetworkManager \
          wifi.powersave = 2",
@@ -345,7 +348,8 @@ fn absence<'a, 'b>(
     flows: impl Iterator<Item = &'b Flow<'a>>,
     kind: Kind,
     part: fn(&DelayPartsSummary) -> f64,
-    (who, does): (Option<&str>, &str),
+    who: Option<&str>,
+    does: &str,
     remedy: impl Fn(&str) -> Vec<String>,
     device: &'static str,
 ) -> Option<Finding>
