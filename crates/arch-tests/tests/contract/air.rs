@@ -65,7 +65,7 @@ fn scan() -> impl Strategy<Value = ScanConfig> {
 
 /// Generates absences by one or two clocks, for a quarter of the time each at most.
 fn absences() -> impl Strategy<Value = Vec<AbsenceConfig>> {
-    let one = (0..50_000u64, 500..80_000u64, 3..8u64, any::<bool>()).prop_map(
+    let one = (0..50_000u64, 20_000..80_000u64, 3..8u64, any::<bool>()).prop_map(
         |(start, away, share, announced)| AbsenceConfig {
             start: Duration::from_micros(start),
             away: Duration::from_micros(away),
