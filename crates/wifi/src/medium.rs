@@ -169,6 +169,8 @@ impl Medium {
         let band = channel.band;
         let control = ControlRates::for_standard(config.standard, band);
         let mut config = config.clone();
+        // The MAC outside chooses the channel: radios of all sets may meet on this one.
+        config.channels.clear();
         if band != config.band {
             config.basic_rates = control.basic;
             config.band = band;

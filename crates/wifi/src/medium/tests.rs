@@ -3,7 +3,9 @@
 
 use super::*;
 use crate::cell::tests::{cell, mcs};
-use crate::cell::{BlockAckRequestPolicy, Cell, Movement, Output, Track, Waypoint};
+use crate::cell::{
+    BlockAckRequestPolicy, Cell, Movement, OperatingChannel, Output, Track, Waypoint,
+};
 use crate::phy::{ChannelWidth, GuardInterval, OfdmRate, PathLoss};
 use crate::station::Address;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -438,4 +440,51 @@ fn channels_fade_by_themselves() {
     };
     assert_ne!(signal(5_180), signal(5_200));
     assert_eq!(signal(5_180), signal(5_180));
+}
+
+/// The frame that a radio sends over this channel at `at`: its signal at the access point.
+fn signal_at(config: &CellConfig, mhz: u32, at: Instant) -> Option<Dbm> {
+    let mut medium = Medium::new(config, Channel { mhz, ..CHANNEL }, Seed::new(1, 0)).unwrap();
+    let frame = one(1, Some(Address::Station(AP)), &[(wide(0), 1, false)]);
+    medium.handle_frame(at, StationId(1), frame);
+    outputs(&mut medium, |_| false).iter().find_map(|output| match output {
+        MediumOutput::Received { signal, .. } => Some(*signal),
+        MediumOutput::Settled { .. } => None,
+    })
+}
+
+/// Radios of sets whose scenario has different channels meet where their kernels tune to.
+#[test]
+fn sets_of_different_channels_meet() {
+    let mut config = setting(1, wide(0));
+    let alone = signal_at(&config, 5_200, Instant::ZERO);
+    assert!(alone.is_some());
+    config.channels = [36, 149]
+        .map(|number| OperatingChannel {
+            primary: crate::phy::Subchannel::from_number(Band::Ghz5, number).expect("it exists"),
+            access: crate::config::BandwidthAccess::Dynamic,
+        })
+        .to_vec();
+    config.stations[1].bss = crate::station::BssId(1);
+    assert!(config.has_several_channels());
+    assert_eq!(signal_at(&config, 5_200, Instant::ZERO), alone);
+}
+
+/// The power reported to a kernel follows changes of the SNR, also on a channel that is first used
+/// after them.
+#[test]
+fn the_signal_follows_the_snr() {
+    let mut config = setting(1, wide(0));
+    let second = |n| Instant::ZERO + Duration::from_secs(n);
+    let snr = |n, db| lasthop_wifi_phy::SnrChange { at: second(n), snr: Db(db) };
+    config.change_links(|pair| {
+        pair.link.snr = Db(40.0);
+        pair.snr_changes = vec![snr(1, 39.0), snr(2, 25.0)];
+    });
+    let noise = config.links.link(StationId(1), AP).expect("a link").noise;
+    for (at, expected) in [(0, 40.0), (1, 39.0), (2, 25.0), (900, 25.0)] {
+        for mhz in [5_180, 5_200] {
+            assert_eq!(signal_at(&config, mhz, second(at)), Some(noise + Db(expected)));
+        }
+    }
 }
