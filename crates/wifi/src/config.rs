@@ -68,7 +68,7 @@ pub struct CellConfig {
     /// end of the list are on the band's first channel. The SNRs of links refer to the widest
     /// channel in use, wherever in the band it is.
     pub channels: Vec<OperatingChannel>,
-    /// Stations, indexed by [`StationId`](crate::StationId). Each basic service set has exactly one access point
+    /// Stations, indexed by [`StationId`]. Each basic service set has exactly one access point
     /// among them.
     pub stations: Vec<StationConfig>,
     /// Links between each ordered pair of stations, shared between copies because they are most of
