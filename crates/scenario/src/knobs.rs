@@ -290,7 +290,8 @@ fn scan(evolved: &Evolved, radio: &Radio, knobs: &mut Vec<Knob>) {
     let Some(cell) = &evolved.scenario().network.cell else { return };
     let station = &cell.stations[radio.station.index()];
     let dozes = station.power_save.is_some() || station.service_periods.is_some();
-    if !radio.is_station || dozes || !station.absences.is_empty() {
+    let leaves = station.roaming.is_some() || !station.absences.is_empty();
+    if !radio.is_station || dozes || leaves {
         return;
     }
     let value = station.scan.map_or(SCANS[0].to_owned(), |scan| {

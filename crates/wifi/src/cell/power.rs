@@ -30,7 +30,7 @@ pub(super) struct Power {
     pub dozing: Vec<StationId>,
     /// Whether a station has service periods, or dozes between its frames.
     has_services: bool,
-    /// Whether a station has a schedule of absences.
+    /// Whether a station has a schedule of absences, or roams.
     has_schedules: bool,
     /// Service periods in progress, as access points know them.
     pub services: Vec<ServicePeriod>,

@@ -128,7 +128,7 @@ pub enum AdjustError {
     /// Failure of a station that is no access point.
     #[error("only an access point fails")]
     Failure,
-    /// Scans of a station that saves power or has a schedule of absences.
-    #[error("a station that saves power or leaves by a schedule does not scan")]
+    /// Scans of a station that saves power, roams, or has a schedule of absences.
+    #[error("a station that saves power, roams or leaves by a schedule does not scan by itself")]
     Scan,
 }

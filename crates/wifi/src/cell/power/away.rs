@@ -152,7 +152,7 @@ impl Power {
     /// ([`Scan::change`]).
     ///
     /// # Errors
-    /// Returns an error if the station dozes, or leaves by a schedule.
+    /// Returns an error if the station dozes, roams, or leaves by a schedule.
     pub(in crate::cell) fn change_scan(
         &mut self,
         floor: &mut Floor<'_>,
@@ -161,7 +161,8 @@ impl Power {
     ) -> Result<(), AdjustError> {
         let state = &mut floor.stations[station.index()];
         let dozes = state.config.power_save.is_some() || state.config.service_periods.is_some();
-        if dozes || !state.config.absences.is_empty() {
+        let roams = state.config.roaming.is_some();
+        if dozes || roams || !state.config.absences.is_empty() {
             return Err(AdjustError::Scan);
         }
         state.config.scan = config;
@@ -235,8 +236,8 @@ impl Power {
             let due = |away: &Away| away.due().is_some_and(|at| at <= now);
             let mut stations = floor.stations.iter().filter(|s| s.away.as_deref().is_some_and(due));
             let station = if self.has_services || self.has_schedules {
-                // Target wake times and absences coincide: what follows must not depend on the
-                // order.
+                // Target wake times, absences and roams coincide: what follows must not depend on
+                // the order.
                 stations.min_by_key(|station| station.rank)
             } else {
                 stations.next()

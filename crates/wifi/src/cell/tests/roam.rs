@@ -315,3 +315,15 @@ fn an_access_point_that_does_not_answer_is_passed_over() {
     let took = joined - failed;
     assert!(took > ms(100 + 3 * 111) && took < ms(100 + 3 * 111 + 20), "{took}");
 }
+
+/// A change of its scans would end its roaming, so it is refused and has no effect.
+#[test]
+fn scans_of_their_own_are_refused() {
+    let config = office([36, 44], [-75.0, -50.0], Security::Open, ScanKind::Active);
+    let scan = config.stations[ROAMER.index()].roaming.as_ref().expect("it roams").scan;
+    let mut cell = Cell::new(&config, Seed::new(7, 0)).expect("a sound cell");
+    let before = cell.clone();
+    let refused = cell.change_scan(Instant::ZERO, ROAMER, Some(scan));
+    assert_eq!(refused, Err(AdjustError::Scan));
+    assert_eq!(cell, before);
+}
