@@ -1,9 +1,9 @@
 //! The frames with which a station joins an access point, one after the other: authentication,
 //! association and the 4-way handshake (IEEE 802.11-2020, 11.3, 12.4, 12.7.6, 13.5), with the timeouts
-//! of mac80211 (`net/mac80211/mlme.c`) and hostapd (`wpa_auth.c`). Secrets are not computed: who has
-//! to compute one answers later.
+//! of mac80211 (`net/mac80211/mlme.c`) and hostapd (`wpa_auth.c`). Secrets are not computed; an end
+//! answers later instead.
 //!
-//! Who sends a frame hears of its loss only by a missing answer. Left out: mac80211's shorter waits
+//! A sender learns of a loss only by a missing answer. Left out: mac80211's shorter waits
 //! once it knows whether a frame was acknowledged, anti-clogging tokens.
 
 use super::frame::{AuthenticationAlgorithm, RoamFrame, Security};
@@ -25,8 +25,8 @@ const MESSAGES: u8 = 4;
 /// Times of a join that are not on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delays {
-    /// Time from the decision to leave an access point to the first frame to the next one, in which
-    /// no data flow: mac80211 waits until nobody uses what it deletes (`synchronize_net` in
+    /// Time from the decision to leave an access point until the first frame to the next one. No
+    /// data flow meanwhile: mac80211 waits until nobody uses what it deletes (`synchronize_net` in
     /// `ieee80211_set_disassoc`). The station's own commit message of SAE is computed before.
     pub leave: Duration,
     /// Time in which a station answers, from the end of a frame to the next one in its queue.
@@ -127,7 +127,7 @@ pub struct Join {
     state: State,
 }
 
-/// What happens next.
+/// Next event of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// The next frame is sent.
@@ -139,7 +139,7 @@ enum State {
 /// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JoinStep {
-    /// Nothing to do before [`Join::due`].
+    /// No act is due before [`Join::due`].
     Wait,
     /// A frame is to be sent.
     Send(Due),
@@ -331,7 +331,7 @@ mod tests {
         }
     }
 
-    /// Nobody answers: three Authentication frames, 200 ms apart, and in SAE 2 s.
+    /// Without any answer: three Authentication frames, 200 ms apart, and in SAE 2 s.
     #[test]
     fn requests_are_repeated() {
         for (security, wait) in [(Security::Psk, 200), (Security::Sae, 2_000)] {

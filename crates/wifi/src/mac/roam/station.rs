@@ -65,14 +65,14 @@ pub struct Member {
     pub has_ht: bool,
 }
 
-/// What the station does, beside data.
+/// State of the station, data apart.
 #[derive(Clone, Debug, PartialEq)]
 enum RoamPhase {
-    /// It is associated, and may scan.
+    /// The station is associated, and may scan.
     Connected,
     /// Null frames test whether its access point is there.
     Testing { sent: u8 },
-    /// It joins an access point.
+    /// The station joins an access point.
     Joining { join: Join, to: BssId },
     /// Without an access point, it looks for one on this channel of the list.
     Searching { channel: u16, until: Instant },
@@ -80,10 +80,10 @@ enum RoamPhase {
     Resting { until: Instant },
 }
 
-/// What the station does next.
+/// Next act of the station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoamAction {
-    /// Nothing.
+    /// No act is due.
     Nothing,
     /// Handles this input of its [`Scan`].
     Scan(ScanInput),
@@ -94,15 +94,15 @@ pub enum RoamAction {
     Leave(BssId),
     /// Sends a frame of a join, or lets the access point send it.
     Send(Due),
-    /// It is authenticated.
+    /// Authentication is complete.
     Authenticated,
-    /// It is associated.
+    /// Association is complete.
     Associated,
-    /// It has joined: data flow.
+    /// The join is complete: data flow.
     Joined,
-    /// It has lost its access point.
+    /// The access point is lost.
     Lost,
-    /// It could not join.
+    /// The access point did not answer.
     Failed,
     /// Listens on this channel of its list.
     Listen(u16),
@@ -510,8 +510,8 @@ mod tests {
     }
 
     /// After its last beacon a station tests its access point at the next whole second of its clock
-    /// that is 716.8 ms away or more; the mean over all clocks is half a second later. It then looks on
-    /// three active channels and a passive one, and again every 5 s if nobody is there.
+    /// that is 716.8 ms away or more; the mean over all clocks is half a second later. The station then
+    /// looks on three active channels and a passive one, and again every 5 s.
     #[test]
     fn a_station_looks_for_an_access_point_that_is_gone() {
         let (mut sum, clocks) = (Duration::ZERO, 1_000);
