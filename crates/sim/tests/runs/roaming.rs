@@ -174,6 +174,10 @@ fn keys_that_do_not_fit_are_errors() {
         ("node.laptop.scan={}", "scans by itself"),
         ("cell.hall.network=\"another\"", ""),
         ("node.laptop.roaming.channels=1", "expected at least 2"),
+        ("node.laptop.roaming.short_interval=0s", "expected more than zero"),
+        ("node.laptop.absence={ away = \"1s\" }", "has no other absences"),
+        ("channel.independent=true", "no access points to roam among"),
+        ("channel.beacon_interval=off", "by their beacons"),
     ] {
         let sets = [set.to_owned()];
         let parsed = lasthop_scenario::parse("test.toml", &office(), &sets);

@@ -27,7 +27,6 @@ pub(super) fn apply(
     stations: &mut [StationConfig],
     problems: &mut Problems,
 ) {
-    let Some(beacon_interval) = raw.channel.beacon_interval.value.0 else { return };
     for (index, (_, node)) in wifi.iter().enumerate() {
         let Some(roaming) = &node.raw.settings.roaming else { continue };
         let settings = &node.raw.settings;
@@ -35,6 +34,16 @@ pub(super) fn apply(
             problems.push(&roaming.here, "only stations roam");
             continue;
         }
+        if raw.channel.independent.value {
+            problems.push(&roaming.here, "an independent cell has no access points to roam among");
+            continue;
+        }
+        let Some(beacon_interval) = raw.channel.beacon_interval.value.0 else {
+            let message = "a station finds access points by their beacons, and \
+                           channel.beacon_interval is \"off\"";
+            problems.push(&roaming.here, message);
+            continue;
+        };
         if settings.scan.is_some() || !settings.absence.is_empty() || settings.power_save.is_some()
         {
             let message = "a station that roams scans by itself, has no other absences, and saves \
@@ -107,6 +116,9 @@ fn config(
         problems.push(&raw.channels.place, message);
     }
     positive(&raw.long_interval, problems);
+    if raw.short_interval.value.0.is_some_and(Duration::is_zero) {
+        problems.push(&raw.short_interval.place, "expected more than zero, or \"off\"");
+    }
     let is_active = raw.scan.value == ScanKind::Active;
     let passive = raw.passive_channels.value.get::<u16>().min(channels);
     let scan = ScanConfig {
