@@ -32,10 +32,12 @@ fn each_security_has_its_phases() {
         ("ft-wpa3", 2.0, 2.0, 0.0),
     ] {
         let security = format!("node.laptop.roaming.security=\"{security}\"");
-        let delays = "node.laptop.roaming={ leave_delay = \"1ms\", delay = \"1ms\", \
-                      access_point_delay = \"1ms\", sae_delay = \"10ms\", \
-                      short_interval = \"10s\" }";
-        let document = run(&scenario(&office(), &[delays, &security]));
+        let sae = if security.contains("wpa3") { "sae_delay = \"10ms\", " } else { "" };
+        let delays = format!(
+            "node.laptop.roaming={{ leave_delay = \"1ms\", delay = \"1ms\", {sae}\
+             access_point_delay = \"1ms\", short_interval = \"10s\" }}"
+        );
+        let document = run(&scenario(&office(), &[&delays, &security]));
         let [roam] = &roams(&document)[..] else { panic!("{security}: it moves once") };
         assert_eq!((&*roam.leaves, &*roam.joins), ("ap-hall", "ap-lab"));
         assert!(roam.scan_ms > 25.0 * 264.0 && roam.scan_ms < 25.0 * 280.0, "{roam:?}");
@@ -172,7 +174,11 @@ fn keys_that_do_not_fit_are_errors() {
     for (set, expected) in [
         ("node.ap-hall.roaming={}", "only stations roam"),
         ("node.laptop.scan={}", "scans by itself"),
-        ("cell.hall.network=\"another\"", ""),
+        ("cell.hall.network=\"another\"", "one access point only"),
+        ("node.laptop.roaming.over_ds=true", "\"ft-wpa2\" and \"ft-wpa3\" only"),
+        ("node.laptop.roaming.sae_delay=1ms", "\"wpa3\" and \"ft-wpa3\" only"),
+        ("node.laptop.roaming={ scan = \"passive\", passive_channels = 3 }", "\"active\" only"),
+        ("node.laptop.roaming.threshold=-70dBm", ""),
         ("node.laptop.roaming.channels=1", "expected at least 2"),
         ("node.laptop.roaming.short_interval=0s", "expected more than zero"),
         ("node.laptop.absence={ away = \"1s\" }", "has no other absences"),

@@ -1,6 +1,6 @@
 //! Roaming: the stations of a network of several sets, and what they know of its access points.
 
-use super::{Common, Problems, WifiNode, positive};
+use super::{Common, Problems, WifiNode, is_written, positive};
 use crate::Role;
 use crate::raw::{RawCell, RawRoaming, RawScenario, ScanKind};
 use lasthop_units::Duration;
@@ -78,6 +78,13 @@ pub(super) fn apply(
                 has_ht: common.standard.has_block_ack(),
             });
         }
+        if members.len() < 2 {
+            let message = format!(
+                "the network {network:?} has one access point only, so that there is none to roam to"
+            );
+            problems.push(&roaming.here, message);
+        }
+        without_effect(roaming, problems);
         stations[index].roaming =
             Some(config(roaming, members, places.len(), beacon_interval, common, problems));
     }
@@ -90,6 +97,22 @@ const fn leave(security: Security, over_ds: bool) -> Duration {
         Security::Open => Duration::from_millis(24),
         Security::Psk | Security::FtPsk => Duration::from_millis(36),
         Security::Sae | Security::FtSae => Duration::from_millis(60),
+    }
+}
+
+/// Reports keys that nothing comes of.
+fn without_effect(raw: &RawRoaming, problems: &mut Problems) {
+    let security = raw.security.value.0;
+    if raw.over_ds.value && !security.has_fast_transitions() {
+        let message = "this key is for security = \"ft-wpa2\" and \"ft-wpa3\" only";
+        problems.push_unfit(&raw.over_ds.place, message);
+    }
+    if is_written(&raw.sae_delay.place) && !security.is_sae() {
+        let message = "this key is for security = \"wpa3\" and \"ft-wpa3\" only";
+        problems.push_unfit(&raw.sae_delay.place, message);
+    }
+    if is_written(&raw.passive_channels.place) && raw.scan.value == ScanKind::Passive {
+        problems.push_unfit(&raw.passive_channels.place, "this key is for scan = \"active\" only");
     }
 }
 
