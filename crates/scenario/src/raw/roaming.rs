@@ -5,7 +5,7 @@ use super::ScanKind;
 use lasthop_config::choices;
 use lasthop_config::scalar::{OrOff, Whole};
 use lasthop_config::tables;
-use lasthop_units::{Dbm, Duration};
+use lasthop_units::{Db, Dbm, Duration};
 use lasthop_wifi::mac::roam::frame::Security;
 
 /// Authentication and key management of a network.
@@ -22,10 +22,31 @@ choices! {
     }
 }
 
+/// The product that decides when to scan and where to move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PolicyKind {
+    /// wpa_supplicant with bgscan "simple".
+    Simple,
+    /// The same with "learn".
+    Learn,
+    /// iwd.
+    Iwd,
+    /// A phone's firmware.
+    Phone,
+}
+
+choices! {
+    PolicyKind {
+        "simple" => Self::Simple,
+        "learn" => Self::Learn,
+        "iwd" => Self::Iwd,
+        "phone" => Self::Phone,
+    }
+}
+
 tables! {
     /// Roaming of a station among the access points of its network ([[cell]] network). The rules are
-    /// those of wpa_supplicant 2.10 with bgscan = "simple" over mac80211 of Linux 6.1, the intervals
-    /// NetworkManager's for a network with several access points.
+    /// those of wpa_supplicant 2.10 over mac80211 of Linux 6.1, apart from policy.
     RawRoaming {
         /// Authentication of the network: none, a pre-shared key (WPA2), SAE (WPA3), or one of both
         /// with 802.11r's fast transitions. Keys take no time apart from sae_delay.
@@ -33,12 +54,21 @@ tables! {
         /// Fast transitions begin at the old access point, by its wires (802.11r over the DS), which
         /// take no time.
         value over_ds: bool = false;
-        /// Level of its access point's beacons, averaged, below which scans are frequent.
-        value threshold: Dbm = "-65dBm";
+        /// When it scans and where it moves: "simple" and "learn" are bgscan of wpa_supplicant, the
+        /// first of all channels (NetworkManager's choice), the second of the network's and one more.
+        /// "iwd" is version 3 of iwd, "phone" the firmware of a Google Pixel as its driver sets it up;
+        /// both scan the network's channels, and all of them now and then.
+        value policy: PolicyKind = "simple";
+        /// Level of its access point's beacons, averaged, below which it scans (often). An iPhone has
+        /// -70dBm, a Mac -75dBm (Apple Platform Deployment).
+        option threshold: Dbm = "-65dBm, -75dBm of a phone, with iwd -76dBm at 5 GHz and -70dBm at 2.4 GHz";
         /// Time between scans below the threshold; "off" scans only without an access point.
-        value short_interval: OrOff<Duration> = "30s";
-        /// Time between scans above it.
-        value long_interval: Duration = "300s";
+        option short_interval: OrOff<Duration> = "30s, 60s with iwd, 10s of a phone";
+        /// Time between scans above it; of a phone: between scans of all channels.
+        option long_interval: Duration = "300s, 120s of a phone";
+        /// Of a phone: difference by which another access point must be stronger. An iPhone has 8dB, a
+        /// Mac 12dB.
+        option margin: Db = "10dB";
         /// Channels of a scan: those of the network first, and others on which nobody is. Europe has
         /// 32 at 2.4 and 5 GHz.
         value channels: Whole<1, 1000> = 26;

@@ -4,11 +4,13 @@
 //! | module | models |
 //! |---|---|
 //! | [`frame`] | the frames on the air, and their lengths |
-//! | [`policy`] | when a station looks for another access point, and which one it takes |
+//! | [`plan`] | when a station looks for another access point, and which one it takes, by product |
+//! | [`policy`] | wpa_supplicant's part of that, and what a signal promises |
 //! | [`join`] | the exchange of frames with which it joins one |
 //! | [`station`] | a station that is associated, looks for access points, joins and loses them |
 
 pub mod frame;
 pub mod join;
+pub mod plan;
 pub mod policy;
 pub mod station;

@@ -2,21 +2,28 @@
 
 use super::{Common, Problems, WifiNode, is_written, positive};
 use crate::Role;
-use crate::raw::{RawCell, RawRoaming, RawScenario, ScanKind};
+use crate::raw::{PolicyKind, RawCell, RawRoaming, RawScenario, ScanKind};
 use lasthop_units::Duration;
 use lasthop_wifi::cell::{OperatingChannel, StationConfig};
 use lasthop_wifi::mac::roam::frame::Security;
 use lasthop_wifi::mac::roam::join::Delays;
+use lasthop_wifi::mac::roam::plan::{IwdPolicy, PhonePolicy, RoamPolicy};
 use lasthop_wifi::mac::roam::policy::ScanPolicy;
 use lasthop_wifi::mac::roam::station::{Member, RoamingConfig};
 use lasthop_wifi::mac::scan::{self, Leftover, NullConfig, PassiveChannels, ScanConfig};
-use lasthop_wifi::phy::Subchannel;
+use lasthop_wifi::phy::{Band, Subchannel};
 
 /// mac80211's stay on a channel, with and without Probe Requests, as it was measured with 250 ticks a
 /// second, and on the own channel in between.
 const ACTIVE: Duration = Duration::from_millis(64);
 const PASSIVE: Duration = Duration::from_millis(111);
 const BACK: Duration = Duration::from_millis(200);
+
+/// The same of a phone's firmware (bcmdhd: `DHD_SCAN_ASSOC_ACTIVE_TIME`, `DHD_SCAN_PASSIVE_TIME`,
+/// `DHD_SCAN_HOME_TIME`).
+const PHONE_ACTIVE: Duration = Duration::from_millis(40);
+const PHONE_PASSIVE: Duration = Duration::from_millis(130);
+const PHONE_BACK: Duration = Duration::from_millis(45);
 
 /// Gives the stations that roam the sets of their network.
 pub(super) fn apply(
@@ -75,7 +82,7 @@ pub(super) fn apply(
                 bss,
                 channel: channel as u16,
                 width: access_point.capabilities.width(),
-                has_ht: common.standard.has_block_ack(),
+                generation: access_point.capabilities.generation(),
             });
         }
         if members.len() < 2 {
@@ -116,6 +123,52 @@ fn without_effect(raw: &RawRoaming, problems: &mut Problems) {
     }
 }
 
+/// When the station scans while it has an access point; `None` if it does not.
+fn policy(raw: &RawRoaming, band: Band, problems: &mut Problems) -> Option<RoamPolicy> {
+    let kind = raw.policy.value;
+    let seconds = Duration::from_secs;
+    let (threshold, short, long) = match kind {
+        PolicyKind::Simple | PolicyKind::Learn => (-65, seconds(30), seconds(300)),
+        PolicyKind::Iwd if band == Band::Ghz2_4 => (-70, seconds(60), Duration::ZERO),
+        PolicyKind::Iwd => (-76, seconds(60), Duration::ZERO),
+        PolicyKind::Phone => (-75, seconds(10), seconds(120)),
+    };
+    if let Some(margin) = &raw.margin
+        && kind != PolicyKind::Phone
+    {
+        problems.push_unfit(&margin.place, "this key is for policy = \"phone\" only");
+    }
+    if let Some(long) = &raw.long_interval {
+        positive(long, problems);
+        if kind == PolicyKind::Iwd {
+            let message = "with policy = \"iwd\" a station scans only below the threshold";
+            problems.push_unfit(&long.place, message);
+        }
+    }
+    let is_off = raw.short_interval.as_ref().is_some_and(|at| at.value.0.is_none());
+    let short = raw.short_interval.as_ref().and_then(|at| at.value.0).unwrap_or(short);
+    if let Some(at) = raw.short_interval.as_ref().filter(|_| short.is_zero()) {
+        problems.push(&at.place, "expected more than zero, or \"off\"");
+    }
+    if is_off {
+        return None;
+    }
+    let threshold = raw.threshold.as_ref().map_or(threshold, |at| at.value.0.round() as i32);
+    let long = raw.long_interval.as_ref().map_or(long, |at| at.value);
+    let margin_db = raw.margin.as_ref().map_or(10, |at| at.value.0.round() as i32);
+    Some(match kind {
+        PolicyKind::Simple => RoamPolicy::Simple(ScanPolicy { short, threshold, long }),
+        PolicyKind::Learn => RoamPolicy::Learn(ScanPolicy { short, threshold, long }),
+        PolicyKind::Iwd => RoamPolicy::Iwd(IwdPolicy { threshold, retry: short }),
+        PolicyKind::Phone => RoamPolicy::Phone(PhonePolicy {
+            threshold,
+            margin_db,
+            interval: short,
+            complete_interval: long,
+        }),
+    })
+}
+
 /// The network of the nodes with this `bss`.
 fn network_of<'a>(raw: &'a RawScenario, bss: Option<&str>) -> Option<&'a str> {
     let name = |cell: &'a RawCell| cell.name.as_ref().map(|at| at.value.0.as_str());
@@ -138,19 +191,19 @@ fn config(
         );
         problems.push(&raw.channels.place, message);
     }
-    positive(&raw.long_interval, problems);
-    if raw.short_interval.value.0.is_some_and(Duration::is_zero) {
-        problems.push(&raw.short_interval.place, "expected more than zero, or \"off\"");
-    }
     let is_active = raw.scan.value == ScanKind::Active;
     let passive = raw.passive_channels.value.get::<u16>().min(channels);
+    let (active_away, passive_away, back) = match raw.policy.value {
+        PolicyKind::Phone => (PHONE_ACTIVE, PHONE_PASSIVE, PHONE_BACK),
+        PolicyKind::Simple | PolicyKind::Learn | PolicyKind::Iwd => (ACTIVE, PASSIVE, BACK),
+    };
     let scan = ScanConfig {
         start: Duration::ZERO,
-        period: raw.long_interval.value,
+        period: BACK,
         channels,
-        away: if is_active { ACTIVE } else { PASSIVE },
-        passive: PassiveChannels { count: if is_active { passive } else { 0 }, away: PASSIVE },
-        back: BACK,
+        away: if is_active { active_away } else { passive_away },
+        passive: PassiveChannels { count: if is_active { passive } else { 0 }, away: passive_away },
+        back,
         kind: if is_active { scan::ScanKind::Active } else { scan::ScanKind::Passive },
         own_channel: None,
         flush: BACK,
@@ -159,11 +212,6 @@ fn config(
         null: NullConfig::default(),
     };
     let security = raw.security.value.0;
-    let policy = raw.short_interval.value.0.map(|short| ScanPolicy {
-        short,
-        threshold: raw.threshold.value.0.round() as i32,
-        long: raw.long_interval.value,
-    });
     RoamingConfig {
         members,
         band: common.band,
@@ -178,7 +226,7 @@ fn config(
             access_point: raw.access_point_delay.value,
             commit: raw.sae_delay.value,
         },
-        policy,
+        policy: policy(raw, common.band, problems),
         scan,
         beacon_interval,
     }

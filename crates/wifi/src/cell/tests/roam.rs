@@ -3,9 +3,11 @@
 
 use super::bandwidth::dynamic;
 use super::*;
+use crate::capabilities::Generation;
 use crate::event::{Event, FrameKind, Ppdu, RoamStep};
 use crate::mac::roam::frame::{AuthenticationAlgorithm, RoamFrame, Security};
 use crate::mac::roam::join::Delays;
+use crate::mac::roam::plan::RoamPolicy;
 use crate::mac::roam::policy::ScanPolicy;
 use crate::mac::roam::station::{Member, RoamingConfig};
 use crate::mac::scan::{Leftover, NullConfig, PassiveChannels, ScanConfig, ScanKind};
@@ -42,7 +44,7 @@ fn office(channels: [u8; 2], levels: [f64; 2], security: Security, kind: ScanKin
         bss: BssId(bss),
         channel: number(bss),
         width: ChannelWidth::Mhz20,
-        has_ht: true,
+        generation: Generation::Ht,
     };
     config.stations[ROAMER.index()].roaming = Some(RoamingConfig {
         members: vec![member(0), member(1)],
@@ -50,11 +52,11 @@ fn office(channels: [u8; 2], levels: [f64; 2], security: Security, kind: ScanKin
         security,
         over_ds: false,
         delays: Delays { leave: ms(1), station: ms(1), access_point: ms(1), commit: ms(10) },
-        policy: Some(ScanPolicy {
+        policy: Some(RoamPolicy::Simple(ScanPolicy {
             short: Duration::from_secs(1),
             threshold: -60,
             long: Duration::from_secs(100),
-        }),
+        })),
         scan: ScanConfig {
             start: Duration::ZERO,
             period: Duration::from_secs(1),

@@ -1,8 +1,9 @@
-//! When a station looks for another access point and which one it takes: the average of beacons'
-//! signal in mac80211 (`ieee80211_handle_beacon_sig`), wpa_supplicant's `bgscan` "simple", and its
-//! `wpa_supplicant_need_to_roam_within_ess`, all as of Linux 6.1 and wpa_supplicant 2.10. Levels are
-//! in dBm, throughputs in kb/s.
+//! The average of beacons' signal in mac80211 and the report of its changes
+//! (`ieee80211_handle_beacon_sig`), wpa_supplicant's `bgscan` "simple" and "learn", and its
+//! `wpa_supplicant_need_to_roam_within_ess`, all as of Linux 6.1 and wpa_supplicant 2.10; iwd's
+//! estimate of a rate. Levels are in dBm, throughputs in kb/s.
 
+use crate::capabilities::Generation;
 use crate::phy::{Band, ChannelWidth};
 use lasthop_units::{Dbm, Duration, Instant};
 
@@ -40,9 +41,45 @@ impl BeaconSignal {
     pub fn dbm(&self) -> Option<i32> {
         self.sixteenths.map(|mean| -((mean >> 4) as i32))
     }
+
+    /// The average, once there were enough beacons to report changes.
+    pub fn reported(&self) -> Option<i32> {
+        self.dbm().filter(|_| self.beacons >= BEACONS_MIN)
+    }
 }
 
-/// Background scans by the signal, as `bgscan = "simple:SHORT:THRESHOLD:LONG"` has them.
+/// Reports that the average crossed a threshold, each time it went on by more than a hysteresis
+/// (mac80211's connection quality monitor).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignalMonitor {
+    threshold: i32,
+    hysteresis: i32,
+    /// Level of the last report.
+    reported: Option<i32>,
+}
+
+impl SignalMonitor {
+    /// A monitor with this threshold in dBm and hysteresis in dB.
+    pub fn new(threshold: i32, hysteresis: i32) -> Self {
+        Self { threshold, hysteresis, reported: None }
+    }
+
+    /// Handles the average after a beacon: whether it is below the threshold, if that is reported.
+    pub fn crossing(&mut self, average: &BeaconSignal) -> Option<bool> {
+        let level = average.reported()?;
+        let Self { threshold, hysteresis, reported } = *self;
+        let is_below = level < threshold && reported.is_none_or(|last| level < last - hysteresis);
+        let is_above = level > threshold && reported.is_none_or(|last| level > last + hysteresis);
+        if !is_below && !is_above {
+            return None;
+        }
+        self.reported = Some(level);
+        Some(is_below)
+    }
+}
+
+/// Background scans by the signal, as `bgscan = "simple:SHORT:THRESHOLD:LONG"` and "learn" have
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanPolicy {
     /// Interval while the signal is below the threshold, at least 1 s.
@@ -64,8 +101,9 @@ pub struct ScanPlan {
     last: Instant,
     /// Instant of the next scan.
     due: Instant,
-    /// Level of the last reported change.
-    reported: Option<i32>,
+    monitor: SignalMonitor,
+    /// Whether many scans at the short interval end it.
+    backs_off: bool,
 }
 
 impl ScanPlan {
@@ -73,8 +111,20 @@ impl ScanPlan {
     pub fn new(now: Instant, policy: ScanPolicy, signal: i32) -> Self {
         let is_short = signal < policy.threshold;
         let interval = if is_short { policy.short } else { policy.long };
-        let due = now.saturating_add(interval);
-        Self { policy, is_short, short_scans: 0, last: now, due, reported: None }
+        Self {
+            policy,
+            is_short,
+            short_scans: 0,
+            last: now,
+            due: now.saturating_add(interval),
+            monitor: SignalMonitor::new(policy.threshold, HYSTERESIS_DB),
+            backs_off: true,
+        }
+    }
+
+    /// The same with `bgscan = "learn"`, which does not count scans.
+    pub fn learning(now: Instant, policy: ScanPolicy, signal: i32) -> Self {
+        Self { backs_off: false, ..Self::new(now, policy, signal) }
     }
 
     fn interval(&self) -> Duration {
@@ -88,7 +138,9 @@ impl ScanPlan {
 
     /// Records that a scan begins at `now`.
     pub fn begin(&mut self, now: Instant) {
-        if self.is_short {
+        if !self.backs_off {
+            // All scans are alike.
+        } else if self.is_short {
             self.short_scans += 1;
             if self.short_scans >= self.short_scans_max() {
                 self.is_short = false;
@@ -107,16 +159,10 @@ impl ScanPlan {
 
     /// Handles the average signal after a beacon; the next scan may become due at once.
     pub fn signal(&mut self, now: Instant, average: &BeaconSignal) {
-        let Some(level) = average.dbm().filter(|_| average.beacons >= BEACONS_MIN) else { return };
-        let threshold = self.policy.threshold;
-        let is_below =
-            level < threshold && self.reported.is_none_or(|last| level < last - HYSTERESIS_DB);
-        let is_above =
-            level > threshold && self.reported.is_none_or(|last| level > last + HYSTERESIS_DB);
-        if !is_below && !is_above || self.policy.short == self.policy.long {
+        if self.policy.short == self.policy.long {
             return;
         }
-        self.reported = Some(level);
+        let Some(is_below) = self.monitor.crossing(average) else { return };
         let since = seconds(now).saturating_sub(seconds(self.last));
         // A scan that is under way has no next one yet.
         let is_scanning = self.due == Instant::MAX;
@@ -166,8 +212,8 @@ pub struct RoamCandidate {
     pub band: Band,
     /// Width of its channel.
     pub width: ChannelWidth,
-    /// Whether it has 802.11n or later.
-    pub has_ht: bool,
+    /// Generation of its PHY.
+    pub generation: Generation,
 }
 
 impl RoamCandidate {
@@ -187,7 +233,31 @@ impl RoamCandidate {
             ChannelWidth::Mhz20 => HT20,
             _ => HT40,
         };
-        if self.has_ht { legacy.max(between(table, snr)) } else { legacy }
+        if self.generation > Generation::NonHt { legacy.max(between(table, snr)) } else { legacy }
+    }
+
+    /// The highest rate of one stream in kb/s, with the long guard interval, whose sensitivity its
+    /// level reaches, at the widest channel where one does; zero if none does (iwd's
+    /// `band_estimate_ht_rx_rate` and those of VHT and HE).
+    pub fn rate_by_sensitivity(&self) -> u32 {
+        if self.generation == Generation::NonHt {
+            let fit = SENSITIVITY_OFDM.iter().rev().find(|(least, _)| self.level >= *least);
+            return fit.map_or(0, |(_, kbps)| *kbps);
+        }
+        let is_he = self.generation == Generation::He;
+        let schemes = match self.generation {
+            Generation::NonHt | Generation::Ht => 8,
+            Generation::Vht => 10,
+            Generation::He => 12,
+        };
+        let widths =
+            WIDTHS.iter().enumerate().rev().filter(|(_, (width, ..))| *width <= self.width);
+        let of_width = |(index, &(_, vht, he)): (usize, &(ChannelWidth, u32, u32))| {
+            let level = self.level - 3 * index as i32;
+            let fit = SENSITIVITY[..schemes].iter().rev().find(|(least, _)| level >= *least);
+            fit.map(|(_, thirds)| if is_he { he } else { vht } * thirds / 3)
+        };
+        widths.filter_map(of_width).next().unwrap_or_default()
     }
 
     /// Whether a scan's results list it before `other` (`wpa_scan_result_compar`).
@@ -239,6 +309,44 @@ impl RoamCandidate {
 fn exceeds(few: u32, many: u32, times: u32, over: u32) -> bool {
     u64::from(many) * u64::from(over) > u64::from(few) * u64::from(times)
 }
+
+/// Lowest level in dBm at which 20 MHz must be received with MCS 0 to 11 (IEEE 802.11-2020, table
+/// 19-23, 21-25; 802.11ax-2021, table 27-51), and thirds of the rate of MCS 0.
+const SENSITIVITY: &[(i32, u32)] = &[
+    (-82, 3),
+    (-79, 6),
+    (-77, 9),
+    (-74, 12),
+    (-70, 18),
+    (-66, 24),
+    (-65, 27),
+    (-64, 30),
+    (-59, 36),
+    (-57, 40),
+    (-54, 45),
+    (-52, 50),
+];
+
+/// The same of OFDM (table 17-18), and rates in kb/s.
+const SENSITIVITY_OFDM: &[(i32, u32)] = &[
+    (-82, 6_000),
+    (-81, 9_000),
+    (-79, 12_000),
+    (-77, 18_000),
+    (-74, 24_000),
+    (-70, 36_000),
+    (-66, 48_000),
+    (-65, 54_000),
+];
+
+/// Widths, each of which needs 3 dB more than the one before, and the rates of MCS 0 in kb/s with
+/// HT or VHT and with HE.
+const WIDTHS: &[(ChannelWidth, u32, u32)] = &[
+    (ChannelWidth::Mhz20, 6_500, 8_600),
+    (ChannelWidth::Mhz40, 13_500, 17_200),
+    (ChannelWidth::Mhz80, 29_250, 36_000),
+    (ChannelWidth::Mhz160, 58_500, 72_100),
+];
 
 /// Throughput in kb/s below an SNR in dB, without 802.11n.
 const LEGACY: &[(i32, u32)] = &[
@@ -304,7 +412,12 @@ mod tests {
     use super::*;
 
     fn at(level: i32) -> RoamCandidate {
-        RoamCandidate { level, band: Band::Ghz5, width: ChannelWidth::Mhz20, has_ht: true }
+        RoamCandidate {
+            level,
+            band: Band::Ghz5,
+            width: ChannelWidth::Mhz20,
+            generation: Generation::Ht,
+        }
     }
 
     fn after(seconds: u64) -> Instant {

@@ -8,7 +8,9 @@
 
 use super::frame::RoamFrame;
 use super::join::{Delays, Due, Join, JoinStep, Manner};
-use super::policy::{BeaconSignal, RoamCandidate, ScanPlan, ScanPolicy};
+use super::plan::{Plan, RoamPolicy};
+use super::policy::{BeaconSignal, RoamCandidate};
+use crate::capabilities::Generation;
 use crate::mac::roam::frame::Security;
 use crate::mac::scan::{Scan, ScanConfig, ScanInput};
 use crate::phy::{Band, ChannelWidth};
@@ -44,7 +46,7 @@ pub struct RoamingConfig {
     /// Times to answer frames.
     pub delays: Delays,
     /// Background scans; none while the station has an access point if `None`.
-    pub policy: Option<ScanPolicy>,
+    pub policy: Option<RoamPolicy>,
     /// Channels of a scan, those of the network first, and absences for them; start, period and own
     /// channel do not count.
     pub scan: ScanConfig,
@@ -61,8 +63,8 @@ pub struct Member {
     pub channel: u16,
     /// Width of its channel.
     pub width: ChannelWidth,
-    /// Whether its access point has 802.11n or later.
-    pub has_ht: bool,
+    /// Generation of its access point's PHY.
+    pub generation: Generation,
 }
 
 /// State of the station, data apart.
@@ -118,7 +120,7 @@ pub struct Roam {
     /// The set that it was associated with before.
     before: BssId,
     signal: BeaconSignal,
-    plan: Option<ScanPlan>,
+    plan: Option<Plan>,
     scan: Scan,
     /// Access points heard in the scan or search in progress, and the level of each in whole dBm.
     heard: Vec<(BssId, i32)>,
@@ -241,7 +243,7 @@ impl Roam {
         let at = match &self.phase {
             RoamPhase::Connected => {
                 let plan = self.plan.as_ref().filter(|_| self.scan.is_resting());
-                let plan = plan.map_or(Instant::MAX, ScanPlan::due);
+                let plan = plan.map_or(Instant::MAX, Plan::due);
                 self.scan.due().unwrap_or(Instant::MAX).min(plan).min(self.tests_at)
             }
             RoamPhase::Testing { .. } => Instant::MAX,
@@ -292,11 +294,13 @@ impl Roam {
             && self.scan.is_resting()
             && plan.due() <= now
         {
-            plan.begin(now);
+            let extent = plan.begin(now);
             self.looked_from = now;
             self.heard.clear();
             let own = self.member(self.at).map(|member| member.channel + 1);
-            self.scan.begin(now, own);
+            let highest = self.config.members.iter().map(|member| member.channel + 1).max();
+            let channels = extent.channels(highest.unwrap_or(1), self.config.scan.channels);
+            self.scan.begin(now, own, self.config.scan.first(channels));
             return RoamAction::Scan(ScanInput::Due);
         }
         RoamAction::Nothing
@@ -328,12 +332,16 @@ impl Roam {
             Some(*bss) != apart && !self.passed_over.iter().any(|(other, _)| other == bss)
         });
         let candidates = heard.filter_map(|&(bss, level)| Some((bss, self.candidate(bss, level)?)));
-        candidates.reduce(|best, other| if other.1.is_before(&best.1) { other } else { best })
+        let policy = self.config.policy;
+        let is_before = |one: &RoamCandidate, other: &RoamCandidate| {
+            policy.map_or_else(|| one.is_before(other), |policy| policy.prefers(one, other))
+        };
+        candidates.reduce(|best, other| if is_before(&other.1, &best.1) { other } else { best })
     }
 
     fn candidate(&self, bss: BssId, level: i32) -> Option<RoamCandidate> {
-        let &Member { width, has_ht, .. } = self.member(bss)?;
-        Some(RoamCandidate { level, band: self.config.band, width, has_ht })
+        let &Member { width, generation, .. } = self.member(bss)?;
+        Some(RoamCandidate { level, band: self.config.band, width, generation })
     }
 
     /// Decides after a scan that ended at `now`.
@@ -344,10 +352,12 @@ impl Roam {
         }
         let Some((bss, best)) = self.best(now, Some(self.at)) else { return RoamAction::Nothing };
         // One that the scan did not see is gone (`wpa_supplicant_need_to_roam`).
-        let is_seen = self.heard.iter().any(|(bss, _)| *bss == self.at);
-        let level = self.signal.dbm().filter(|_| is_seen);
+        let seen = self.heard.iter().find(|(bss, _)| *bss == self.at).map(|(_, level)| *level);
+        let policy = self.config.policy;
+        let within_scan = policy.is_some_and(|policy| policy.compares_within_scan());
+        let level = seen.and_then(|seen| if within_scan { Some(seen) } else { self.signal.dbm() });
         let own = level.and_then(|level| self.candidate(self.at, level));
-        if own.is_none_or(|own| own.gives_way_to(&best)) {
+        if own.is_none_or(|own| policy.is_some_and(|policy| policy.moves(&own, &best))) {
             self.begin_join(now, bss, true)
         } else {
             RoamAction::Nothing
@@ -395,7 +405,9 @@ impl Roam {
             JoinStep::Joined => {
                 let heard = self.heard.iter().find(|(bss, _)| *bss == self.at);
                 let level = heard.map_or(i32::MIN, |(_, level)| *level);
-                self.plan = self.config.policy.map(|policy| ScanPlan::new(now, policy, level));
+                let before = self.plan.take();
+                let new = |policy| Plan::new(now, policy, level, before.as_ref());
+                self.plan = self.config.policy.map(new);
                 self.signal = BeaconSignal::default();
                 if self.config.security.is_sae() && !self.keys.contains(&self.at) {
                     self.keys.push(self.at);
@@ -453,7 +465,7 @@ impl Roam {
         match (&mut self.plan, self.config.policy) {
             (Some(plan), _) => plan.signal(now, &self.signal),
             // The first beacon tells the level at which it began.
-            (None, Some(policy)) => self.plan = Some(ScanPlan::new(now, policy, level)),
+            (None, Some(policy)) => self.plan = Some(Plan::new(now, policy, level, None)),
             (None, None) => {}
         }
     }
@@ -471,6 +483,7 @@ impl Roam {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mac::roam::policy::ScanPolicy;
     use crate::mac::scan::{Leftover, NullConfig, PassiveChannels, ScanAction, ScanKind};
     use proptest::prelude::*;
 
@@ -481,7 +494,7 @@ mod tests {
             bss: BssId(bss),
             channel: bss,
             width: ChannelWidth::Mhz20,
-            has_ht: true,
+            generation: Generation::Ht,
         };
         let ms = Duration::from_millis;
         RoamingConfig {
@@ -566,11 +579,11 @@ mod tests {
         /// one, and asks for no instant twice in vain.
         #[test]
         fn a_station_is_always_in_order(inputs in prop::collection::vec(input(), 1..400)) {
-            let policy = ScanPolicy {
+            let policy = RoamPolicy::Simple(ScanPolicy {
                 short: Duration::from_secs(1),
                 threshold: -60,
                 long: Duration::from_secs(5),
-            };
+            });
             let config = RoamingConfig { policy: Some(policy), ..config() };
             let mut roam = Roam::new(config, BssId(0), Duration::from_millis(300));
             let mut now = Instant::ZERO;
