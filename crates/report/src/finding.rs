@@ -93,7 +93,7 @@ impl Kind {
             Self::Scan => "A station that scans",
             Self::Absence => "Absences by a clock",
             Self::Sleep => "A station that saves power",
-            Self::Roaming => "A station that changes its access point",
+            Self::Roaming => "Roaming",
             Self::Contention => "Contention and collisions",
             Self::Retries => "Retransmissions on the air",
             Self::SlowStation => "A slow station that takes the air",

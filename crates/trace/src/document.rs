@@ -361,10 +361,39 @@ pub struct AbsenceClockSummary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RoamingSummary {
+    /// When it scans for another, and which one it prefers: `simple`, `learn`, `iwd` or `phone`; absent
+    /// if it scans only without an access point.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub policy: Option<String>,
+    /// Level in dBm below which it scans, or scans often; absent without a policy.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub threshold_dbm: Option<f64>,
     /// Number of times that it lost its access point.
     pub access_points_lost: u64,
     /// Attempts to join another, in their order.
     pub roams: Vec<RoamSummary>,
+    /// Spells of 30 s and more in which it stayed at an access point below -70 dBm while another one
+    /// was at least 12 dB stronger.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub stays: Vec<StaySummary>,
+}
+
+/// A spell in which a station stays at a weak access point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StaySummary {
+    /// Its access point.
+    pub access_point: String,
+    /// The strongest one of the network at the end.
+    pub stronger: String,
+    /// Time in the run at which the spell began, in s.
+    pub at_s: f64,
+    /// Duration of the spell in s.
+    pub duration_s: f64,
+    /// Level of its access point at the end, without fading, in dBm.
+    pub level_dbm: f64,
+    /// Level of the stronger one at the end in dBm.
+    pub stronger_dbm: f64,
 }
 
 /// An attempt of a station to join an access point.

@@ -8,7 +8,7 @@ use crate::document::{
     AbsenceClockSummary, AbsenceSummary, AggregationSummary, DriverQueueSummary, EmulationSummary,
     FlowGroupSummary, FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary, NeighbourSummary,
     NodeSummary, PowerSaveKind, ProgramSummary, PseudoRetryOutSummary, QueueKind, QueueSummary,
-    RateSummary, RoamSummary, RoamingSummary, RunDocument, WireSummary,
+    RateSummary, RoamSummary, RoamingSummary, RunDocument, StaySummary, WireSummary,
 };
 use crate::error::OutputError;
 use crate::experience::Experience;
@@ -32,7 +32,7 @@ use lasthop_wifi::mac::power_save::Sending;
 use lasthop_wifi::mac::schedule::AbsenceConfig;
 use lasthop_wifi::mac::service_period::ServicePeriodConfig;
 use lasthop_wifi::phy::Rate;
-use lasthop_wifi::stats::{Levels, LinkStats, Roamed, StationStats};
+use lasthop_wifi::stats::{Levels, LinkStats, Outranked, Roamed, StationStats};
 use std::collections::BTreeMap;
 
 /// Facts about a run that the recorder does not know.
@@ -393,12 +393,40 @@ fn node(
             .iter()
             .map(absence_clock)
             .collect(),
-        roaming: (stats.access_points_lost > 0 || !stats.roams.is_empty()).then(|| {
-            RoamingSummary {
-                access_points_lost: stats.access_points_lost,
-                roams: stats.roams.iter().map(|roamed| roam(roamed, names)).collect(),
-            }
-        }),
+        roaming: roaming(stats, station, names),
+    }
+}
+
+/// Shortest stay at a weak access point that is told: NetworkManager's interval of scans.
+const LONG_STAY: Duration = Duration::from_secs(30);
+
+fn roaming(
+    stats: &StationStats,
+    station: Option<&StationConfig>,
+    names: &Names,
+) -> Option<RoamingSummary> {
+    let policy = station.and_then(|station| station.roaming.as_ref()?.policy);
+    let long = stats.outranked.iter().filter(|spell| spell.until - spell.from >= LONG_STAY);
+    let summary = RoamingSummary {
+        policy: policy.map(|policy| policy.as_str().to_owned()),
+        threshold_dbm: policy.map(|policy| policy.threshold().into()),
+        access_points_lost: stats.access_points_lost,
+        roams: stats.roams.iter().map(|roamed| roam(roamed, names)).collect(),
+        stays: long.map(|spell| stay(spell, names)).collect(),
+    };
+    let RoamingSummary { access_points_lost, roams, stays, .. } = &summary;
+    (*access_points_lost > 0 || !roams.is_empty() || !stays.is_empty()).then_some(summary)
+}
+
+fn stay(spell: &Outranked, names: &Names) -> StaySummary {
+    let in_s = |time: Duration| rounded(time.as_secs_f64(), 6);
+    StaySummary {
+        access_point: names.station(spell.at).to_owned(),
+        stronger: names.station(spell.by).to_owned(),
+        at_s: in_s(spell.from - Instant::ZERO),
+        duration_s: in_s(spell.until - spell.from),
+        level_dbm: rounded(spell.level.0, 2),
+        stronger_dbm: rounded(spell.stronger.0, 2),
     }
 }
 

@@ -623,6 +623,11 @@ impl Air {
         }
     }
 
+    /// Mean power with which PPDUs of `from` arrive now, without fading.
+    pub fn mean_level(&self, from: StationId, to: StationId) -> Dbm {
+        self.link(from, to).noise + self.links.row(from)[to.index()]
+    }
+
     /// Random stream that decides which frames of `from` are decoded by `to`.
     pub fn reception(&mut self, from: StationId, to: StationId) -> &mut Stream {
         &mut self.pair_mut(from, to).reception

@@ -4,7 +4,7 @@
 use crate::phy::Rate;
 use crate::station::StationId;
 use alloc::vec::Vec;
-use lasthop_units::{Duration, Instant};
+use lasthop_units::{Db, Dbm, Duration, Instant};
 
 /// A weighted histogram of small integers: exact below 4096, then with 2048 steps to the octave
 /// (0.05 % wide). Weights are counts or nanoseconds.
@@ -141,6 +141,35 @@ pub struct StationStats {
     pub access_points_lost: u64,
     /// Changes of its access point, in their order.
     pub roams: Vec<Roamed>,
+    /// Spells in which it stayed at a weak access point although another of its network was much
+    /// stronger, in their order.
+    pub outranked: Vec<Outranked>,
+}
+
+/// A spell in which a station's access point arrives below [`Outranked::WEAK`], and another one of its
+/// network with [`Outranked::STRONGER`] more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outranked {
+    /// Access point of the station.
+    pub at: StationId,
+    /// The stronger one: the strongest at the end.
+    pub by: StationId,
+    /// First beacon of the spell.
+    pub from: Instant,
+    /// Last beacon of the spell.
+    pub until: Instant,
+    /// Level of its access point at the end, without fading.
+    pub level: Dbm,
+    /// Level of the stronger one at the end.
+    pub stronger: Dbm,
+}
+
+impl Outranked {
+    /// Level below which Apple's devices look for another access point ("About wireless roaming for
+    /// enterprise"), and iwd at 2.4 GHz (`RoamThreshold`).
+    pub const WEAK: Dbm = Dbm(-70.0);
+    /// Difference at which Apple's devices without traffic change.
+    pub const STRONGER: Db = Db(12.0);
 }
 
 /// A change of a station's access point, with the instants of its steps as far as they came.

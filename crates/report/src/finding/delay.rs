@@ -235,9 +235,13 @@ pub(super) fn scan(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
     );
     found.map(|mut finding| {
         let mut names = flows.iter().flat_map(|flow| flow.absent_nodes);
-        if names.any(|name| run.nodes.get(name).is_some_and(|node| node.roaming.is_some())) {
+        let roamer = names.find_map(|name| Some((name, run.nodes.get(name)?.roaming.as_ref()?)));
+        if let Some((name, roaming)) = roamer {
             // It finds its next access point so.
-            finding.remedy = Vec::new();
+            finding.remedy = match roaming.policy.as_deref() {
+                Some("simple") => vec![format!("node.{name}.roaming.policy=learn")],
+                _ => Vec::new(),
+            };
             finding.device = Some(
                 "Let it look at fewer channels: freq_list or bgscan \"learn\" of wpa_supplicant, \
                  neighbour reports (802.11k)",

@@ -1,8 +1,8 @@
 //! Stations that change their access point: those that are without one, those that go back and forth,
-//! and joins that take long or fail.
+//! those that stay at a weak one, and joins that take long or fail.
 
 use super::{Finding, Kind, ms, percent};
-use lasthop_trace::{RoamSummary, RunDocument};
+use lasthop_trace::{RoamSummary, RoamingSummary, RunDocument, StaySummary};
 
 /// Time without data in a join that speech does not bridge: what 802.11r is to stay below, and what a
 /// jitter buffer holds.
@@ -10,6 +10,9 @@ const LONG_JOIN_MS: f64 = 50.0;
 
 /// Share of the time without an access point from which it is a fault.
 const WITHOUT: f64 = 0.005;
+
+/// NetworkManager's threshold of frequent scans in a network of several access points.
+const USUAL_DBM: f64 = -65.0;
 
 /// A station that is back within this time went in vain: twice wpa_supplicant's short interval of
 /// scans in NetworkManager.
@@ -20,14 +23,15 @@ pub(super) fn roaming(run: &RunDocument) -> Option<Finding> {
     let counted_ms = 1e3 * (run.duration_s - run.warmup_s);
     let of_node = |(name, node): (&String, &lasthop_trace::NodeSummary)| {
         let roaming = node.roaming.as_ref()?;
-        let lost = roaming.access_points_lost;
-        let finding = fault(name, lost, &roaming.roams, counted_ms)?;
-        Some(finding)
+        fault(name, roaming, counted_ms)
     };
     run.nodes.iter().filter_map(of_node).max_by(|a, b| a.weight.total_cmp(&b.weight))
 }
 
-fn fault(name: &str, lost: u64, roams: &[RoamSummary], counted_ms: f64) -> Option<Finding> {
+fn fault(name: &str, roaming: &RoamingSummary, counted_ms: f64) -> Option<Finding> {
+    let RoamingSummary { access_points_lost, roams, stays, threshold_dbm, .. } = roaming;
+    let lost = *access_points_lost;
+    let stay = stays.iter().max_by(|a, b| a.duration_s.total_cmp(&b.duration_s));
     let without: f64 = roams.iter().filter_map(|roam| roam.without_ms).sum();
     let share = without / counted_ms;
     let failed = roams.iter().filter(|roam| roam.without_ms.is_none()).count();
@@ -64,6 +68,22 @@ fn fault(name: &str, lost: u64, roams: &[RoamSummary], counted_ms: f64) -> Optio
             times(failed),
         );
         (sentence, Vec::new(), "Reduce the power of that access point to the stations' own")
+    } else if let Some(stay) = stay {
+        let StaySummary { access_point, stronger, duration_s, level_dbm, stronger_dbm, .. } = stay;
+        let sentence = format!(
+            "{name} stays at {access_point} for {duration_s:.0} s, at the end with {level_dbm:.0} dBm, \
+             while {stronger} of the same network arrives with {stronger_dbm:.0} dBm"
+        );
+        let remedy = match threshold_dbm {
+            Some(threshold) if *threshold < USUAL_DBM => {
+                vec![format!("node.{name}.roaming.threshold={USUAL_DBM}dBm")]
+            }
+            Some(_) => Vec::new(),
+            None => vec![format!("node.{name}.roaming.short_interval=30s")],
+        };
+        let device = "A higher threshold of roaming, requests of the network to change (802.11v), or \
+                      less power at the access points";
+        (sentence, remedy, device)
     } else if longest > LONG_JOIN_MS {
         let sentence = format!(
             "{name} is without data for {} while it joins an access point, more than speech bridges",
@@ -102,11 +122,19 @@ mod tests {
         }
     }
 
+    fn roaming(lost: u64, roams: &[RoamSummary], stays: &[StaySummary]) -> RoamingSummary {
+        let threshold_dbm = Some(-75.0);
+        let (roams, stays) = (roams.into(), stays.into());
+        let policy = Some("phone".to_owned());
+        RoamingSummary { policy, threshold_dbm, access_points_lost: lost, roams, stays }
+    }
+
     #[test]
     fn each_fault_has_its_words() {
         let minute = 60_000.0;
-        let says = |lost, roams: &[RoamSummary]| {
-            fault("phone", lost, roams, minute).map(|finding| finding.sentence)
+        let says = |access_points_lost, roams: &[RoamSummary]| {
+            let roaming = roaming(access_points_lost, roams, &[]);
+            fault("phone", &roaming, minute).map(|finding| finding.sentence)
         };
         assert_eq!(says(0, &[roam("a", "b", 1.0, Some(9.0))]), None);
         let lost = says(1, &[roam("a", "b", 1.0, Some(3_000.0))]).expect("it is one");
@@ -124,5 +152,20 @@ mod tests {
         assert!(failed.starts_with("phone fails once to join"), "{failed}");
         let long = says(0, &[roam("a", "b", 1.0, Some(120.0))]).expect("it is one");
         assert!(long.contains("without data for 120 ms"), "{long}");
+        let stay = StaySummary {
+            access_point: "a".to_owned(),
+            stronger: "b".to_owned(),
+            at_s: 4.0,
+            duration_s: 42.0,
+            level_dbm: -80.0,
+            stronger_dbm: -52.0,
+        };
+        let sticky = fault("phone", &roaming(0, &[], &[stay]), minute).expect("it is one");
+        assert_eq!(sticky.remedy, ["node.phone.roaming.threshold=-65dBm"]);
+        let sticky = sticky.sentence;
+        assert!(
+            sticky.starts_with("phone stays at a for 42 s, at the end with -80 dBm"),
+            "{sticky}"
+        );
     }
 }

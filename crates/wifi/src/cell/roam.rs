@@ -21,15 +21,18 @@ use crate::mac::roam::station::{Roam, RoamAction};
 use crate::mac::scan::ScanKind;
 use crate::phy::Band;
 use crate::station::{BssId, StationId};
-use crate::stats::Roamed;
+use crate::stats::{Outranked, Roamed};
 use lasthop_packet::AccessCategory;
-use lasthop_units::{Dbm, Instant, SeqNo12};
+use lasthop_units::{Dbm, Duration, Instant, SeqNo12};
 
 /// Access category of frames about an association: voice, as of all management frames.
 const MANAGEMENT: usize = AccessCategory::Voice.index();
 
 /// Length of the SSID: seven letters, as in beacons.
 const SSID_OCTETS: u8 = 7;
+
+/// Time without a beacon that ends a spell with a weak access point: ten intervals.
+const SPELL_GAP: Duration = Duration::from_micros(1_024_000);
 
 /// Rates without MCS: the eight of OFDM, and at 2.4 GHz four of DSSS and CCK.
 const RATES: u8 = 8;
@@ -168,6 +171,9 @@ impl Power {
         let (now, bss) = (floor.now, floor.bss_of(access_point));
         let Some(roam) = floor.stations[station.index()].roam() else { return };
         roam.handle_heard(now, bss, signal, is_beacon);
+        if is_beacon && roam.is_connected() && roam.at() == bss {
+            floor.note_rank(station, access_point);
+        }
         floor.find_next_absence();
     }
 
@@ -329,6 +335,29 @@ impl Floor<'_> {
             joined_at: None,
             failed_at: None,
         });
+    }
+
+    /// Counts that a much stronger access point of the network is there while the station stays.
+    fn note_rank(&mut self, station: StationId, own: StationId) {
+        let Self { now, settings, stations, air, .. } = self;
+        let state = &mut stations[station.index()];
+        let Some(roam) = state.roam() else { return };
+        let others =
+            roam.config().members.iter().map(|it| settings.bss[it.bss.index()].access_point);
+        let levels =
+            others.map(|access_point| (access_point, air.mean_level(access_point, station)));
+        let Some((by, stronger)) = levels.max_by(|a, b| a.1.0.total_cmp(&b.1.0)) else { return };
+        let level = air.mean_level(own, station);
+        if level.0 >= Outranked::WEAK.0 || stronger - level < Outranked::STRONGER {
+            return;
+        }
+        let spells = &mut state.stats.outranked;
+        match spells.last_mut().filter(|it| it.at == own && *now - it.until <= SPELL_GAP) {
+            Some(spell) => *spell = Outranked { by, until: *now, level, stronger, ..*spell },
+            None => {
+                spells.push(Outranked { at: own, by, from: *now, until: *now, level, stronger })
+            }
+        }
     }
 
     fn record_roam(&mut self, station: StationId, step: RoamStep) {
