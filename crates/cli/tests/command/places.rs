@@ -78,10 +78,16 @@ fn names() -> Vec<String> {
     places.map(|line| line.split_once(' ').expect("a sentence follows").0.to_owned()).collect()
 }
 
-/// The runs of a place with more flows: of half a minute, on the train until its outages repeat.
+/// The runs of a place with more flows: of half a minute, on the train until its outages repeat, and
+/// while the laptop is carried.
 fn runs_with(place: &str, flows: &str) -> Vec<Value> {
     let text = output(&["scenario", "show", &format!("places/{place}")]) + flows;
-    let duration = if place == "train" { "duration=152s" } else { "duration=32s" };
+    let duration = match place {
+        "train" => "duration=152s",
+        "walk" | "mesh-home" => "duration=62s",
+        "metro" => "duration=37s",
+        _ => "duration=32s",
+    };
     // Without slow start and the first pages, which all begin together.
     let sets = ["--set", duration, "--set", "warmup=2s"];
     let runs = RUNS.to_string();

@@ -60,8 +60,13 @@ pub fn names(lasthop: &Path) -> Result<Vec<String>, String> {
 pub fn compare(lasthop: &Path, place: &str, runs: u32) -> Result<Compared, String> {
     let show = ["scenario", "show", &format!("places/{place}")];
     let text = output(Command::new(lasthop).args(show), "")? + FLOWS;
-    // The outages of the train come again after 150 s.
-    let duration = if place == "train" { "duration=152s" } else { "duration=32s" };
+    // The outages of the train come again after 150 s; others move for a while.
+    let duration = match place {
+        "train" => "duration=152s",
+        "walk" | "mesh-home" => "duration=62s",
+        "metro" => "duration=37s",
+        _ => "duration=32s",
+    };
     let runs = runs.to_string();
     let mut command = Command::new(lasthop);
     command.args(["compare", "-", "--json", "--runs", &runs]);

@@ -24,7 +24,7 @@ macro_rules! shipped {
 
 /// All built-in scenarios in the order of their names; static, so that their text is in the program
 /// once.
-pub static ALL: [Shipped; 65] = [
+pub static ALL: [Shipped; 72] = [
     shipped!("apartment"),
     shipped!("apq"),
     shipped!("apq/adapting"),
@@ -74,12 +74,19 @@ pub static ALL: [Shipped; 65] = [
     shipped!("places/edge-of-cell"),
     shipped!("places/home"),
     shipped!("places/hotel"),
+    shipped!("places/mesh-home"),
+    shipped!("places/metro"),
     shipped!("places/microwave"),
     shipped!("places/next-room"),
     shipped!("places/office"),
     shipped!("places/scan"),
     shipped!("places/train"),
+    shipped!("places/walk"),
     shipped!("retryout/upload"),
+    shipped!("roaming/gap"),
+    shipped!("roaming/ping-pong"),
+    shipped!("roaming/refused"),
+    shipped!("roaming/sticky"),
     shipped!("scan"),
     shipped!("scan/fig3"),
     shipped!("scan/fig6"),
