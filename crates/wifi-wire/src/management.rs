@@ -278,8 +278,8 @@ impl<'a> Repr<'a> {
     }
 }
 
-/// The fixed fields of a frame that begins or ends an association. [`Body`] keeps these bodies as
-/// bytes.
+/// The fixed fields of a frame that begins or ends an association, whatever follows them: [`Body`]
+/// refuses frames whose elements are broken or end early, as captures have them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FixedFields<'a> {
     /// Fields of Authentication (9.3.3.11).
