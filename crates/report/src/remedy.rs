@@ -187,12 +187,13 @@ enum ChangedPart<'a> {
 impl<'a> ChangedPart<'a> {
     /// The part of a change; names may hold dots, keys of remedies are the ones below.
     fn parse(change: &'a str) -> Option<Self> {
-        const KEYS: [&str; 11] = [
+        const KEYS: [&str; 12] = [
             ".queue",
             ".driver_queue",
             ".scan",
             ".absence",
             ".power_save",
+            ".roaming",
             ".rts_threshold",
             ".rate_control",
             ".aggregation",

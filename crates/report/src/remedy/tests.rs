@@ -27,6 +27,16 @@ fn a_remedy_is_valid_and_changes_something() {
     assert_eq!(applicable("no scenario", &remedy(&["node.a.scan.channels=1"])), [""; 0]);
 }
 
+/// Keys of tables below a node, in the shipped office, where `roaming` is a table of its own.
+#[test]
+fn remedies_of_roaming_reach_the_station() {
+    let text = include_str!("../../../../scenarios/office-walk.toml");
+    for key in ["short_interval=off", "security=ft-wpa2", "policy=learn", "threshold=-60dBm"] {
+        let set = format!("node.laptop.roaming.{key}");
+        assert_eq!(taken(text, &[&set]), [set.clone()]);
+    }
+}
+
 /// Whether a node, wire or flow of a scenario has the value of a remedy.
 type Has = fn(&Scenario) -> bool;
 
