@@ -239,10 +239,10 @@ fn helps(kind: Kind, delay: Option<&Number>, goodput: Option<&Number>) -> bool {
         | Kind::Overload
         | Kind::Scan
         | Kind::Sleep
-        | Kind::Roaming
         | Kind::Wire => less_delay >= CHANGE,
         Kind::TcpWindow | Kind::Aggregation => more_goodput >= CHANGE,
-        Kind::Absence => less_delay.max(more_goodput) >= CHANGE,
+        // A weak access point costs rate.
+        Kind::Absence | Kind::Roaming => less_delay.max(more_goodput) >= CHANGE,
         Kind::Contention | Kind::Retries | Kind::SlowStation => {
             less_delay.max(more_goodput) >= CHANGE && less_delay.min(more_goodput) > -CHANGE
         }

@@ -29,7 +29,7 @@ pub(super) fn roaming(run: &RunDocument) -> Option<Finding> {
 }
 
 fn fault(name: &str, roaming: &RoamingSummary, counted_ms: f64) -> Option<Finding> {
-    let RoamingSummary { access_points_lost, roams, stays, threshold_dbm, .. } = roaming;
+    let RoamingSummary { access_points_lost, roams, stays, policy, threshold_dbm } = roaming;
     let lost = *access_points_lost;
     let stay = stays.iter().max_by(|a, b| a.duration_s.total_cmp(&b.duration_s));
     let without: f64 = roams.iter().filter_map(|roam| roam.without_ms).sum();
@@ -74,13 +74,18 @@ fn fault(name: &str, roaming: &RoamingSummary, counted_ms: f64) -> Option<Findin
             "{name} stays at {access_point} for {duration_s:.0} s, at the end with {level_dbm:.0} dBm, \
              while {stronger} of the same network arrives with {stronger_dbm:.0} dBm"
         );
-        let remedy = match threshold_dbm {
+        let key = |key: String| format!("node.{name}.roaming.{key}");
+        let mut remedy = match threshold_dbm {
             Some(threshold) if *threshold < USUAL_DBM => {
-                vec![format!("node.{name}.roaming.threshold={USUAL_DBM}dBm")]
+                vec![key(format!("threshold={USUAL_DBM}dBm"))]
             }
             Some(_) => Vec::new(),
-            None => vec![format!("node.{name}.roaming.short_interval=30s")],
+            None => vec![key("short_interval=30s".to_owned())],
         };
+        // Scans of all channels cost more than the better access point gives.
+        if !remedy.is_empty() && policy.as_deref().is_none_or(|policy| policy == "simple") {
+            remedy.push(key("policy=learn".to_owned()));
+        }
         let device = "A higher threshold of roaming, requests of the network to change (802.11v), or \
                       less power at the access points";
         (sentence, remedy, device)
