@@ -363,6 +363,12 @@ pub struct AbsenceClockSummary {
 pub struct RoamingSummary {
     /// Number of times that it lost its access point.
     pub access_points_lost: u64,
+    /// Number of neighbor reports that it received; absent without any.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub neighbor_reports: Option<u64>,
+    /// Number of neighbor reports that did not come; absent without any.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub neighbor_reports_missed: Option<u64>,
     /// Attempts to join another, in their order.
     pub roams: Vec<RoamSummary>,
 }
@@ -379,6 +385,9 @@ pub struct RoamSummary {
     pub at_s: f64,
     /// Duration of the scan or search that came before, in ms.
     pub scan_ms: f64,
+    /// Channels of that scan, if a list of access points chose them; absent if it had all.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub listed_channels: Option<u16>,
     /// Time from `at_s` to the end of authentication, in ms; absent if that did not come, as below.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub authentication_ms: Option<f64>,

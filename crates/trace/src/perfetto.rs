@@ -255,7 +255,10 @@ impl PerfettoWriter {
             RoamStep::Failed | RoamStep::Lost => {
                 self.change(at, station, Some("without an access point"));
             }
-            RoamStep::Authenticated | RoamStep::Associated => {}
+            RoamStep::Authenticated
+            | RoamStep::Associated
+            | RoamStep::Reported
+            | RoamStep::Unreported => {}
         }
     }
 

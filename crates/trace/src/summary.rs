@@ -393,12 +393,7 @@ fn node(
             .iter()
             .map(absence_clock)
             .collect(),
-        roaming: (stats.access_points_lost > 0 || !stats.roams.is_empty()).then(|| {
-            RoamingSummary {
-                access_points_lost: stats.access_points_lost,
-                roams: stats.roams.iter().map(|roamed| roam(roamed, names)).collect(),
-            }
-        }),
+        roaming: roaming(stats, names),
     }
 }
 
@@ -412,6 +407,21 @@ fn absence_clock(absence: &AbsenceConfig) -> AbsenceClockSummary {
     }
 }
 
+/// The changes of a station's access point; `None` if nothing came of its roaming.
+fn roaming(stats: &StationStats, names: &Names) -> Option<RoamingSummary> {
+    let some = |number: u64| Some(number).filter(|number| *number > 0);
+    let StationStats { neighbor_reports, neighbor_reports_missed, .. } = *stats;
+    let is_any = stats.access_points_lost > 0
+        || !stats.roams.is_empty()
+        || neighbor_reports + neighbor_reports_missed > 0;
+    is_any.then(|| RoamingSummary {
+        access_points_lost: stats.access_points_lost,
+        neighbor_reports: some(neighbor_reports),
+        neighbor_reports_missed: some(neighbor_reports_missed),
+        roams: stats.roams.iter().map(|roamed| roam(roamed, names)).collect(),
+    })
+}
+
 fn roam(roamed: &Roamed, names: &Names) -> RoamSummary {
     let name = |station: StationId| names.station(station).to_owned();
     let ms = |from: Option<Instant>, to: Option<Instant>| {
@@ -423,6 +433,7 @@ fn roam(roamed: &Roamed, names: &Names) -> RoamSummary {
         joins: name(roamed.to),
         at_s: rounded((left_at - Instant::ZERO).as_secs_f64(), 6),
         scan_ms: ms(Some(roamed.looked_from), Some(left_at)).unwrap_or(0.0),
+        listed_channels: roamed.listed_channels,
         authentication_ms: ms(Some(left_at), authenticated_at),
         association_ms: ms(authenticated_at, associated_at),
         handshake_ms: ms(associated_at, joined_at),

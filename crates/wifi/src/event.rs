@@ -125,6 +125,10 @@ pub enum RoamStep {
     Failed,
     /// This access point, its own, is gone.
     Lost,
+    /// This access point, its own, has listed the others in a neighbor report.
+    Reported,
+    /// It has not within the time for it.
+    Unreported,
 }
 
 /// Whether a station can be reached.

@@ -139,6 +139,10 @@ pub struct StationStats {
     pub off_channel_drops: u64,
     /// Number of times that the station lost its access point.
     pub access_points_lost: u64,
+    /// Neighbor reports that the station received.
+    pub neighbor_reports: u64,
+    /// The number that it awaited in vain.
+    pub neighbor_reports_missed: u64,
     /// Changes of its access point, in their order.
     pub roams: Vec<Roamed>,
 }
@@ -152,6 +156,8 @@ pub struct Roamed {
     pub to: StationId,
     /// Instant at which the station began to look for another one.
     pub looked_from: Instant,
+    /// Channels of the scan before, if a list of access points chose them.
+    pub listed_channels: Option<u16>,
     /// Instant since which no data flow: it left its access point, or noticed that it is gone.
     pub without_from: Instant,
     /// Instant at which it left for the new one.

@@ -95,6 +95,7 @@ mod tests {
             joins: to.to_owned(),
             at_s,
             scan_ms: 1_000.0,
+            listed_channels: None,
             authentication_ms: None,
             association_ms: None,
             handshake_ms: None,

@@ -46,6 +46,10 @@ tables! {
         value scan: ScanKind = "active";
         /// Active scans: channels, the last ones, on which the station only listens (radar).
         value passive_channels: Whole<0, 1000> = 0;
+        /// Asks the access point for the others of its network after each join (802.11k), and scans only
+        /// their channels; all again if these have nothing better while the signal is below the
+        /// threshold, as iwd does. wpa_supplicant asks on demand only.
+        value neighbor_report: bool = false;
         /// Time without data from the decision to leave an access point to the first frame to the
         /// next one. The defaults of this and the following times are medians of Linux 6.1 with
         /// wpa_supplicant and hostapd 2.10 in a virtual machine of 1 000 MIPS.

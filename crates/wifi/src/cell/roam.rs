@@ -17,7 +17,7 @@ use crate::event::{Event, RoamStep};
 use crate::mac::originator::Agreement;
 use crate::mac::roam::frame::{JoinFacts, RoamFrame};
 use crate::mac::roam::join::Due;
-use crate::mac::roam::station::{Roam, RoamAction};
+use crate::mac::roam::station::{Roam, RoamAction, RoamingConfig};
 use crate::mac::scan::ScanKind;
 use crate::phy::Band;
 use crate::station::{BssId, StationId};
@@ -34,6 +34,10 @@ const SSID_OCTETS: u8 = 7;
 /// Rates without MCS: the eight of OFDM, and at 2.4 GHz four of DSSS and CCK.
 const RATES: u8 = 8;
 const RATES_2_4: u8 = 12;
+
+/// Most Neighbor Report elements in a frame: a management frame has at most 2 304 octets (9.2.4.7.1),
+/// three of them before the elements of 20 octets here.
+const NEIGHBOURS_MAX: usize = (2_304 - 3) / 20;
 
 /// Checks the stations that roam.
 ///
@@ -68,12 +72,17 @@ impl Station {
         self.away.as_deref().and_then(Away::listening).map(|listening| listening.bss)
     }
 
-    /// Facts of the frames with which a roaming station joins an access point, and the set that it
-    /// comes from, or moves to.
-    pub(super) fn join_facts(&mut self, band: Band) -> (JoinFacts, BssId) {
+    /// Facts of the frames between a roaming station and an access point, and the set that it comes
+    /// from, or moves to.
+    pub(super) fn join_facts(&mut self, band: Band, frame: RoamFrame) -> (JoinFacts, BssId) {
         let roam = self.roam().expect("it roams");
         let other = roam.other();
-        let security = roam.config().security;
+        let RoamingConfig { security, neighbor_report, ref members, .. } = *roam.config();
+        // hostapd lists itself, too.
+        let neighbours = match frame {
+            RoamFrame::NeighborReportResponse => members.len().min(NEIGHBOURS_MAX),
+            _ => 0,
+        };
         let is_fast = roam.joins().is_some_and(|manner| manner.is_fast());
         // Before it leaves, it has the keys of its own access point.
         let keyed = roam.sends_data();
@@ -86,9 +95,9 @@ impl Station {
             band,
             width: capabilities.width(),
             qos: capabilities.qos,
-            radio_measurement: false,
+            radio_measurement: neighbor_report,
             bss_transition: false,
-            neighbours: 0,
+            neighbours: neighbours as u8,
             keyed,
             fast: is_fast,
         };
@@ -191,6 +200,8 @@ impl Power {
                 floor.record_roam(station, step);
             }
             RoamAction::Listen(channel) => self.search(floor, station, channel),
+            RoamAction::Reported => floor.record_roam(station, RoamStep::Reported),
+            RoamAction::Unreported => floor.record_roam(station, RoamStep::Unreported),
         }
         floor.find_next_absence();
     }
@@ -266,7 +277,7 @@ impl Power {
     fn send_of_join(&mut self, floor: &mut Floor<'_>, station: StationId, due: Due) {
         let Due { frame, from_station } = due;
         let band = floor.settings.band;
-        let (facts, _) = floor.stations[station.index()].join_facts(band);
+        let (facts, _) = floor.stations[station.index()].join_facts(band, frame);
         let action = Action::Roam { frame, octets: frame.octets(&facts) as u16 };
         if from_station {
             return self.queue_about_absence(floor, station, action);
@@ -316,12 +327,14 @@ impl Floor<'_> {
         let state = &mut self.stations[station.index()];
         let Some(roam) = state.roam() else { return };
         let (looked_from, lost_at) = (roam.looked_from(), roam.lost_at());
+        let listed_channels = roam.listed_channels().filter(|_| lost_at.is_none());
         // A transition over the distribution system came before.
         let is_over_ds = roam.joins().is_some_and(|manner| manner.is_fast() && manner.over_ds);
         state.stats.roams.push(Roamed {
             from,
             to,
             looked_from,
+            listed_channels,
             without_from: lost_at.unwrap_or(now),
             left_at: now,
             authenticated_at: is_over_ds.then_some(now),
@@ -336,6 +349,8 @@ impl Floor<'_> {
         let stats = &mut stations[station.index()].stats;
         match (step, stats.roams.last_mut()) {
             (RoamStep::Lost, _) => stats.access_points_lost += 1,
+            (RoamStep::Reported, _) => stats.neighbor_reports += 1,
+            (RoamStep::Unreported, _) => stats.neighbor_reports_missed += 1,
             (RoamStep::Authenticated, Some(roam)) => roam.authenticated_at = Some(*now),
             (RoamStep::Associated, Some(roam)) => roam.associated_at = Some(*now),
             (RoamStep::Joined, Some(roam)) => {

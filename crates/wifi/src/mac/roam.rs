@@ -6,9 +6,11 @@
 //! | [`frame`] | the frames on the air, and their lengths |
 //! | [`policy`] | when a station looks for another access point, and which one it takes |
 //! | [`join`] | the exchange of frames with which it joins one |
+//! | [`neighbours`] | neighbor reports, which shorten its scans |
 //! | [`station`] | a station that is associated, looks for access points, joins and loses them |
 
 pub mod frame;
 pub mod join;
+pub mod neighbours;
 pub mod policy;
 pub mod station;

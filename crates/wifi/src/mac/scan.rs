@@ -240,11 +240,12 @@ impl Scan {
         Self::new(ScanConfig { start: NEVER, period: NEVER, ..config })
     }
 
-    /// Begins a scan at `now`, unless one is in progress; the own channel is at this position of the
-    /// list, if at all.
-    pub fn begin(&mut self, now: Instant, own_channel: Option<u16>) {
+    /// Begins a scan with the channels of `config` at `now`, unless one is in progress; its start and
+    /// period do not count.
+    pub fn begin(&mut self, now: Instant, config: ScanConfig) {
         if self.is_resting() {
-            self.config.own_channel = own_channel;
+            let ScanConfig { start, period, .. } = self.config;
+            self.config = ScanConfig { start, period, ..config };
             self.next_scan = now;
             self.due = Some(now);
         }

@@ -111,6 +111,10 @@ fn without_effect(raw: &RawRoaming, problems: &mut Problems) {
         let message = "this key is for security = \"wpa3\" and \"ft-wpa3\" only";
         problems.push_unfit(&raw.sae_delay.place, message);
     }
+    if raw.neighbor_report.value && raw.short_interval.value.0.is_none() {
+        let message = "a report shortens background scans, and short_interval is \"off\"";
+        problems.push_unfit(&raw.neighbor_report.place, message);
+    }
     if is_written(&raw.passive_channels.place) && raw.scan.value == ScanKind::Passive {
         problems.push_unfit(&raw.passive_channels.place, "this key is for scan = \"active\" only");
     }
@@ -180,6 +184,7 @@ fn config(
         },
         policy,
         scan,
+        neighbor_report: raw.neighbor_report.value,
         beacon_interval,
     }
 }

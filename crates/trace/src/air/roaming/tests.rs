@@ -31,6 +31,7 @@ fn info(band: Band, channel: u8, rates: Vec<Rate>) -> AirInfo {
         rates,
         colour: 0,
         roams: false,
+        networks: Vec::new(),
         amsdu: false,
     }
 }

@@ -495,7 +495,7 @@ impl Power {
                     return floor.find_next_absence();
                 }
                 let roam = floor.away(station).roam();
-                searched = roam.and_then(|roam| Some((roam.set_on(channel)?, probes)));
+                searched = roam.and_then(|roam| Some((roam.scanned_set(channel)?, probes)));
                 PowerState::OffChannel
             }
         };

@@ -69,6 +69,7 @@ fn office(channels: [u8; 2], levels: [f64; 2], security: Security, kind: ScanKin
             return_drain: None,
             null: NullConfig::default(),
         },
+        neighbor_report: false,
         beacon_interval: Duration::from_micros(102_400),
     });
     set_levels(&mut config, levels);

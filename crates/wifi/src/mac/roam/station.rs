@@ -3,14 +3,15 @@
 //! and looks for one again, as wpa_supplicant 2.10 over mac80211 of Linux 6.1 does. Signals are in
 //! dBm.
 //!
-//! The frames of a scan around each channel are those of [`Scan`]. Left out: neighbour reports and
-//! transition requests (802.11k, 802.11v), a choice by load.
+//! The frames of a scan around each channel are those of [`Scan`], neighbor reports those of
+//! [`Neighbours`]. Left out: a choice by load.
 
 use super::frame::RoamFrame;
 use super::join::{Delays, Due, Join, JoinStep, Manner};
+use super::neighbours::{NeighbourStep, Neighbours};
 use super::policy::{BeaconSignal, RoamCandidate, ScanPlan, ScanPolicy};
 use crate::mac::roam::frame::Security;
-use crate::mac::scan::{Scan, ScanConfig, ScanInput};
+use crate::mac::scan::{PassiveChannels, Scan, ScanConfig, ScanInput};
 use crate::phy::{Band, ChannelWidth};
 use crate::station::BssId;
 use alloc::vec::Vec;
@@ -48,6 +49,8 @@ pub struct RoamingConfig {
     /// Channels of a scan, those of the network first, and absences for them; start, period and own
     /// channel do not count.
     pub scan: ScanConfig,
+    /// Whether the station asks for neighbor reports (802.11k), and its access points answer.
+    pub neighbor_report: bool,
     /// Time between two beacons of an access point, more than zero.
     pub beacon_interval: Duration,
 }
@@ -106,6 +109,10 @@ pub enum RoamAction {
     Failed,
     /// Listens on this channel of its list.
     Listen(u16),
+    /// The access point has listed its neighbours.
+    Reported,
+    /// It has not.
+    Unreported,
 }
 
 /// A station of an extended service set.
@@ -120,6 +127,10 @@ pub struct Roam {
     signal: BeaconSignal,
     plan: Option<ScanPlan>,
     scan: Scan,
+    /// Channels of the last scan by their numbers; all if `None`.
+    listed: Option<Vec<u16>>,
+    /// Neighbours of its access point, if it asks for them.
+    neighbours: Option<Neighbours>,
     /// Access points heard in the scan or search in progress, and the level of each in whole dBm.
     heard: Vec<(BssId, i32)>,
     /// Sets with which it has a key of SAE.
@@ -141,6 +152,7 @@ impl Roam {
     /// ahead by `clock`, less than a second.
     pub fn new(config: RoamingConfig, at: BssId, clock: Duration) -> Self {
         let scan = Scan::on_demand(config.scan);
+        let asks_at = Instant::ZERO + config.delays.station;
         let mut roam = Self {
             phase: RoamPhase::Connected,
             at,
@@ -148,6 +160,8 @@ impl Roam {
             signal: BeaconSignal::default(),
             plan: None,
             scan,
+            listed: None,
+            neighbours: config.neighbor_report.then(|| Neighbours::new(asks_at)),
             heard: Vec::new(),
             keys: alloc::vec![at],
             passed_over: Vec::new(),
@@ -227,6 +241,19 @@ impl Roam {
         self.member(bss).is_some_and(|member| channel.is_none_or(|own| own == member.channel))
     }
 
+    /// A set on this channel of the scan in progress, if the network has one there.
+    pub fn scanned_set(&self, channel: u16) -> Option<BssId> {
+        match &self.listed {
+            None => self.set_on(channel),
+            Some(listed) => self.set_on(*listed.get(usize::from(channel))?),
+        }
+    }
+
+    /// Number of channels of the last scan, if a list of access points chose them.
+    pub fn listed_channels(&self) -> Option<u16> {
+        self.listed.as_ref().map(|listed| listed.len() as u16)
+    }
+
     /// A set on this channel of the list, if the network has one there.
     pub fn set_on(&self, channel: u16) -> Option<BssId> {
         self.config.members.iter().find(|it| it.channel == channel).map(|it| it.bss)
@@ -240,15 +267,24 @@ impl Roam {
     pub fn due(&self) -> Option<Instant> {
         let at = match &self.phase {
             RoamPhase::Connected => {
-                let plan = self.plan.as_ref().filter(|_| self.scan.is_resting());
-                let plan = plan.map_or(Instant::MAX, ScanPlan::due);
-                self.scan.due().unwrap_or(Instant::MAX).min(plan).min(self.tests_at)
+                let scan = self.scan.due().unwrap_or(Instant::MAX);
+                let rest = if self.scan.is_resting() { self.due_at_rest() } else { Instant::MAX };
+                scan.min(rest).min(self.tests_at)
             }
             RoamPhase::Testing { .. } => Instant::MAX,
             RoamPhase::Joining { join, .. } => join.due(),
             RoamPhase::Searching { until, .. } | RoamPhase::Resting { until } => *until,
         };
         (at < Instant::MAX).then_some(at)
+    }
+
+    /// Instant of the next step of a connected station that does not scan.
+    fn due_at_rest(&self) -> Instant {
+        let plan = self.plan.as_ref().map_or(Instant::MAX, ScanPlan::due);
+        match &self.neighbours {
+            Some(neighbours) if neighbours.is_pending() => neighbours.due(),
+            _ => plan,
+        }
     }
 
     /// Performs the step that is due at `now`.
@@ -288,18 +324,68 @@ impl Roam {
             // While it scans, beacons are missed on purpose.
             self.hear_from_now(now);
         }
+        if !self.scan.is_resting() {
+            return RoamAction::Nothing;
+        }
+        if let Some(neighbours) = &mut self.neighbours {
+            let step = neighbours.handle_due(now);
+            if step != NeighbourStep::Wait {
+                return Self::after_neighbours(step);
+            }
+        }
+        let may_scan = |neighbours: &mut Neighbours| neighbours.allows_scan(now);
         if let Some(plan) = &mut self.plan
-            && self.scan.is_resting()
             && plan.due() <= now
+            && self.neighbours.as_mut().is_none_or(may_scan)
         {
             plan.begin(now);
             self.looked_from = now;
-            self.heard.clear();
-            let own = self.member(self.at).map(|member| member.channel + 1);
-            self.scan.begin(now, own);
-            return RoamAction::Scan(ScanInput::Due);
+            let is_known = self.neighbours.as_ref().is_some_and(Neighbours::is_known);
+            let listed = is_known.then(|| self.channels_of(|_| true));
+            return self.begin_scan(now, listed);
         }
         RoamAction::Nothing
+    }
+
+    fn after_neighbours(step: NeighbourStep) -> RoamAction {
+        match step {
+            NeighbourStep::Wait => RoamAction::Nothing,
+            NeighbourStep::Send(frame) => {
+                let from_station = frame.from_access_point() == Some(false);
+                RoamAction::Send(Due { frame, from_station })
+            }
+            NeighbourStep::Reported => RoamAction::Reported,
+            NeighbourStep::Unreported => RoamAction::Unreported,
+        }
+    }
+
+    /// Channels of the sets that `is_listed` selects, by ascending numbers.
+    fn channels_of(&self, is_listed: impl Fn(BssId) -> bool) -> Vec<u16> {
+        let listed = self.config.members.iter().filter(|member| is_listed(member.bss));
+        let mut channels: Vec<u16> = listed.map(|member| member.channel).collect();
+        channels.sort_unstable();
+        channels.dedup();
+        channels
+    }
+
+    /// Scans the listed channels, or all.
+    fn begin_scan(&mut self, now: Instant, listed: Option<Vec<u16>>) -> RoamAction {
+        self.heard.clear();
+        let all = self.config.scan;
+        let own = self.member(self.at).map(|member| member.channel);
+        let (channels, passive, own_channel) = match &listed {
+            None => (all.channels, all.passive.count, own.map(|own| own + 1)),
+            Some(listed) => {
+                let active = all.channels.saturating_sub(all.passive.count);
+                let passive = listed.iter().filter(|channel| **channel >= active).count();
+                let place = listed.iter().position(|channel| Some(*channel) == own);
+                (listed.len() as u16, passive as u16, place.map(|place| place as u16 + 1))
+            }
+        };
+        let passive = PassiveChannels { count: passive, ..all.passive };
+        self.scan.begin(now, ScanConfig { channels, passive, own_channel, ..all });
+        self.listed = listed;
+        RoamAction::Scan(ScanInput::Due)
     }
 
     /// Listens on a channel of the list while it has no access point.
@@ -339,18 +425,27 @@ impl Roam {
     /// Decides after a scan that ended at `now`.
     pub fn handle_scanned(&mut self, now: Instant) -> RoamAction {
         self.hear_from_now(now);
-        if let Some(plan) = &mut self.plan {
-            plan.end(now);
-        }
-        let Some((bss, best)) = self.best(now, Some(self.at)) else { return RoamAction::Nothing };
         // One that the scan did not see is gone (`wpa_supplicant_need_to_roam`).
         let is_seen = self.heard.iter().any(|(bss, _)| *bss == self.at);
         let level = self.signal.dbm().filter(|_| is_seen);
-        let own = level.and_then(|level| self.candidate(self.at, level));
-        if own.is_none_or(|own| own.gives_way_to(&best)) {
-            self.begin_join(now, bss, true)
-        } else {
-            RoamAction::Nothing
+        if let Some((bss, best)) = self.best(now, Some(self.at)) {
+            let own = level.and_then(|level| self.candidate(self.at, level));
+            if own.is_none_or(|own| own.gives_way_to(&best)) {
+                self.end_plan(now);
+                return self.begin_join(now, bss, true);
+            }
+        }
+        let is_low = |policy: ScanPolicy| self.signal.dbm().is_some_and(|it| it < policy.threshold);
+        if self.listed.is_some() && self.config.policy.is_some_and(is_low) {
+            return self.begin_scan(now, None);
+        }
+        self.end_plan(now);
+        RoamAction::Nothing
+    }
+
+    fn end_plan(&mut self, now: Instant) {
+        if let Some(plan) = &mut self.plan {
+            plan.end(now);
         }
     }
 
@@ -376,6 +471,11 @@ impl Roam {
         frame: RoamFrame,
         from_station: bool,
     ) -> RoamAction {
+        if let RoamFrame::NeighborReportRequest | RoamFrame::NeighborReportResponse = frame {
+            let delay = self.config.delays.access_point;
+            let Some(neighbours) = &mut self.neighbours else { return RoamAction::Nothing };
+            return Self::after_neighbours(neighbours.handle_arrival(now, frame, delay));
+        }
         let RoamPhase::Joining { join, to } = &mut self.phase else { return RoamAction::Nothing };
         let was_before_leaving = join.is_before_leaving();
         let step = join.handle_arrival(now, frame, from_station);
@@ -402,6 +502,9 @@ impl Roam {
                 }
                 self.phase = RoamPhase::Connected;
                 self.lost_at = None;
+                if let Some(neighbours) = &mut self.neighbours {
+                    *neighbours = Neighbours::new(now + self.config.delays.station);
+                }
                 self.hear_from_now(now);
                 RoamAction::Joined
             }
@@ -505,6 +608,7 @@ mod tests {
                 return_drain: None,
                 null: NullConfig::default(),
             },
+            neighbor_report: false,
             beacon_interval: BEACON,
         }
     }
