@@ -430,7 +430,7 @@ impl Maker {
             }
             FrameKind::Roam { frame: roam, facts, aid, other } => {
                 let at = place_of(ppdu, names);
-                let neighbours = self.neighbours(roam, at, names, facts.neighbours);
+                let neighbours = self.neighbours(roam, [at, other], names, facts.neighbours);
                 let other = station_address(other, names);
                 let contents = RoamContents {
                     info: &self.info,
@@ -440,7 +440,6 @@ impl Maker {
                     target: other,
                     neighbours: &neighbours,
                     switch: elements::ChannelSwitch::default(),
-                    removal: 0,
                 };
                 link.roam(roam, &contents, out);
             }
@@ -467,20 +466,21 @@ impl Maker {
         0
     }
 
-    /// Returns the first `number` access points that the one at `at` lists in a frame, with their
-    /// channels: itself, and the others of its network.
+    /// Returns the first `number` access points that `at` lists in a frame, with their channels: in a
+    /// report itself, in a request the one that it prefers, and the others of its network.
     fn neighbours(
         &self,
         frame: RoamFrame,
-        at: StationId,
+        [at, other]: [StationId; 2],
         names: &Names,
         number: u8,
     ) -> Vec<(MacAddr, u8)> {
         let AirInfo { networks, channels, channel, .. } = &self.info;
         let network = networks.iter().find(|network| network.contains(&at));
-        let others = network.into_iter().flatten().copied().filter(|other| *other != at);
-        let own = (frame == RoamFrame::NeighborReportResponse).then_some(at);
-        let listed = own.into_iter().chain(others).take(number.into());
+        let first = if frame == RoamFrame::NeighborReportResponse { at } else { other };
+        let others = network.into_iter().flatten().copied();
+        let others = others.filter(|of| *of != at && *of != first);
+        let listed = std::iter::once(first).chain(others).take(number.into());
         let on = |of: StationId| channels.get(of.index()).copied().unwrap_or(*channel);
         listed.map(|of| (station_address(of, names), on(of))).collect()
     }

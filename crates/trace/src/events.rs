@@ -466,7 +466,7 @@ const fn roam_frame_name(frame: RoamFrame) -> &'static str {
         RoamFrame::NeighborReportRequest => "neighbor_report_request",
         RoamFrame::NeighborReportResponse => "neighbor_report_response",
         RoamFrame::TransitionQuery => "transition_query",
-        RoamFrame::TransitionRequest => "transition_request",
+        RoamFrame::TransitionRequest { .. } => "transition_request",
         RoamFrame::TransitionResponse { .. } => "transition_response",
         RoamFrame::FtRequest | RoamFrame::FtResponse { .. } | RoamFrame::ChannelSwitch => "action",
     }
@@ -483,6 +483,10 @@ const fn step_name(step: RoamStep) -> &'static str {
         RoamStep::Lost => "lost",
         RoamStep::Reported => "reported",
         RoamStep::Unreported => "unreported",
+        RoamStep::Requested => "requested",
+        RoamStep::Accepted => "accepted",
+        RoamStep::Refused => "refused",
+        RoamStep::Removed => "removed",
     }
 }
 

@@ -129,6 +129,14 @@ pub enum RoamStep {
     Reported,
     /// It has not within the time for it.
     Unreported,
+    /// The station is asked to go to this access point.
+    Requested,
+    /// It has agreed to go to it.
+    Accepted,
+    /// It has refused to go to it.
+    Refused,
+    /// This access point, its own, has removed it.
+    Removed,
 }
 
 /// Whether a station can be reached.

@@ -1,6 +1,7 @@
 //! Counters that a cell keeps whether or not events are recorded; the summary of a run consists of
 //! them. All start at zero and grow until [`Cell::clear_stats`](crate::cell::Cell).
 
+use crate::mac::roam::steering::RoamCause;
 use crate::phy::Rate;
 use crate::station::StationId;
 use alloc::vec::Vec;
@@ -143,8 +144,23 @@ pub struct StationStats {
     pub neighbor_reports: u64,
     /// The number that it awaited in vain.
     pub neighbor_reports_missed: u64,
+    /// Requests to the station to move to another access point.
+    pub steering: SteeringStats,
     /// Changes of its access point, in their order.
     pub roams: Vec<Roamed>,
+}
+
+/// Requests of access points to a station to move (802.11v), and what became of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SteeringStats {
+    /// Requests.
+    pub requests: u64,
+    /// Requests that the station accepted.
+    pub accepted: u64,
+    /// Requests that it refused.
+    pub refused: u64,
+    /// The number of times that an access point removed it.
+    pub removed: u64,
 }
 
 /// A change of a station's access point, with the instants of its steps as far as they came.
@@ -154,6 +170,8 @@ pub struct Roamed {
     pub from: StationId,
     /// The access point that the station joins.
     pub to: StationId,
+    /// Reason.
+    pub cause: RoamCause,
     /// Instant at which the station began to look for another one.
     pub looked_from: Instant,
     /// Channels of the scan before, if a list of access points chose them.

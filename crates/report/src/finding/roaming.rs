@@ -1,8 +1,8 @@
-//! Stations that change their access point: those that are without one, those that go back and forth,
-//! and joins that take long or fail.
+//! Stations that change their access point: those that are without one, those that go back and forth
+//! or are sent so, those that do not go when asked, and joins that take long or fail.
 
 use super::{Finding, Kind, ms, percent};
-use lasthop_trace::{RoamSummary, RunDocument};
+use lasthop_trace::{RoamSummary, RunDocument, SteeringSummary};
 
 /// Time without data in a join that speech does not bridge: what 802.11r is to stay below, and what a
 /// jitter buffer holds.
@@ -21,18 +21,30 @@ pub(super) fn roaming(run: &RunDocument) -> Option<Finding> {
     let of_node = |(name, node): (&String, &lasthop_trace::NodeSummary)| {
         let roaming = node.roaming.as_ref()?;
         let lost = roaming.access_points_lost;
-        let finding = fault(name, lost, &roaming.roams, counted_ms)?;
+        let finding = fault(name, lost, &roaming.roams, roaming.steering, counted_ms)?;
         Some(finding)
     };
     run.nodes.iter().filter_map(of_node).max_by(|a, b| a.weight.total_cmp(&b.weight))
 }
 
-fn fault(name: &str, lost: u64, roams: &[RoamSummary], counted_ms: f64) -> Option<Finding> {
+fn fault(
+    name: &str,
+    lost: u64,
+    roams: &[RoamSummary],
+    steering: Option<SteeringSummary>,
+    counted_ms: f64,
+) -> Option<Finding> {
     let without: f64 = roams.iter().filter_map(|roam| roam.without_ms).sum();
     let share = without / counted_ms;
     let failed = roams.iter().filter(|roam| roam.without_ms.is_none()).count();
     let joined: Vec<&RoamSummary> = roams.iter().filter(|roam| roam.without_ms.is_some()).collect();
     let back = joined.windows(2).filter(|pair| is_back(pair[0], pair[1])).count();
+    let is_undone = |pair: &&[&RoamSummary]| {
+        is_back(pair[0], pair[1]) && pair.iter().any(|roam| roam.steered_by.is_some())
+    };
+    let undone = joined.windows(2).filter(is_undone).count();
+    let asked = steering.unwrap_or_default();
+    let ignored = asked.requests.saturating_sub(asked.accepted + asked.refused);
     let longest = joined.iter().filter_map(|roam| roam.without_ms).fold(0.0, f64::max);
     let times = |count: usize| match count {
         1 => "once".to_owned(),
@@ -48,6 +60,16 @@ fn fault(name: &str, lost: u64, roams: &[RoamSummary], counted_ms: f64) -> Optio
             percent(share),
         );
         (sentence, Vec::new(), "Let cells overlap, so that a better access point is heard before")
+    } else if undone > 0 {
+        let sentence = format!(
+            "{name} is moved by its network and goes back within a minute, or the other way round, {}: \
+             they disagree, and each change costs up to {} without data",
+            times(undone),
+            ms(longest),
+        );
+        let device = "Let the access points ask less often, or reduce the power of the one that the \
+                      station prefers";
+        (sentence, Vec::new(), device)
     } else if back >= 2 {
         let sentence = format!(
             "{name} goes back {} to the access point that it left less than a minute before; each \
@@ -64,6 +86,23 @@ fn fault(name: &str, lost: u64, roams: &[RoamSummary], counted_ms: f64) -> Optio
             times(failed),
         );
         (sentence, Vec::new(), "Reduce the power of that access point to the stations' own")
+    } else if ignored >= 2 || ignored == 1 && asked.requests == 1 {
+        let sentence = format!(
+            "{name} does not answer {} of {} that its access point sent it to move (802.11v){}",
+            ignored,
+            requests(asked.requests),
+            removed(asked.removed),
+        );
+        (sentence, Vec::new(), "Enable BSS transition management in the station")
+    } else if asked.removed > 0 || asked.refused >= 2 {
+        let sentence = format!(
+            "{name} refuses {} of {} that its access point sent it to move, because it hears no other \
+             one loud enough{}",
+            asked.refused,
+            requests(asked.requests),
+            removed(asked.removed),
+        );
+        (sentence, Vec::new(), "Let cells overlap, or ask stations to move at a lower level only")
     } else if longest > LONG_JOIN_MS {
         let sentence = format!(
             "{name} is without data for {} while it joins an access point, more than speech bridges",
@@ -80,6 +119,19 @@ fn fault(name: &str, lost: u64, roams: &[RoamSummary], counted_ms: f64) -> Optio
     is_fault.then_some(Finding { kind: Kind::Roaming, sentence, weight, remedy, device })
 }
 
+fn requests(number: u64) -> String {
+    if number == 1 { "1 request".to_owned() } else { format!("{number} requests") }
+}
+
+/// A clause about removals, if there were some.
+fn removed(number: u64) -> String {
+    match number {
+        0 => String::new(),
+        1 => ", and is removed once".to_owned(),
+        many => format!(", and is removed {many} times"),
+    }
+}
+
 /// Whether the second roam undoes the first soon.
 fn is_back(first: &RoamSummary, second: &RoamSummary) -> bool {
     second.joins == first.leaves && second.at_s - first.at_s < BACK_S
@@ -88,12 +140,14 @@ fn is_back(first: &RoamSummary, second: &RoamSummary) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lasthop_trace::SteeredBy;
 
     fn roam(from: &str, to: &str, at_s: f64, without_ms: Option<f64>) -> RoamSummary {
         RoamSummary {
             leaves: from.to_owned(),
             joins: to.to_owned(),
             at_s,
+            steered_by: None,
             scan_ms: 1_000.0,
             listed_channels: None,
             authentication_ms: None,
@@ -107,7 +161,7 @@ mod tests {
     fn each_fault_has_its_words() {
         let minute = 60_000.0;
         let says = |lost, roams: &[RoamSummary]| {
-            fault("phone", lost, roams, minute).map(|finding| finding.sentence)
+            fault("phone", lost, roams, None, minute).map(|finding| finding.sentence)
         };
         assert_eq!(says(0, &[roam("a", "b", 1.0, Some(9.0))]), None);
         let lost = says(1, &[roam("a", "b", 1.0, Some(3_000.0))]).expect("it is one");
@@ -121,6 +175,23 @@ mod tests {
         let slow = [("a", "b", 1.0), ("b", "a", 70.0), ("a", "b", 140.0)]
             .map(|(from, to, at_s)| roam(from, to, at_s, Some(9.0)));
         assert_eq!(says(0, &slow), None, "who walks to and fro does so, too");
+        let mut steered = [roam("a", "b", 1.0, Some(9.0)), roam("b", "a", 20.0, Some(9.0))];
+        assert_eq!(says(0, &steered), None, "once is no fault");
+        steered[0].steered_by = Some(SteeredBy::Stations);
+        let steered = says(0, &steered).expect("it is one");
+        assert!(steered.starts_with("phone is moved by its network and goes back"), "{steered}");
+        let asks = |requests, accepted, refused, removed| {
+            let steering = Some(SteeringSummary { requests, accepted, refused, removed });
+            let roams = [roam("a", "b", 1.0, Some(9.0))];
+            fault("phone", 0, &roams, steering, minute).map(|finding| finding.sentence)
+        };
+        assert_eq!(asks(3, 2, 1, 0), None);
+        assert_eq!(asks(3, 2, 0, 0), None, "the last answer may be under way");
+        let ignored = asks(2, 0, 0, 1).expect("it is one");
+        assert!(ignored.contains("does not answer 2 of 2 requests"), "{ignored}");
+        assert!(ignored.ends_with("(802.11v), and is removed once"), "{ignored}");
+        let refused = asks(3, 1, 2, 0).expect("it is one");
+        assert!(refused.contains("refuses 2 of 3 requests"), "{refused}");
         let failed = says(0, &[roam("a", "b", 1.0, None)]).expect("it is one");
         assert!(failed.starts_with("phone fails once to join"), "{failed}");
         let long = says(0, &[roam("a", "b", 1.0, Some(120.0))]).expect("it is one");

@@ -3,7 +3,7 @@
 //! wpa_supplicant have, and tshark.
 
 use super::common::{run, scenario};
-use lasthop_trace::{RoamSummary, RoamingSummary, RunDocument};
+use lasthop_trace::{RoamSummary, RoamingSummary, RunDocument, SteeredBy};
 
 /// The shipped office for 30 s with the laptop at rest, at the edge of one access point and near the
 /// other.
@@ -81,11 +81,161 @@ fn a_scan_of_the_report_in_vain_is_followed_by_one_of_all() {
     assert_eq!(away(&[REPORT, interval, "node.laptop.roaming.threshold=-90dBm"]), 0);
 }
 
+/// Six laptops near the first access point and none at the second, near which the first one is, too.
+fn crowd(steering: &str) -> String {
+    let text = office().replace(
+        "network = \"office\"\nchannel = 36\n",
+        &format!("network = \"office\"\nchannel = 36\nsteering = {{ {steering} }}\n"),
+    );
+    let text = text.replace("position = [\"34m\", \"0m\"]", "position = [\"20m\", \"0m\"]");
+    let others = (1..6).map(|number| {
+        format!(
+            "\n[[node]]\nname = \"other{number}\"\nrole = \"station\"\nbss = \"hall\"\n\
+             position = [\"{number}m\", \"1m\"]\nroaming = {{ }}\n"
+        )
+    });
+    text + &others.collect::<String>()
+}
+
+/// Of six stations at one access point and none at the other, usteer moves one, which leaves a lead of
+/// four: the one with the lowest level. The station scans the channel of the only candidate, answers,
+/// and goes; its own rule would have let it stay.
+#[test]
+fn the_weakest_station_of_a_crowd_is_moved() {
+    let document = run(&scenario(&crowd("stations = 5"), &[]));
+    let steering = roaming(&document).steering.expect("it is asked");
+    assert_eq!((steering.requests, steering.accepted, steering.refused), (1, 1, 0));
+    let roam = only_roam(&document);
+    assert_eq!((roam.steered_by, roam.listed_channels), (Some(SteeredBy::Stations), Some(1)));
+    assert_eq!((&*roam.leaves, &*roam.joins), ("ap-hall", "ap-lab"));
+    // One stay of 64 ms, with what its frames, the answer and 2 ms before it need.
+    assert!(roam.scan_ms > 64.0 + 2.0 && roam.scan_ms < 64.0 + 2.0 + 18.0, "{roam:?}");
+    assert!(roam.at_s < 3.0, "{roam:?}");
+    let moved = document.nodes.values().filter(|node| node.roaming.is_some()).count();
+    assert_eq!(moved, 1);
+    let document = run(&scenario(&crowd("stations = 6"), &[]));
+    assert_eq!(roaming(&document).steering.map(|it| it.accepted), Some(1));
+    let document = run(&scenario(&crowd("stations = 7"), &[]));
+    assert!(document.nodes["laptop"].roaming.is_none());
+}
+
+/// A level below the threshold for more than five looks brings a request, and with a candidate in
+/// reach a move with this cause. A station that does not understand requests stays, or is removed 100
+/// beacon intervals later and comes back to an access point that it hears.
+#[test]
+fn a_weak_station_is_asked_to_go() {
+    let policy = |insist: bool| {
+        let text = office().replace(
+            "network = \"office\"\nchannel = 36\n",
+            &format!(
+                "network = \"office\"\nchannel = 36\nsteering = {{ stations = \"off\", signal = \
+                 \"-40dBm\", insist = {insist} }}\n"
+            ),
+        );
+        text.replace("position = [\"34m\", \"0m\"]", "position = [\"20m\", \"0m\"]")
+    };
+    let quiet = "node.laptop.roaming.short_interval=off";
+    let document = run(&scenario(&policy(false), &[quiet]));
+    let roam = only_roam(&document);
+    assert_eq!(roam.steered_by, Some(SteeredBy::Signal));
+    assert!(roam.at_s > 6.0 && roam.at_s < 8.0, "{roam:?}");
+    let deaf = "node.laptop.roaming.transition_requests=false";
+    let document = run(&scenario(&policy(false), &[quiet, deaf]));
+    let steering = roaming(&document).steering.expect("it is asked");
+    assert_eq!((steering.requests, steering.accepted, steering.refused), (1, 0, 0));
+    assert!(roaming(&document).roams.is_empty());
+    let document = run(&scenario(&policy(true), &[quiet, deaf]));
+    assert_eq!(roaming(&document).steering.map(|it| it.removed), Some(1));
+    let roam = only_roam(&document);
+    assert_eq!(roam.steered_by, Some(SteeredBy::Removal));
+    // wpa_supplicant looks 100 ms later, on all channels, and passes over the one that removed it.
+    assert!((roam.scan_ms - 26.0 * 64.0).abs() < 1.0, "{roam:?}");
+    assert_eq!(&*roam.joins, "ap-lab");
+    assert!(roam.at_s > 6.0 + 10.24 + 1.764 && roam.at_s < 8.0 + 10.24 + 1.764, "{roam:?}");
+}
+
+/// Nobody else is in reach: the station scans the listed channel in vain and refuses, once a minute.
+#[test]
+fn a_station_without_a_candidate_refuses() {
+    let text = office().replace(
+        "network = \"office\"\nchannel = 36\n",
+        "network = \"office\"\nchannel = 36\nsteering = { stations = \"off\", signal = \"-40dBm\" }\n",
+    );
+    let sets = [
+        "node.ap-lab.position=[\"900m\", \"0m\"]",
+        "node.laptop.roaming.short_interval=off",
+        "duration=\"100s\"",
+    ];
+    let document = run(&scenario(&text, &sets));
+    let steering = roaming(&document).steering.expect("it is asked");
+    assert_eq!((steering.requests, steering.accepted, steering.refused), (2, 0, 2));
+    assert!(roaming(&document).roams.is_empty());
+}
+
+/// tshark finds nothing malformed in a capture of such a run, and reads the frames in their order with
+/// what they say: the report, the request with its candidate and timer, the answer, the next report.
+#[cfg(feature = "files")]
+#[test]
+fn tshark_reads_reports_and_requests() {
+    let text = office().replace(
+        "network = \"office\"\nchannel = 36\n",
+        "network = \"office\"\nchannel = 36\nsteering = { stations = \"off\", signal = \"-40dBm\", \
+         insist = true }\n",
+    );
+    let sets = ["node.laptop.position=[\"20m\", \"0m\"]", "duration=\"10s\"", REPORT];
+    let scenario = scenario(&text, &sets);
+    let path = std::env::temp_dir().join(format!("lasthop-steering-{}", std::process::id()));
+    let mut directory = lasthop_trace::OutputDir::create(&path).expect("it can be made");
+    let frames = Some(lasthop_trace::NodeFrames::MadeUp);
+    let files = lasthop_sim::files(&scenario, true, frames);
+    let (names, recording) = (lasthop_sim::names(&scenario), lasthop_sim::recording(&scenario));
+    let recorder = lasthop_trace::Recorder::with_files(names, recording, &files, &mut directory)
+        .expect("files");
+    lasthop_sim::record(&scenario, 0, recorder, &mut lasthop_sim::go_on).expect("it runs");
+    directory.commit().expect("they are kept");
+    let read = read_by_tshark(&path.join("air.pcapng"));
+    std::fs::remove_dir_all(&path).expect("they were kept");
+    let Some(read) = read else { return };
+    let expected = ["|5|4||", "|5|5|36,52|", "|10|7|52|100", "|10|8||", "|5|4||", "|5|5|52,36|"];
+    assert_eq!(read, expected);
+}
+
+/// Category, action, channels of Neighbor Reports and timer of the action frames of 802.11k and 802.11v,
+/// and of malformed frames; `None` without tshark.
+#[cfg(feature = "files")]
+#[expect(clippy::print_stdout, reason = "a skipped test says so")]
+fn read_by_tshark(path: &std::path::Path) -> Option<Vec<String>> {
+    let mut command = std::process::Command::new("tshark");
+    command.args(["-n", "-r"]).arg(path).args(["-T", "fields", "-E", "separator=|", "-Y"]);
+    command.arg("_ws.malformed || wlan.fixed.category_code == 5 || wlan.fixed.category_code == 10");
+    for field in [
+        "_ws.malformed",
+        "wlan.fixed.category_code",
+        "wlan.fixed.action_code",
+        "wlan.nreport.channumber",
+        "wlan.fixed.disassoc_timer",
+    ] {
+        command.args(["-e", field]);
+    }
+    let Ok(output) = command.output() else {
+        println!("skipped, because tshark is not installed");
+        return None;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("tshark writes text");
+    Some(text.lines().map(str::to_owned).collect())
+}
+
 #[test]
 fn keys_without_effect_are_errors() {
-    for (set, expected) in
-        [("node.laptop.roaming={ neighbor_report = true, short_interval = \"off\" }", "shortens")]
-    {
+    for (set, expected) in [
+        ("node.laptop.roaming={ neighbor_report = true, short_interval = \"off\" }", "shortens"),
+        ("node.laptop.roaming.transition_requests=false", "no access point of its network"),
+        ("cell.hall.steering={ stations = \"off\" }", "both \"off\""),
+        ("cell.hall.steering={ stations = 0 }", "1 to 2007"),
+        ("cell.hall.steering={ interval = \"0s\" }", "more than zero"),
+        ("cell.hall={ steering = { }, network = \"another\" }", "no station has roaming"),
+    ] {
         let parsed = lasthop_scenario::parse("test.toml", &office(), &[set.to_owned()]);
         let why = parsed.map_or_else(|why| why.to_string(), |_| "nothing".to_owned());
         assert!(why.contains(expected), "{set}: {why}");

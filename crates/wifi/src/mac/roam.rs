@@ -7,6 +7,7 @@
 //! | [`policy`] | when a station looks for another access point, and which one it takes |
 //! | [`join`] | the exchange of frames with which it joins one |
 //! | [`neighbours`] | neighbor reports, which shorten its scans |
+//! | [`steering`] | requests of access points to move |
 //! | [`station`] | a station that is associated, looks for access points, joins and loses them |
 
 pub mod frame;
@@ -14,3 +15,4 @@ pub mod join;
 pub mod neighbours;
 pub mod policy;
 pub mod station;
+pub mod steering;

@@ -121,7 +121,7 @@ fn without_effect(raw: &RawRoaming, problems: &mut Problems) {
 }
 
 /// The network of the nodes with this `bss`.
-fn network_of<'a>(raw: &'a RawScenario, bss: Option<&str>) -> Option<&'a str> {
+pub(super) fn network_of<'a>(raw: &'a RawScenario, bss: Option<&str>) -> Option<&'a str> {
     let name = |cell: &'a RawCell| cell.name.as_ref().map(|at| at.value.0.as_str());
     let cell = raw.cell.iter().find(|cell| name(cell) == bss)?;
     Some(cell.network.as_ref()?.value.0.as_str())
@@ -185,6 +185,9 @@ fn config(
         policy,
         scan,
         neighbor_report: raw.neighbor_report.value,
+        // `steering` knows the policies.
+        is_steered: false,
+        follows_requests: raw.transition_requests.value,
         beacon_interval,
     }
 }

@@ -81,7 +81,6 @@ fn contents(info: &AirInfo, facts: JoinFacts) -> RoamContents<'_> {
         target: NEXT,
         neighbours: &NEIGHBOURS[..usize::from(facts.neighbours)],
         switch: ChannelSwitch { mode: 1, channel: 44, count: 3 },
-        removal: 300,
     }
 }
 
@@ -114,7 +113,8 @@ fn frames() -> Vec<RoamFrame> {
         RoamFrame::NeighborReportRequest,
         RoamFrame::NeighborReportResponse,
         RoamFrame::TransitionQuery,
-        RoamFrame::TransitionRequest,
+        RoamFrame::TransitionRequest { removal: 0 },
+        RoamFrame::TransitionRequest { removal: 100 },
         RoamFrame::FtRequest,
         RoamFrame::ChannelSwitch,
     ]);
@@ -377,7 +377,7 @@ fn tshark_reads_the_facts() {
             ],
         ),
         (
-            RoamFrame::TransitionRequest,
+            RoamFrame::TransitionRequest { removal: 300 },
             &[
                 ("wlan.fixed.request_mode.pref_cand", "1"),
                 ("wlan.fixed.request_mode.disassoc_imminent", "1"),

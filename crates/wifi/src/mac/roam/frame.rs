@@ -60,7 +60,10 @@ pub enum RoamFrame {
     /// BSS Transition Management Query (9.6.13.8), without candidates.
     TransitionQuery,
     /// BSS Transition Management Request (9.6.13.9).
-    TransitionRequest,
+    TransitionRequest {
+        /// Beacon intervals until the station is removed; 0 if it may stay.
+        removal: u16,
+    },
     /// BSS Transition Management Response (9.6.13.10), without candidates.
     TransitionResponse {
         /// BTM status code; 0 accepts the request.
@@ -212,7 +215,7 @@ impl RoamFrame {
             | Self::FtRequest => Some(false),
             Self::AssociationResponse { .. }
             | Self::NeighborReportResponse
-            | Self::TransitionRequest
+            | Self::TransitionRequest { .. }
             | Self::FtResponse { .. }
             | Self::ChannelSwitch => Some(true),
         }
@@ -319,7 +322,7 @@ impl RoamFrame {
             Self::NeighborReportRequest => 3,
             Self::NeighborReportResponse => 3 + facts.neighbours as u32 * NEIGHBOR_REPORT,
             Self::TransitionQuery => 3 + 1,
-            Self::TransitionRequest => {
+            Self::TransitionRequest { .. } => {
                 3 + 1 + 2 + 1 + facts.neighbours as u32 * (NEIGHBOR_REPORT + CANDIDATE_PREFERENCE)
             }
             Self::TransitionResponse { status: 0 } => 3 + 1 + 1 + 6,
@@ -540,7 +543,7 @@ mod tests {
     fn protected_frames_are_longer() {
         let frames = [
             RoamFrame::Deauthentication { reason: 3 },
-            RoamFrame::TransitionRequest,
+            RoamFrame::TransitionRequest { removal: 0 },
             RoamFrame::FtRequest,
             RoamFrame::Handshake { message: 1 },
             RoamFrame::ChannelSwitch,

@@ -4,12 +4,13 @@
 //! dBm.
 //!
 //! The frames of a scan around each channel are those of [`Scan`], neighbor reports those of
-//! [`Neighbours`]. Left out: a choice by load.
+//! [`Neighbours`], requests to move those of [`Steered`].
 
 use super::frame::RoamFrame;
 use super::join::{Delays, Due, Join, JoinStep, Manner};
 use super::neighbours::{NeighbourStep, Neighbours};
 use super::policy::{BeaconSignal, RoamCandidate, ScanPlan, ScanPolicy};
+use super::steering::{self, Review, RoamCause, SteerStep, Steered, SteeringConfig};
 use crate::mac::roam::frame::Security;
 use crate::mac::scan::{PassiveChannels, Scan, ScanConfig, ScanInput};
 use crate::phy::{Band, ChannelWidth};
@@ -51,6 +52,10 @@ pub struct RoamingConfig {
     pub scan: ScanConfig,
     /// Whether the station asks for neighbor reports (802.11k), and its access points answer.
     pub neighbor_report: bool,
+    /// Whether an access point of the network asks stations to move (802.11v).
+    pub is_steered: bool,
+    /// Whether the station understands such requests.
+    pub follows_requests: bool,
     /// Time between two beacons of an access point, more than zero.
     pub beacon_interval: Duration,
 }
@@ -113,6 +118,12 @@ pub enum RoamAction {
     Reported,
     /// It has not.
     Unreported,
+    /// The access point looks whether the station is to move.
+    Review,
+    /// The access point has the station's answer: whether it goes.
+    Answered(bool),
+    /// The access point has removed the station.
+    Removed,
 }
 
 /// A station of an extended service set.
@@ -131,6 +142,10 @@ pub struct Roam {
     listed: Option<Vec<u16>>,
     /// Neighbours of its access point, if it asks for them.
     neighbours: Option<Neighbours>,
+    /// Requests to move, if access points of the network make some.
+    steered: Option<Steered>,
+    /// End of the last scan.
+    scanned_at: Option<Instant>,
     /// Access points heard in the scan or search in progress, and the level of each in whole dBm.
     heard: Vec<(BssId, i32)>,
     /// Sets with which it has a key of SAE.
@@ -141,6 +156,8 @@ pub struct Roam {
     looked_from: Instant,
     /// Instant at which it lost its access point; `None` if it has one or left it.
     lost_at: Option<Instant>,
+    /// Whether its access point removed it.
+    was_removed: bool,
     /// Instant at which it tests its access point, unless a beacon comes before.
     tests_at: Instant,
     /// Part of a second by which its clock is ahead: it looks at whole seconds (`round_jiffies_up`).
@@ -162,11 +179,17 @@ impl Roam {
             scan,
             listed: None,
             neighbours: config.neighbor_report.then(|| Neighbours::new(asks_at)),
+            // Access points look at their stations one by one.
+            steered: config
+                .is_steered
+                .then(|| Steered::new(Instant::ZERO + steering::REVIEW + clock)),
+            scanned_at: None,
             heard: Vec::new(),
             keys: alloc::vec![at],
             passed_over: Vec::new(),
             looked_from: Instant::ZERO,
             lost_at: None,
+            was_removed: false,
             tests_at: Instant::MAX,
             clock,
             config,
@@ -194,7 +217,8 @@ impl Roam {
     pub fn other(&self) -> BssId {
         match &self.phase {
             RoamPhase::Joining { to, .. } if *to != self.at => *to,
-            _ => self.before,
+            RoamPhase::Joining { .. } => self.before,
+            _ => self.steered.as_ref().and_then(Steered::target).unwrap_or(self.before),
         }
     }
 
@@ -281,9 +305,124 @@ impl Roam {
     /// Instant of the next step of a connected station that does not scan.
     fn due_at_rest(&self) -> Instant {
         let plan = self.plan.as_ref().map_or(Instant::MAX, ScanPlan::due);
-        match &self.neighbours {
+        let plan = match &self.neighbours {
             Some(neighbours) if neighbours.is_pending() => neighbours.due(),
             _ => plan,
+        };
+        match &self.steered {
+            None => plan,
+            Some(steered) if steered.is_answering() => steered.due(),
+            Some(steered) => plan.min(steered.due()),
+        }
+    }
+
+    /// Requests to move, if access points of the network make some.
+    pub fn steered(&self) -> Option<&Steered> {
+        self.steered.as_ref().filter(|_| self.is_connected())
+    }
+
+    /// Reason for which it leaves its access point, or looks for one.
+    pub fn cause(&self) -> RoamCause {
+        let moves = self.steered.as_ref().and_then(Steered::moves);
+        match (self.lost_at, moves) {
+            (Some(_), _) if self.was_removed => RoamCause::Removed,
+            (Some(_), _) => RoamCause::Lost,
+            (None, Some(cause)) => RoamCause::Steered(cause),
+            (None, None) => RoamCause::Better,
+        }
+    }
+
+    /// Access points that a request to move lists.
+    pub fn candidates(&self) -> impl Iterator<Item = BssId> {
+        let target = self.steered.as_ref().and_then(Steered::target);
+        let others = self.config.members.iter().map(|member| member.bss);
+        let others = others.filter(move |bss| *bss != self.at && Some(*bss) != target);
+        target.into_iter().chain(others).take(steering::CANDIDATES_MAX)
+    }
+
+    /// Handles a look of the access point, with this policy: the access point to which the station is
+    /// asked to go, if it is.
+    pub fn handle_review(
+        &mut self,
+        now: Instant,
+        config: &SteeringConfig,
+        review: &Review,
+    ) -> Option<BssId> {
+        let interval = self.config.beacon_interval;
+        self.steered.as_mut()?.handle_review(now, config, interval, review)
+    }
+
+    /// Handles a request to move at the station.
+    fn requested(&mut self, now: Instant) -> RoamAction {
+        let follows = self.config.follows_requests && self.is_connected();
+        let Some(steered) = self.steered.as_mut().filter(|_| follows) else {
+            return RoamAction::Nothing;
+        };
+        if !steered.handle_request() || !self.scan.is_resting() {
+            // The results of the scan in progress will do.
+            return RoamAction::Nothing;
+        }
+        self.looked_from = now;
+        let is_recent = self.scanned_at.is_some_and(|at| now < at + steering::RECENT);
+        match self.acceptable(now).filter(|_| is_recent) {
+            Some(target) => self.answer(now, Some(target)),
+            None => {
+                let candidates: Vec<BssId> = self.candidates().collect();
+                let listed = self.channels_of(|bss| candidates.contains(&bss));
+                self.begin_scan(now, Some(listed))
+            }
+        }
+    }
+
+    /// The first candidate of a request that the last scan heard loud enough.
+    fn acceptable(&self, now: Instant) -> Option<BssId> {
+        let own = self.signal.dbm();
+        self.candidates().find(|bss| {
+            let heard = self.heard.iter().find(|(heard, _)| heard == bss);
+            let is_passed_over =
+                self.passed_over.iter().any(|(other, until)| other == bss && *until > now);
+            !is_passed_over && heard.is_some_and(|(_, level)| steering::is_acceptable(own, *level))
+        })
+    }
+
+    /// Lets the station answer a request.
+    fn answer(&mut self, now: Instant, target: Option<BssId>) -> RoamAction {
+        let at = now + self.config.delays.station;
+        if let Some(steered) = &mut self.steered {
+            steered.answer(at, target);
+        }
+        RoamAction::Nothing
+    }
+
+    /// Handles the end of the station's answer to a request: acknowledged or given up.
+    pub fn handle_answered(&mut self, now: Instant) -> RoamAction {
+        if !matches!(self.phase, RoamPhase::Connected | RoamPhase::Testing { .. }) {
+            return RoamAction::Nothing;
+        }
+        match self.steered.as_mut().and_then(Steered::go) {
+            Some(target) => self.begin_join(now, target, true),
+            None => RoamAction::Nothing,
+        }
+    }
+
+    /// Handles a Disassociation frame of the access point.
+    fn removed(&mut self, now: Instant) -> RoamAction {
+        if !self.is_connected() || !self.scan.is_resting() {
+            return RoamAction::Nothing;
+        }
+        self.was_removed = true;
+        self.passed_over.push((self.at, now + PASSED_OVER));
+        self.lose(now);
+        RoamAction::Removed
+    }
+
+    /// Looks for an access point after a while.
+    fn lose(&mut self, now: Instant) {
+        self.phase = RoamPhase::Resting { until: now + BEFORE_SEARCH };
+        self.signal = BeaconSignal::default();
+        self.lost_at = Some(now);
+        if let Some(steered) = &mut self.steered {
+            steered.moved();
         }
     }
 
@@ -326,6 +465,17 @@ impl Roam {
         }
         if !self.scan.is_resting() {
             return RoamAction::Nothing;
+        }
+        if let Some(steered) = &mut self.steered {
+            match steered.handle_due(now) {
+                SteerStep::Wait if steered.is_answering() => return RoamAction::Nothing,
+                SteerStep::Wait => {}
+                SteerStep::Review => return RoamAction::Review,
+                SteerStep::Send(frame) => {
+                    let from_station = frame.from_access_point() == Some(false);
+                    return RoamAction::Send(Due { frame, from_station });
+                }
+            }
         }
         if let Some(neighbours) = &mut self.neighbours {
             let step = neighbours.handle_due(now);
@@ -425,6 +575,12 @@ impl Roam {
     /// Decides after a scan that ended at `now`.
     pub fn handle_scanned(&mut self, now: Instant) -> RoamAction {
         self.hear_from_now(now);
+        self.scanned_at = Some(now);
+        if self.steered.as_ref().is_some_and(Steered::is_looking) {
+            self.end_plan(now);
+            let target = self.acceptable(now);
+            return self.answer(now, target);
+        }
         // One that the scan did not see is gone (`wpa_supplicant_need_to_roam`).
         let is_seen = self.heard.iter().any(|(bss, _)| *bss == self.at);
         let level = self.signal.dbm().filter(|_| is_seen);
@@ -476,6 +632,16 @@ impl Roam {
             let Some(neighbours) = &mut self.neighbours else { return RoamAction::Nothing };
             return Self::after_neighbours(neighbours.handle_arrival(now, frame, delay));
         }
+        match frame {
+            RoamFrame::TransitionRequest { .. } => return self.requested(now),
+            RoamFrame::TransitionResponse { status } => {
+                let is_first = self.steered.as_mut().is_some_and(Steered::handle_answer);
+                let answered = RoamAction::Answered(status == 0);
+                return if is_first { answered } else { RoamAction::Nothing };
+            }
+            RoamFrame::Disassociation { .. } => return self.removed(now),
+            _ => {}
+        }
         let RoamPhase::Joining { join, to } = &mut self.phase else { return RoamAction::Nothing };
         let was_before_leaving = join.is_before_leaving();
         let step = join.handle_arrival(now, frame, from_station);
@@ -501,7 +667,10 @@ impl Roam {
                     self.keys.push(self.at);
                 }
                 self.phase = RoamPhase::Connected;
-                self.lost_at = None;
+                (self.lost_at, self.was_removed) = (None, false);
+                if let Some(steered) = &mut self.steered {
+                    steered.moved();
+                }
                 if let Some(neighbours) = &mut self.neighbours {
                     *neighbours = Neighbours::new(now + self.config.delays.station);
                 }
@@ -530,9 +699,7 @@ impl Roam {
             *sent += 1;
             return RoamAction::Test;
         }
-        self.phase = RoamPhase::Resting { until: now + BEFORE_SEARCH };
-        self.signal = BeaconSignal::default();
-        self.lost_at = Some(now);
+        self.lose(now);
         RoamAction::Lost
     }
 
@@ -609,6 +776,8 @@ mod tests {
                 null: NullConfig::default(),
             },
             neighbor_report: false,
+            is_steered: false,
+            follows_requests: true,
             beacon_interval: BEACON,
         }
     }
