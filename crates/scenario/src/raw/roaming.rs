@@ -64,6 +64,11 @@ tables! {
         value access_point_delay: Duration = "400us";
         /// Additional time of the access point to compute its commit message of SAE.
         value sae_delay: Duration = "17ms";
+        /// Time for which a key of SAE is used again: the station then joins without SAE an access point
+        /// where it was before (PMKSA caching). "off" does SAE each time.
+        value key_lifetime: OrOff<Duration> = "43200s";
+        /// Access points of the network share these keys (opportunistic key caching): SAE comes once.
+        value shared_keys: bool = false;
     }
 
     /// Requests of the set's access point to stations with roaming to move to another set of the

@@ -188,7 +188,7 @@ impl RoamContents<'_> {
         let fast = again && self.facts.fast && has_transitions;
         let mut out = octets(&[elements::Repr::Ssid(ssid(self.info))]);
         self.emit_rates(&mut out);
-        self.emit_rsn(fast, &mut out);
+        self.emit_rsn(fast || self.facts.cached, &mut out);
         self.emit_measurement(&mut out);
         if has_transitions {
             self.emit_domain(&mut out);
@@ -241,7 +241,8 @@ impl RoamContents<'_> {
             return out;
         }
         let has_transitions = self.security().has_fast_transitions();
-        self.emit_rsn(has_transitions, &mut out);
+        let names_key = message == 2 && self.facts.cached;
+        self.emit_rsn(has_transitions || names_key, &mut out);
         if has_transitions {
             self.emit_domain(&mut out);
         }

@@ -92,6 +92,7 @@ impl Station {
             _ => 0,
         };
         let is_fast = roam.joins().is_some_and(|manner| manner.is_fast());
+        let names_key = roam.joins().is_some_and(|manner| manner.names_key());
         // Before it leaves, it has the keys of its own access point.
         let keyed = roam.sends_data();
         let capabilities = &self.config.capabilities;
@@ -108,6 +109,7 @@ impl Station {
             neighbours: neighbours as u8,
             keyed,
             fast: is_fast,
+            cached: names_key,
         };
         (facts, other)
     }

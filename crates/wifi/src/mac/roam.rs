@@ -8,11 +8,13 @@
 //! | [`join`] | the exchange of frames with which it joins one |
 //! | [`neighbours`] | neighbor reports, which shorten its scans |
 //! | [`steering`] | requests of access points to move |
+//! | [`pmksa`] | keys of earlier joins |
 //! | [`station`] | a station that is associated, looks for access points, joins and loses them |
 
 pub mod frame;
 pub mod join;
 pub mod neighbours;
+pub mod pmksa;
 pub mod policy;
 pub mod station;
 pub mod steering;

@@ -7,6 +7,7 @@ use lasthop_units::Duration;
 use lasthop_wifi::cell::{OperatingChannel, StationConfig};
 use lasthop_wifi::mac::roam::frame::Security;
 use lasthop_wifi::mac::roam::join::Delays;
+use lasthop_wifi::mac::roam::pmksa::KeyCaching;
 use lasthop_wifi::mac::roam::policy::ScanPolicy;
 use lasthop_wifi::mac::roam::station::{Member, RoamingConfig};
 use lasthop_wifi::mac::scan::{self, Leftover, NullConfig, PassiveChannels, ScanConfig};
@@ -111,6 +112,19 @@ fn without_effect(raw: &RawRoaming, problems: &mut Problems) {
         let message = "this key is for security = \"wpa3\" and \"ft-wpa3\" only";
         problems.push_unfit(&raw.sae_delay.place, message);
     }
+    let of_keys = [&raw.key_lifetime.place, &raw.shared_keys.place];
+    for place in of_keys.into_iter().filter(|place| is_written(place)) {
+        if !security.is_sae() {
+            problems.push_unfit(place, "this key is for security = \"wpa3\" and \"ft-wpa3\" only");
+        }
+    }
+    if raw.shared_keys.value && raw.key_lifetime.value.0.is_none() {
+        problems
+            .push_unfit(&raw.shared_keys.place, "keys are not used again: key_lifetime is \"off\"");
+    }
+    if raw.key_lifetime.value.0.is_some_and(Duration::is_zero) {
+        problems.push(&raw.key_lifetime.place, "expected more than zero, or \"off\"");
+    }
     if raw.neighbor_report.value && raw.short_interval.value.0.is_none() {
         let message = "a report shortens background scans, and short_interval is \"off\"";
         problems.push_unfit(&raw.neighbor_report.place, message);
@@ -173,6 +187,10 @@ fn config(
         band: common.band,
         security,
         over_ds: raw.over_ds.value,
+        caching: KeyCaching {
+            lifetime: raw.key_lifetime.value.0.unwrap_or(Duration::ZERO),
+            opportunistic: raw.shared_keys.value,
+        },
         delays: Delays {
             leave: raw
                 .leave_delay

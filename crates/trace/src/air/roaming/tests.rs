@@ -69,6 +69,7 @@ fn facts(network: &(AirInfo, Generation, ChannelWidth), security: Security) -> J
         neighbours: NEIGHBOURS.len() as u8,
         keyed: false,
         fast: security.has_fast_transitions(),
+        cached: false,
     }
 }
 
@@ -151,6 +152,7 @@ fn frames_are_as_long_as_on_the_air() {
                 neighbours: 0,
                 keyed: true,
                 fast: false,
+                cached: security.is_sae(),
                 ..usual
             };
             for facts in [usual, other] {

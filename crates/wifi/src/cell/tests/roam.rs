@@ -54,6 +54,7 @@ pub(super) fn office(
         band: Band::Ghz5,
         security,
         over_ds: false,
+        caching: crate::mac::roam::pmksa::KeyCaching::default(),
         delays: Delays { leave: ms(1), station: ms(1), access_point: ms(1), commit: ms(10) },
         policy: Some(ScanPolicy {
             short: Duration::from_secs(1),

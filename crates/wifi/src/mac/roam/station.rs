@@ -9,6 +9,7 @@
 use super::frame::RoamFrame;
 use super::join::{Delays, Due, Join, JoinStep, Manner};
 use super::neighbours::{NeighbourStep, Neighbours};
+use super::pmksa::{KeyCache, KeyCaching};
 use super::policy::{BeaconSignal, RoamCandidate, ScanPlan, ScanPolicy};
 use super::steering::{self, Review, RoamCause, SteerStep, Steered, SteeringConfig};
 use crate::mac::roam::frame::Security;
@@ -43,6 +44,8 @@ pub struct RoamingConfig {
     pub security: Security,
     /// Whether fast transitions begin at the access point that the station leaves.
     pub over_ds: bool,
+    /// Keys of SAE that are used again.
+    pub caching: KeyCaching,
     /// Times to answer frames.
     pub delays: Delays,
     /// Background scans; none while the station has an access point if `None`.
@@ -148,8 +151,8 @@ pub struct Roam {
     scanned_at: Option<Instant>,
     /// Access points heard in the scan or search in progress, and the level of each in whole dBm.
     heard: Vec<(BssId, i32)>,
-    /// Sets with which it has a key of SAE.
-    keys: Vec<BssId>,
+    /// Keys of SAE.
+    keys: KeyCache,
     /// Sets that it passes over, and until when.
     passed_over: Vec<(BssId, Instant)>,
     /// Instant at which the last scan or search began.
@@ -170,6 +173,8 @@ impl Roam {
     pub fn new(config: RoamingConfig, at: BssId, clock: Duration) -> Self {
         let scan = Scan::on_demand(config.scan);
         let asks_at = Instant::ZERO + config.delays.station;
+        let mut keys = KeyCache::new(config.caching);
+        keys.add(Instant::ZERO, at);
         let mut roam = Self {
             phase: RoamPhase::Connected,
             at,
@@ -185,7 +190,7 @@ impl Roam {
                 .then(|| Steered::new(Instant::ZERO + steering::REVIEW + clock)),
             scanned_at: None,
             heard: Vec::new(),
-            keys: alloc::vec![at],
+            keys,
             passed_over: Vec::new(),
             looked_from: Instant::ZERO,
             lost_at: None,
@@ -607,7 +612,7 @@ impl Roam {
 
     fn begin_join(&mut self, now: Instant, bss: BssId, roams: bool) -> RoamAction {
         let RoamingConfig { security, over_ds, delays, .. } = self.config;
-        let has_key = self.keys.contains(&bss);
+        let has_key = self.keys.has(now, bss);
         let join = Join::new(now, Manner { security, roams, has_key, over_ds }, delays);
         let stays = join.is_before_leaving();
         self.phase = RoamPhase::Joining { join, to: bss };
@@ -663,8 +668,8 @@ impl Roam {
                 let level = heard.map_or(i32::MIN, |(_, level)| *level);
                 self.plan = self.config.policy.map(|policy| ScanPlan::new(now, policy, level));
                 self.signal = BeaconSignal::default();
-                if self.config.security.is_sae() && !self.keys.contains(&self.at) {
-                    self.keys.push(self.at);
+                if self.joins().is_some_and(Manner::does_sae) {
+                    self.keys.add(now, self.at);
                 }
                 self.phase = RoamPhase::Connected;
                 (self.lost_at, self.was_removed) = (None, false);
@@ -759,6 +764,7 @@ mod tests {
             band: Band::Ghz5,
             security: Security::Psk,
             over_ds: false,
+            caching: KeyCaching::default(),
             delays: Delays { leave: ms(1), station: ms(1), access_point: ms(1), commit: ms(10) },
             policy: None,
             scan: ScanConfig {
