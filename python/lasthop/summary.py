@@ -775,18 +775,48 @@ class RoamSummary(_RoamSummary, total=False):
     below."""
     handshake_ms: float
     """Time from there to the end of the handshake, in ms; 0 without one."""
+    listed_channels: int
+    """Channels of that scan, if a list of access points chose them; absent if it had all."""
+    steered_by: SteeredBy
+    """Reason, if an access point is it; absent if the station chose, or lost its access point."""
     without_ms: float
     """Time without data, from the loss of the old access point or from `at_s`, in ms; absent if it
     did not join."""
 
 
-class RoamingSummary(TypedDict):
-    """Changes of a station's access point, after the warm-up."""
-
+class _RoamingSummary(TypedDict):
     access_points_lost: int
     """Number of times that it lost its access point."""
     roams: list[RoamSummary]
     """Attempts to join another, in their order."""
+
+
+class RoamingSummary(_RoamingSummary, total=False):
+    """Changes of a station's access point, after the warm-up."""
+
+    neighbor_reports: int
+    """Number of neighbor reports that it received; absent without any."""
+    neighbor_reports_missed: int
+    """Number of neighbor reports that did not come; absent without any."""
+    steering: SteeringSummary
+    """Requests of access points to move, and what became of them; absent without any."""
+
+
+SteeredBy = Literal["signal", "stations", "removal"]
+"""Reason of a change of the access point that the station did not choose."""
+
+
+class SteeringSummary(TypedDict):
+    """Requests of access points to a station to move (802.11v)."""
+
+    requests: int
+    """Number of requests."""
+    accepted: int
+    """Number of requests that the station accepted."""
+    refused: int
+    """Number of requests that it refused, because it heard no candidate, or none loud enough."""
+    removed: int
+    """Number of times that an access point removed it."""
 
 
 class _StreamSummary(TypedDict):

@@ -45,7 +45,7 @@ pub(crate) use node::{Mtu, RawNode, RawNodeSettings, RawPath, RawTrace, RxInterr
 pub(crate) use queue::{
     IsolationKind, QueueKind, RawDriverQueue, RawQueue, SelectorKind, TinsKind,
 };
-pub(crate) use roaming::{PolicyKind, RawRoaming};
+pub(crate) use roaming::{PolicyKind, RawRoaming, RawSteering};
 pub(crate) use scenario::{RawChange, RawRun, RawScenario, RawSweep};
 pub(crate) use tcp::{LocalDrop, PacingKind, RawTcp, ReceiverKind, SmallQueuesKind};
 pub(crate) use wire::{JitterKind, LossKind, RawJitter, RawLoss, RawWire, RawWireDirection};

@@ -5,6 +5,7 @@ use lasthop_trace::{AirInfo, Files, NodeFrames};
 use lasthop_units::Duration;
 use lasthop_wifi::cell::{Role, StationConfig};
 use lasthop_wifi::phy::Subchannel;
+use lasthop_wifi::{BssId, StationId};
 
 /// Returns the files of a run. `events`: also the file of events; `captures`: also captures on the
 /// air and at nodes, with these frames. Captured frames with generated contents are cut after their
@@ -27,6 +28,19 @@ pub fn air(scenario: &Scenario) -> Option<AirInfo> {
     let primary = |station: &StationConfig| cell.channel_of(station.bss).primary;
     let channels: Vec<u8> =
         cell.stations.iter().map(|station| primary(station).number(cell.band)).collect();
+    let mut networks: Vec<Vec<StationId>> = Vec::new();
+    for roaming in cell.stations.iter().filter_map(|station| station.roaming.as_ref()) {
+        let is_member = |set: BssId| roaming.members.iter().any(|member| member.bss == set);
+        let access_points = cell
+            .stations
+            .iter()
+            .enumerate()
+            .filter(|(_, station)| station.role == Role::AccessPoint && is_member(station.bss));
+        let network = access_points.map(|(index, _)| StationId(index as u16)).collect();
+        if !networks.contains(&network) {
+            networks.push(network);
+        }
+    }
     Some(AirInfo {
         band: cell.band,
         channel: access_point.map_or(Subchannel::default(), primary).number(cell.band),
@@ -42,7 +56,8 @@ pub fn air(scenario: &Scenario) -> Option<AirInfo> {
         colour: access_point
             .and_then(|station| cell.colours.get(usize::from(station.bss.0)).copied())
             .unwrap_or(0),
-        roams: cell.stations.iter().any(|station| station.roaming.is_some()),
+        roams: !networks.is_empty(),
+        networks,
         amsdu: cell.stations.iter().any(|station| station.aggregation.amsdu_bytes_max > 0),
     })
 }

@@ -19,6 +19,7 @@ use lasthop_packet::{AccessCategory, Packet};
 use lasthop_units::{Duration, MacAddr, SeqNo12};
 use lasthop_wifi::event::{Frame, FrameKind, Ppdu, QueueSize, TriggeredUser};
 use lasthop_wifi::mac::power_save::partial_virtual_bitmap;
+use lasthop_wifi::mac::roam::frame::RoamFrame;
 use lasthop_wifi::phy::{Band, Rate};
 use lasthop_wifi::wire::action::{self, BlockAckParameters};
 use lasthop_wifi::wire::control::{
@@ -57,6 +58,8 @@ pub struct AirInfo {
     pub colour: u8,
     /// Whether stations roam, and leave the channels on which they began.
     pub roams: bool,
+    /// The access points of each network of several sets.
+    pub networks: Vec<Vec<StationId>>,
     /// Whether a station may send A-MSDUs. Their payload is written whole, since headers follow it.
     pub amsdu: bool,
 }
@@ -425,7 +428,9 @@ impl Maker {
                 };
                 link.management(management::Body::Action(response)).emit_mpdu(out);
             }
-            FrameKind::Roam { frame, facts, aid, other } => {
+            FrameKind::Roam { frame: roam, facts, aid, other } => {
+                let at = place_of(ppdu, names);
+                let neighbours = self.neighbours(roam, [at, other], names, facts.neighbours);
                 let other = station_address(other, names);
                 let contents = RoamContents {
                     info: &self.info,
@@ -433,11 +438,10 @@ impl Maker {
                     aid,
                     current: other,
                     target: other,
-                    neighbours: &[],
+                    neighbours: &neighbours,
                     switch: elements::ChannelSwitch::default(),
-                    removal: 0,
                 };
-                link.roam(frame, &contents, out);
+                link.roam(roam, &contents, out);
             }
             FrameKind::OperatingMode { mode, by_control: true } => {
                 let frame = link.qos_null(AccessCategory::Voice, operating_mode::control(mode));
@@ -460,6 +464,25 @@ impl Maker {
             }
         }
         0
+    }
+
+    /// Returns the first `number` access points that `at` lists in a frame, with their channels: in a
+    /// report itself, in a request the one that it prefers, and the others of its network.
+    fn neighbours(
+        &self,
+        frame: RoamFrame,
+        [at, other]: [StationId; 2],
+        names: &Names,
+        number: u8,
+    ) -> Vec<(MacAddr, u8)> {
+        let AirInfo { networks, channels, channel, .. } = &self.info;
+        let network = networks.iter().find(|network| network.contains(&at));
+        let first = if frame == RoamFrame::NeighborReportResponse { at } else { other };
+        let others = network.into_iter().flatten().copied();
+        let others = others.filter(|of| *of != at && *of != first);
+        let listed = std::iter::once(first).chain(others).take(number.into());
+        let on = |of: StationId| channels.get(of.index()).copied().unwrap_or(*channel);
+        listed.map(|of| (station_address(of, names), on(of))).collect()
     }
 
     /// Returns the elements that an access point announces.

@@ -370,6 +370,15 @@ pub struct RoamingSummary {
     pub threshold_dbm: Option<f64>,
     /// Number of times that it lost its access point.
     pub access_points_lost: u64,
+    /// Number of neighbor reports that it received; absent without any.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub neighbor_reports: Option<u64>,
+    /// Number of neighbor reports that did not come; absent without any.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub neighbor_reports_missed: Option<u64>,
+    /// Requests of access points to move, and what became of them; absent without any.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub steering: Option<SteeringSummary>,
     /// Attempts to join another, in their order.
     pub roams: Vec<RoamSummary>,
     /// Spells of 30 s and more in which it stayed at an access point below -70 dBm while another one
@@ -396,6 +405,33 @@ pub struct StaySummary {
     pub stronger_dbm: f64,
 }
 
+/// Requests of access points to a station to move (802.11v).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SteeringSummary {
+    /// Number of requests.
+    pub requests: u64,
+    /// Number of requests that the station accepted.
+    pub accepted: u64,
+    /// Number of requests that it refused, because it heard no candidate, or none loud enough.
+    pub refused: u64,
+    /// Number of times that an access point removed it.
+    pub removed: u64,
+}
+
+/// Reason of a change of the access point that the station did not choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum SteeredBy {
+    /// Its access point asked it to go, because its level was low.
+    Signal,
+    /// Its access point asked it to go, because another one had fewer stations.
+    Stations,
+    /// Its access point removed it.
+    Removal,
+}
+
 /// An attempt of a station to join an access point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -406,8 +442,14 @@ pub struct RoamSummary {
     pub joins: String,
     /// Time in the run at which it left for it, in s.
     pub at_s: f64,
+    /// Reason, if an access point is it; absent if the station chose, or lost its access point.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub steered_by: Option<SteeredBy>,
     /// Duration of the scan or search that came before, in ms.
     pub scan_ms: f64,
+    /// Channels of that scan, if a list of access points chose them; absent if it had all.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub listed_channels: Option<u16>,
     /// Time from `at_s` to the end of authentication, in ms; absent if that did not come, as below.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub authentication_ms: Option<f64>,

@@ -463,14 +463,12 @@ const fn roam_frame_name(frame: RoamFrame) -> &'static str {
         RoamFrame::Handshake { .. } => "eapol_key",
         RoamFrame::Deauthentication { .. } => "deauthentication",
         RoamFrame::Disassociation { .. } => "disassociation",
-        RoamFrame::NeighborReportRequest
-        | RoamFrame::NeighborReportResponse
-        | RoamFrame::TransitionQuery
-        | RoamFrame::TransitionRequest
-        | RoamFrame::TransitionResponse { .. }
-        | RoamFrame::FtRequest
-        | RoamFrame::FtResponse { .. }
-        | RoamFrame::ChannelSwitch => "action",
+        RoamFrame::NeighborReportRequest => "neighbor_report_request",
+        RoamFrame::NeighborReportResponse => "neighbor_report_response",
+        RoamFrame::TransitionQuery => "transition_query",
+        RoamFrame::TransitionRequest { .. } => "transition_request",
+        RoamFrame::TransitionResponse { .. } => "transition_response",
+        RoamFrame::FtRequest | RoamFrame::FtResponse { .. } | RoamFrame::ChannelSwitch => "action",
     }
 }
 
@@ -483,6 +481,12 @@ const fn step_name(step: RoamStep) -> &'static str {
         RoamStep::Joined => "joined",
         RoamStep::Failed => "failed",
         RoamStep::Lost => "lost",
+        RoamStep::Reported => "reported",
+        RoamStep::Unreported => "unreported",
+        RoamStep::Requested => "requested",
+        RoamStep::Accepted => "accepted",
+        RoamStep::Refused => "refused",
+        RoamStep::Removed => "removed",
     }
 }
 

@@ -109,8 +109,8 @@ pub use document::{
     AbsenceClockSummary, AbsenceSummary, AggregationSummary, DriverQueueSummary, EmulationSummary,
     FindingSummary, FlowGroupSummary, FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary,
     NeighbourSummary, NodeSummary, PowerSaveKind, ProgramSummary, PseudoRetryOutSummary, QueueKind,
-    QueueSummary, RateSummary, RoamSummary, RoamingSummary, RunDocument, StaySummary,
-    TrialQuantity, TrialSummary, WaySummary, WireSummary, run_schema,
+    QueueSummary, RateSummary, RoamSummary, RoamingSummary, RunDocument, StaySummary, SteeredBy,
+    SteeringSummary, TrialQuantity, TrialSummary, WaySummary, WireSummary, run_schema,
 };
 pub use error::OutputError;
 pub use experience::ExperienceKind;

@@ -252,10 +252,16 @@ impl PerfettoWriter {
         match step {
             RoamStep::Left => self.change(at, station, Some("joining")),
             RoamStep::Joined => self.change(at, station, None),
-            RoamStep::Failed | RoamStep::Lost => {
+            RoamStep::Failed | RoamStep::Lost | RoamStep::Removed => {
                 self.change(at, station, Some("without an access point"));
             }
-            RoamStep::Authenticated | RoamStep::Associated => {}
+            RoamStep::Authenticated
+            | RoamStep::Associated
+            | RoamStep::Reported
+            | RoamStep::Unreported
+            | RoamStep::Requested
+            | RoamStep::Accepted
+            | RoamStep::Refused => {}
         }
     }
 

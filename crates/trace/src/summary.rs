@@ -8,7 +8,7 @@ use crate::document::{
     AbsenceClockSummary, AbsenceSummary, AggregationSummary, DriverQueueSummary, EmulationSummary,
     FlowGroupSummary, FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary, NeighbourSummary,
     NodeSummary, PowerSaveKind, ProgramSummary, PseudoRetryOutSummary, QueueKind, QueueSummary,
-    RateSummary, RoamSummary, RoamingSummary, RunDocument, StaySummary, WireSummary,
+    RateSummary, RoamSummary, RoamingSummary, RunDocument, StaySummary, SteeredBy, SteeringSummary, WireSummary,
 };
 use crate::error::OutputError;
 use crate::experience::Experience;
@@ -29,10 +29,11 @@ use lasthop_units::{Duration, Instant};
 use lasthop_wifi::StationId;
 use lasthop_wifi::cell::StationConfig;
 use lasthop_wifi::mac::power_save::Sending;
+use lasthop_wifi::mac::roam::steering::{RoamCause, SteerCause};
 use lasthop_wifi::mac::schedule::AbsenceConfig;
 use lasthop_wifi::mac::service_period::ServicePeriodConfig;
 use lasthop_wifi::phy::Rate;
-use lasthop_wifi::stats::{Levels, LinkStats, Outranked, Roamed, StationStats};
+use lasthop_wifi::stats::{Levels, LinkStats, Outranked, Roamed, StationStats, SteeringStats};
 use std::collections::BTreeMap;
 
 /// Facts about a run that the recorder does not know.
@@ -407,15 +408,24 @@ fn roaming(
 ) -> Option<RoamingSummary> {
     let policy = station.and_then(|station| station.roaming.as_ref()?.policy);
     let long = stats.outranked.iter().filter(|spell| spell.until - spell.from >= LONG_STAY);
-    let summary = RoamingSummary {
+    let stays: Vec<_> = long.map(|spell| stay(spell, names)).collect();
+    let some = |number: u64| Some(number).filter(|number| *number > 0);
+    let StationStats { neighbor_reports, neighbor_reports_missed, .. } = *stats;
+    let is_any = stats.access_points_lost > 0
+        || !stats.roams.is_empty()
+        || !stays.is_empty()
+        || neighbor_reports + neighbor_reports_missed > 0
+        || stats.steering.requests > 0;
+    is_any.then(|| RoamingSummary {
         policy: policy.map(|policy| policy.as_str().to_owned()),
         threshold_dbm: policy.map(|policy| policy.threshold().into()),
         access_points_lost: stats.access_points_lost,
+        neighbor_reports: some(neighbor_reports),
+        neighbor_reports_missed: some(neighbor_reports_missed),
+        steering: Some(stats.steering).filter(|it| it.requests + it.removed > 0).map(steering),
         roams: stats.roams.iter().map(|roamed| roam(roamed, names)).collect(),
-        stays: long.map(|spell| stay(spell, names)).collect(),
-    };
-    let RoamingSummary { access_points_lost, roams, stays, .. } = &summary;
-    (*access_points_lost > 0 || !roams.is_empty() || !stays.is_empty()).then_some(summary)
+        stays,
+    })
 }
 
 fn stay(spell: &Outranked, names: &Names) -> StaySummary {
@@ -440,6 +450,12 @@ fn absence_clock(absence: &AbsenceConfig) -> AbsenceClockSummary {
     }
 }
 
+/// The changes of a station's access point; `None` if nothing came of its roaming.
+fn steering(stats: SteeringStats) -> SteeringSummary {
+    let SteeringStats { requests, accepted, refused, removed } = stats;
+    SteeringSummary { requests, accepted, refused, removed }
+}
+
 fn roam(roamed: &Roamed, names: &Names) -> RoamSummary {
     let name = |station: StationId| names.station(station).to_owned();
     let ms = |from: Option<Instant>, to: Option<Instant>| {
@@ -450,7 +466,14 @@ fn roam(roamed: &Roamed, names: &Names) -> RoamSummary {
         leaves: name(roamed.from),
         joins: name(roamed.to),
         at_s: rounded((left_at - Instant::ZERO).as_secs_f64(), 6),
+        steered_by: match roamed.cause {
+            RoamCause::Better | RoamCause::Lost => None,
+            RoamCause::Removed => Some(SteeredBy::Removal),
+            RoamCause::Steered(SteerCause::Signal) => Some(SteeredBy::Signal),
+            RoamCause::Steered(SteerCause::Stations) => Some(SteeredBy::Stations),
+        },
         scan_ms: ms(Some(roamed.looked_from), Some(left_at)).unwrap_or(0.0),
+        listed_channels: roamed.listed_channels,
         authentication_ms: ms(Some(left_at), authenticated_at),
         association_ms: ms(authenticated_at, associated_at),
         handshake_ms: ms(associated_at, joined_at),

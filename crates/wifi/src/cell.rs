@@ -41,6 +41,7 @@
 //! | `power` | stations that leave the channel or doze, frames held for them, service periods |
 //! | `held_back` | received packets whose interrupt is held back |
 //! | `roam` | stations that change their access point |
+//! | `steer` | access points that ask them to |
 //! | `floor` | the parts of the cell that answer, contend and queue frames |
 //! | `timers` | the next due instant, and due work |
 //! | `record` | events of PPDUs |
@@ -71,6 +72,7 @@ mod roam;
 mod settings;
 mod settle;
 mod station;
+mod steer;
 #[cfg(test)]
 pub(crate) mod tests;
 mod timers;

@@ -125,6 +125,18 @@ pub enum RoamStep {
     Failed,
     /// This access point, its own, is gone.
     Lost,
+    /// This access point, its own, has listed the others in a neighbor report.
+    Reported,
+    /// It has not within the time for it.
+    Unreported,
+    /// The station is asked to go to this access point.
+    Requested,
+    /// It has agreed to go to it.
+    Accepted,
+    /// It has refused to go to it.
+    Refused,
+    /// This access point, its own, has removed it.
+    Removed,
 }
 
 /// Whether a station can be reached.

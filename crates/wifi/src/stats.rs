@@ -1,6 +1,7 @@
 //! Counters that a cell keeps whether or not events are recorded; the summary of a run consists of
 //! them. All start at zero and grow until [`Cell::clear_stats`](crate::cell::Cell).
 
+use crate::mac::roam::steering::RoamCause;
 use crate::phy::Rate;
 use crate::station::StationId;
 use alloc::vec::Vec;
@@ -139,6 +140,12 @@ pub struct StationStats {
     pub off_channel_drops: u64,
     /// Number of times that the station lost its access point.
     pub access_points_lost: u64,
+    /// Neighbor reports that the station received.
+    pub neighbor_reports: u64,
+    /// The number that it awaited in vain.
+    pub neighbor_reports_missed: u64,
+    /// Requests to the station to move to another access point.
+    pub steering: SteeringStats,
     /// Changes of its access point, in their order.
     pub roams: Vec<Roamed>,
     /// Spells in which it stayed at a weak access point although another of its network was much
@@ -172,6 +179,19 @@ impl Outranked {
     pub const STRONGER: Db = Db(12.0);
 }
 
+/// Requests of access points to a station to move (802.11v), and what became of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SteeringStats {
+    /// Requests.
+    pub requests: u64,
+    /// Requests that the station accepted.
+    pub accepted: u64,
+    /// Requests that it refused.
+    pub refused: u64,
+    /// The number of times that an access point removed it.
+    pub removed: u64,
+}
+
 /// A change of a station's access point, with the instants of its steps as far as they came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Roamed {
@@ -179,8 +199,12 @@ pub struct Roamed {
     pub from: StationId,
     /// The access point that the station joins.
     pub to: StationId,
+    /// Reason.
+    pub cause: RoamCause,
     /// Instant at which the station began to look for another one.
     pub looked_from: Instant,
+    /// Channels of the scan before, if a list of access points chose them.
+    pub listed_channels: Option<u16>,
     /// Instant since which no data flow: it left its access point, or noticed that it is gone.
     pub without_from: Instant,
     /// Instant at which it left for the new one.

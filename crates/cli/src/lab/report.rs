@@ -14,7 +14,8 @@ use lasthop_report::apq::words;
 use lasthop_report::together;
 use lasthop_trace::{
     ApqFlowEnding, ApqFlowSummary, EmulationSummary, Estimate, FlowSummary, LinkSummary,
-    LossReason, NeighbourSummary, ProgramSummary, RunDocument, RunSet, TimeSummary, WireSummary,
+    LossReason, NeighbourSummary, ProgramSummary, RunDocument, RunSet, SteeredBy, TimeSummary,
+    WireSummary,
 };
 use std::fmt::Write;
 
@@ -430,7 +431,11 @@ fn coded_links(run: &RunDocument, stream: Stream) -> String {
 
 /// Returns the changes of stations' access points.
 fn roams(run: &RunDocument, stream: Stream) -> String {
-    let columns = [
+    let is_steered = run.nodes.values().any(|node| {
+        let roams = node.roaming.iter().flat_map(|roaming| &roaming.roams);
+        roams.into_iter().any(|roam| roam.steered_by.is_some())
+    });
+    let mut columns = vec![
         text("station"),
         text("from"),
         text("to"),
@@ -441,6 +446,9 @@ fn roams(run: &RunDocument, stream: Stream) -> String {
         number("handshake", "ms"),
         number("without data", "ms"),
     ];
+    if is_steered {
+        columns.push(text("steered by"));
+    }
     let known = |ms: Option<f64>| ms.map_or_else(|| "-".to_owned(), value);
     let roams = run.nodes.iter().flat_map(|(name, node)| {
         let roams = node.roaming.iter().flat_map(|roaming| &roaming.roams);
@@ -457,7 +465,14 @@ fn roams(run: &RunDocument, stream: Stream) -> String {
                 roam.handshake_ms,
                 roam.without_ms,
             ];
-            names.into_iter().chain(times.map(known)).collect()
+            let cause = match roam.steered_by {
+                Some(SteeredBy::Signal) => "its signal",
+                Some(SteeredBy::Stations) => "the number of stations",
+                Some(SteeredBy::Removal) => "its removal",
+                None => "-",
+            };
+            let cause = is_steered.then(|| cause.to_owned());
+            names.into_iter().chain(times.map(known)).chain(cause).collect()
         })
         .collect();
     table::render(&columns, &rows, stream)

@@ -1,5 +1,6 @@
-//! Stations that change their access point: those that are without one, those that go back and forth,
-//! those that stay at a weak one, and joins that take long or fail.
+//! Stations that change their access point: those that are without one, those that go back and forth
+//! or are sent so, those that stay at a weak one or do not go when asked, and joins that take long or
+//! fail.
 
 use super::{Finding, Kind, ms, percent};
 use lasthop_trace::{RoamSummary, RoamingSummary, RunDocument, StaySummary};
@@ -29,14 +30,22 @@ pub(super) fn roaming(run: &RunDocument) -> Option<Finding> {
 }
 
 fn fault(name: &str, roaming: &RoamingSummary, counted_ms: f64) -> Option<Finding> {
-    let RoamingSummary { access_points_lost, roams, stays, policy, threshold_dbm } = roaming;
-    let lost = *access_points_lost;
+    let RoamingSummary {
+        access_points_lost, roams, stays, policy, threshold_dbm, steering, ..
+    } = roaming;
+    let (lost, steering) = (*access_points_lost, *steering);
     let stay = stays.iter().max_by(|a, b| a.duration_s.total_cmp(&b.duration_s));
     let without: f64 = roams.iter().filter_map(|roam| roam.without_ms).sum();
     let share = without / counted_ms;
     let failed = roams.iter().filter(|roam| roam.without_ms.is_none()).count();
     let joined: Vec<&RoamSummary> = roams.iter().filter(|roam| roam.without_ms.is_some()).collect();
     let back = joined.windows(2).filter(|pair| is_back(pair[0], pair[1])).count();
+    let is_undone = |pair: &&[&RoamSummary]| {
+        is_back(pair[0], pair[1]) && pair.iter().any(|roam| roam.steered_by.is_some())
+    };
+    let undone = joined.windows(2).filter(is_undone).count();
+    let asked = steering.unwrap_or_default();
+    let ignored = asked.requests.saturating_sub(asked.accepted + asked.refused);
     let longest = joined.iter().filter_map(|roam| roam.without_ms).fold(0.0, f64::max);
     let times = |count: usize| match count {
         1 => "once".to_owned(),
@@ -52,6 +61,16 @@ fn fault(name: &str, roaming: &RoamingSummary, counted_ms: f64) -> Option<Findin
             percent(share),
         );
         (sentence, Vec::new(), "Let cells overlap, so that a better access point is heard before")
+    } else if undone > 0 {
+        let sentence = format!(
+            "{name} is moved by its network and goes back within a minute, or the other way round, {}: \
+             they disagree, and each change costs up to {} without data",
+            times(undone),
+            ms(longest),
+        );
+        let device = "Let the access points ask less often, or reduce the power of the one that the \
+                      station prefers";
+        (sentence, Vec::new(), device)
     } else if back >= 2 {
         let sentence = format!(
             "{name} goes back {} to the access point that it left less than a minute before; each \
@@ -68,6 +87,23 @@ fn fault(name: &str, roaming: &RoamingSummary, counted_ms: f64) -> Option<Findin
             times(failed),
         );
         (sentence, Vec::new(), "Reduce the power of that access point to the stations' own")
+    } else if ignored >= 2 || ignored == 1 && asked.requests == 1 {
+        let sentence = format!(
+            "{name} does not answer {} of {} that its access point sent it to move (802.11v){}",
+            ignored,
+            requests(asked.requests),
+            removed(asked.removed),
+        );
+        (sentence, Vec::new(), "Enable BSS transition management in the station")
+    } else if asked.removed > 0 || asked.refused >= 2 {
+        let sentence = format!(
+            "{name} refuses {} of {} that its access point sent it to move, because it hears no other \
+             one loud enough{}",
+            asked.refused,
+            requests(asked.requests),
+            removed(asked.removed),
+        );
+        (sentence, Vec::new(), "Let cells overlap, or ask stations to move at a lower level only")
     } else if let Some(stay) = stay {
         let StaySummary { access_point, stronger, duration_s, level_dbm, stronger_dbm, .. } = stay;
         let sentence = format!(
@@ -105,6 +141,19 @@ fn fault(name: &str, roaming: &RoamingSummary, counted_ms: f64) -> Option<Findin
     is_fault.then_some(Finding { kind: Kind::Roaming, sentence, weight, remedy, device })
 }
 
+fn requests(number: u64) -> String {
+    if number == 1 { "1 request".to_owned() } else { format!("{number} requests") }
+}
+
+/// A clause about removals, if there were some.
+fn removed(number: u64) -> String {
+    match number {
+        0 => String::new(),
+        1 => ", and is removed once".to_owned(),
+        many => format!(", and is removed {many} times"),
+    }
+}
+
 /// Whether the second roam undoes the first soon.
 fn is_back(first: &RoamSummary, second: &RoamSummary) -> bool {
     second.joins == first.leaves && second.at_s - first.at_s < BACK_S
@@ -113,13 +162,16 @@ fn is_back(first: &RoamSummary, second: &RoamSummary) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lasthop_trace::{SteeredBy, SteeringSummary};
 
     fn roam(from: &str, to: &str, at_s: f64, without_ms: Option<f64>) -> RoamSummary {
         RoamSummary {
             leaves: from.to_owned(),
             joins: to.to_owned(),
             at_s,
+            steered_by: None,
             scan_ms: 1_000.0,
+            listed_channels: None,
             authentication_ms: None,
             association_ms: None,
             handshake_ms: None,
@@ -128,10 +180,16 @@ mod tests {
     }
 
     fn roaming(lost: u64, roams: &[RoamSummary], stays: &[StaySummary]) -> RoamingSummary {
-        let threshold_dbm = Some(-75.0);
-        let (roams, stays) = (roams.into(), stays.into());
-        let policy = Some("phone".to_owned());
-        RoamingSummary { policy, threshold_dbm, access_points_lost: lost, roams, stays }
+        RoamingSummary {
+            policy: Some("phone".to_owned()),
+            threshold_dbm: Some(-75.0),
+            access_points_lost: lost,
+            neighbor_reports: None,
+            neighbor_reports_missed: None,
+            steering: None,
+            roams: roams.into(),
+            stays: stays.into(),
+        }
     }
 
     #[test]
@@ -153,6 +211,24 @@ mod tests {
         let slow = [("a", "b", 1.0), ("b", "a", 70.0), ("a", "b", 140.0)]
             .map(|(from, to, at_s)| roam(from, to, at_s, Some(9.0)));
         assert_eq!(says(0, &slow), None, "who walks to and fro does so, too");
+        let mut steered = [roam("a", "b", 1.0, Some(9.0)), roam("b", "a", 20.0, Some(9.0))];
+        assert_eq!(says(0, &steered), None, "once is no fault");
+        steered[0].steered_by = Some(SteeredBy::Stations);
+        let steered = says(0, &steered).expect("it is one");
+        assert!(steered.starts_with("phone is moved by its network and goes back"), "{steered}");
+        let asks = |requests, accepted, refused, removed| {
+            let steering = Some(SteeringSummary { requests, accepted, refused, removed });
+            let roams = [roam("a", "b", 1.0, Some(9.0))];
+            let roaming = RoamingSummary { steering, ..roaming(0, &roams, &[]) };
+            fault("phone", &roaming, minute).map(|finding| finding.sentence)
+        };
+        assert_eq!(asks(3, 2, 1, 0), None);
+        assert_eq!(asks(3, 2, 0, 0), None, "the last answer may be under way");
+        let ignored = asks(2, 0, 0, 1).expect("it is one");
+        assert!(ignored.contains("does not answer 2 of 2 requests"), "{ignored}");
+        assert!(ignored.ends_with("(802.11v), and is removed once"), "{ignored}");
+        let refused = asks(3, 1, 2, 0).expect("it is one");
+        assert!(refused.contains("refuses 2 of 3 requests"), "{refused}");
         let failed = says(0, &[roam("a", "b", 1.0, None)]).expect("it is one");
         assert!(failed.starts_with("phone fails once to join"), "{failed}");
         let long = says(0, &[roam("a", "b", 1.0, Some(120.0))]).expect("it is one");

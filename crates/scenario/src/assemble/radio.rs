@@ -4,7 +4,7 @@
 //! 802.11ax; `mu_mimo` and `multi_user`: PPDUs for several stations; `cells`: settings of a set;
 //! `channels`: its place in the band; `absence`: scans; `schedule`: absences by a clock;
 //! `power_save`: dozing; `operating_mode`: reduced capabilities; `peer_rates`: fixed rates of single
-//! peers; `retry`: giving up early; `roaming`: stations that change their access point; `movement`:
+//! peers; `retry`: giving up early; `roaming`: stations that change their access point; `steering`: access points that ask them to; `movement`:
 //! positions and ways; `links`: the link of each pair.
 
 mod absence;
@@ -23,6 +23,7 @@ mod retry;
 mod roaming;
 mod schedule;
 mod station;
+mod steering;
 
 pub(crate) use retry::check_receivers;
 
@@ -104,6 +105,7 @@ pub(crate) fn cell(
     }
     let (colours, channels) = cells::apply(raw, &wifi, &sets, common.band, &mut stations, problems);
     roaming::apply(raw, &wifi, &channels, &common, &mut stations, problems);
+    steering::apply(raw, &wifi, &mut stations, problems);
     schedule::stay_on_own_channel(common.band, &channels, &mut stations);
     station::check_addresses(&wifi, &stations, problems);
     station::check_streams(&wifi, &own, problems);

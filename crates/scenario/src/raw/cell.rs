@@ -2,7 +2,7 @@
 //! `[[neighbour]]` for another set known by level and load. Levels are those at a receiver, in dBm;
 //! numbers of channels are those of primary channels of 20 MHz.
 
-use super::RawFading;
+use super::{RawFading, RawSteering};
 use crate::scalar::Word;
 use lasthop_config::choices;
 use lasthop_config::scalar::{Name, OrOff, Whole};
@@ -69,6 +69,8 @@ tables! {
         /// HE-SIG-A; 0 for none. Sets of the same colour take each other's PPDUs for their own
         /// until they decode a frame.
         option colour: Whole<0, 63> = "the lowest unused one from 1 on: first for the set without a name, then by name, then neighbours by name; repeated beyond 63 sets";
+        /// Requests to stations to move to another set of the network.
+        off_table steering: RawSteering = "\"off\": stations go as they like";
         /// Spatial reuse by OBSS-PD.
         table spatial_reuse: RawSpatialReuse;
     }

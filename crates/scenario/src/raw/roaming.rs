@@ -1,5 +1,6 @@
-//! `roaming` of a node: a station that moves from one access point of its network to another. The
-//! sets of a network have the same `network` in `[[cell]]`.
+//! `roaming` of a node: a station that moves from one access point of its network to another; and
+//! `steering` of a cell, whose access point asks stations to move. The sets of a network have the
+//! same `network` in `[[cell]]`.
 
 use super::ScanKind;
 use lasthop_config::choices;
@@ -76,6 +77,13 @@ tables! {
         value scan: ScanKind = "active";
         /// Active scans: channels, the last ones, on which the station only listens (radar).
         value passive_channels: Whole<0, 1000> = 0;
+        /// Asks the access point for the others of its network after each join (802.11k), and scans only
+        /// their channels; all again if these have nothing better while the signal is below the
+        /// threshold, as iwd does. wpa_supplicant asks on demand only.
+        value neighbor_report: bool = false;
+        /// Follows requests of access points to move (802.11v, [[cell]] steering). "false" is a station
+        /// that does not understand them.
+        value transition_requests: bool = true;
         /// Time without data from the decision to leave an access point to the first frame to the
         /// next one. The defaults of this and the following times are medians of Linux 6.1 with
         /// wpa_supplicant and hostapd 2.10 in a virtual machine of 1 000 MIPS.
@@ -86,5 +94,28 @@ tables! {
         value access_point_delay: Duration = "400us";
         /// Additional time of the access point to compute its commit message of SAE.
         value sae_delay: Duration = "17ms";
+        /// Time for which a key of SAE is used again: the station then joins without SAE an access point
+        /// where it was before (PMKSA caching). "off" does SAE each time.
+        value key_lifetime: OrOff<Duration> = "43200s";
+        /// Access points of the network share these keys (opportunistic key caching): SAE comes once.
+        value shared_keys: bool = false;
+    }
+
+    /// Requests of the set's access point to stations with roaming to move to another set of the
+    /// network (BSS transition management, 802.11v). Once a second it looks at them by the rules of
+    /// OpenWrt's usteer, with its defaults; request, answer and removal are hostapd's and
+    /// wpa_supplicant's. A station refuses if it hears no other access point loud enough.
+    RawSteering {
+        /// Level of a station at the access point below which, for more than five looks, it is asked
+        /// to go (usteer: min_snr).
+        value signal: OrOff<Dbm> = "off";
+        /// Lead in stations over the set with the fewest from which the one with the lowest level is
+        /// asked to go there (usteer: load_balancing_threshold).
+        value stations: OrOff<Whole<1, 2007>> = 5;
+        /// Time from one request to a station to the next (usteer: roam_trigger_interval).
+        value interval: Duration = "60s";
+        /// The request announces a removal, and a station that has not gone after 100 beacon intervals
+        /// is disassociated (usteer: roam_kick_delay).
+        value insist: bool = false;
     }
 }

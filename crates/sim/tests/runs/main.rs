@@ -22,6 +22,7 @@ mod products;
 mod roaming;
 mod saturated;
 mod shipped;
+mod steering;
 mod stream;
 mod tcp;
 mod warm_up;

@@ -43,8 +43,6 @@ pub(super) struct RoamContents<'a> {
     pub neighbours: &'a [(MacAddr, u8)],
     /// Announcement of a new channel.
     pub switch: ChannelSwitch,
-    /// Beacon intervals until a station is removed, in a transition request; 0 if it stays.
-    pub removal: u16,
 }
 
 impl RoamContents<'_> {
@@ -190,7 +188,7 @@ impl RoamContents<'_> {
         let fast = again && self.facts.fast && has_transitions;
         let mut out = octets(&[elements::Repr::Ssid(ssid(self.info))]);
         self.emit_rates(&mut out);
-        self.emit_rsn(fast, &mut out);
+        self.emit_rsn(fast || self.facts.cached, &mut out);
         self.emit_measurement(&mut out);
         if has_transitions {
             self.emit_domain(&mut out);
@@ -243,7 +241,8 @@ impl RoamContents<'_> {
             return out;
         }
         let has_transitions = self.security().has_fast_transitions();
-        self.emit_rsn(has_transitions, &mut out);
+        let names_key = message == 2 && self.facts.cached;
+        self.emit_rsn(has_transitions || names_key, &mut out);
         if has_transitions {
             self.emit_domain(&mut out);
         }
@@ -409,17 +408,20 @@ impl Link {
                 reason: LOW_RSSI,
                 candidates: elements,
             }),
-            RoamFrame::TransitionRequest => {
+            RoamFrame::TransitionRequest { removal } => {
                 let listed = if bytes.is_empty() { 0 } else { TransitionRequest::CANDIDATES };
-                let removed = match contents.removal {
+                let removed = match removal {
                     0 => 0,
                     _ => TransitionRequest::DISASSOCIATION_IMMINENT,
                 };
+                // hostapd of OpenWrt takes the time until the removal.
+                let validity_interval =
+                    u8::try_from(removal).ok().filter(|it| *it > 0).unwrap_or(u8::MAX);
                 let request = TransitionRequest {
                     dialog_token: DIALOG_TOKEN,
                     mode: listed | removed,
-                    disassociation_timer: contents.removal,
-                    validity_interval: u8::MAX,
+                    disassociation_timer: removal,
+                    validity_interval,
                     termination: None,
                     url: None,
                     candidates: elements,
@@ -475,7 +477,7 @@ impl RoamContents<'_> {
             }
             RoamFrame::Handshake { message } => return self.key_data(message, ends),
             RoamFrame::NeighborReportResponse => return self.neighbor_elements(false),
-            RoamFrame::TransitionRequest => return self.neighbor_elements(true),
+            RoamFrame::TransitionRequest { .. } => return self.neighbor_elements(true),
             RoamFrame::FtRequest => {
                 let ends = Ends { access_point: self.target, ..ends };
                 self.emit_transition_elements(false, ends, &mut out);

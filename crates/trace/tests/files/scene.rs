@@ -112,6 +112,7 @@ pub fn air() -> AirInfo {
         rates: dsss.into_iter().chain(ofdm).chain(ht).collect(),
         colour: 0,
         roams: false,
+        networks: Vec::new(),
         amsdu: true,
     }
 }

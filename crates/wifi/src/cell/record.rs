@@ -103,7 +103,7 @@ impl Recorder<'_> {
                             |end: &&StationId| self.stations[end.index()].config.roaming.is_some();
                         let station = ends.iter().find(roams).expect("one of them roams");
                         let state = &mut self.stations[station.index()];
-                        let (facts, other) = state.join_facts(self.settings.band);
+                        let (facts, other) = state.join_facts(self.settings.band, of_join);
                         let other = self.settings.bss[other.index()].access_point;
                         FrameKind::Roam { frame: of_join, facts, aid: state.aid, other }
                     }

@@ -17,7 +17,7 @@ use crate::event::{Event, RoamStep};
 use crate::mac::originator::Agreement;
 use crate::mac::roam::frame::{JoinFacts, RoamFrame};
 use crate::mac::roam::join::Due;
-use crate::mac::roam::station::{Roam, RoamAction};
+use crate::mac::roam::station::{Roam, RoamAction, RoamingConfig};
 use crate::mac::scan::ScanKind;
 use crate::phy::Band;
 use crate::station::{BssId, StationId};
@@ -37,6 +37,10 @@ const SPELL_GAP: Duration = Duration::from_micros(1_024_000);
 /// Rates without MCS: the eight of OFDM, and at 2.4 GHz four of DSSS and CCK.
 const RATES: u8 = 8;
 const RATES_2_4: u8 = 12;
+
+/// Most Neighbor Report elements in a frame: a management frame has at most 2 304 octets (9.2.4.7.1),
+/// three of them before the elements of 20 octets here.
+const NEIGHBOURS_MAX: usize = (2_304 - 3) / 20;
 
 /// Checks the stations that roam.
 ///
@@ -62,7 +66,7 @@ pub(super) fn check(config: &CellConfig, sets: usize) -> Result<(), CellError> {
 
 impl Station {
     /// Its roaming, if it roams.
-    fn roam(&mut self) -> Option<&mut Roam> {
+    pub(super) fn roam(&mut self) -> Option<&mut Roam> {
         self.away.as_deref_mut().and_then(Away::roam)
     }
 
@@ -71,13 +75,27 @@ impl Station {
         self.away.as_deref().and_then(Away::listening).map(|listening| listening.bss)
     }
 
-    /// Facts of the frames with which a roaming station joins an access point, and the set that it
-    /// comes from, or moves to.
-    pub(super) fn join_facts(&mut self, band: Band) -> (JoinFacts, BssId) {
+    /// Facts of the frames between a roaming station and an access point, and the set that it comes
+    /// from, or moves to.
+    pub(super) fn join_facts(&mut self, band: Band, frame: RoamFrame) -> (JoinFacts, BssId) {
         let roam = self.roam().expect("it roams");
         let other = roam.other();
-        let security = roam.config().security;
+        let RoamingConfig {
+            security,
+            neighbor_report,
+            is_steered,
+            follows_requests,
+            ref members,
+            ..
+        } = *roam.config();
+        // hostapd lists itself, too.
+        let neighbours = match frame {
+            RoamFrame::NeighborReportResponse => members.len().min(NEIGHBOURS_MAX),
+            RoamFrame::TransitionRequest { .. } => roam.candidates().count(),
+            _ => 0,
+        };
         let is_fast = roam.joins().is_some_and(|manner| manner.is_fast());
+        let names_key = roam.joins().is_some_and(|manner| manner.names_key());
         // Before it leaves, it has the keys of its own access point.
         let keyed = roam.sends_data();
         let capabilities = &self.config.capabilities;
@@ -89,11 +107,12 @@ impl Station {
             band,
             width: capabilities.width(),
             qos: capabilities.qos,
-            radio_measurement: false,
-            bss_transition: false,
-            neighbours: 0,
+            radio_measurement: neighbor_report,
+            bss_transition: is_steered && follows_requests,
+            neighbours: neighbours as u8,
             keyed,
             fast: is_fast,
+            cached: names_key,
         };
         (facts, other)
     }
@@ -143,6 +162,14 @@ impl Power {
         self.roam_action(floor, station, action);
     }
 
+    /// Handles the end of a roaming station's answer to a request to move.
+    pub(super) fn roam_answered(&mut self, floor: &mut Floor<'_>, station: StationId) {
+        let now = floor.now;
+        let Some(roam) = floor.stations[station.index()].roam() else { return };
+        let action = roam.handle_answered(now);
+        self.roam_action(floor, station, action);
+    }
+
     /// Handles a frame of a join at its receiver.
     pub(super) fn roam_arrived(
         &mut self,
@@ -189,14 +216,22 @@ impl Power {
             RoamAction::Authenticated => floor.record_roam(station, RoamStep::Authenticated),
             RoamAction::Associated => floor.record_roam(station, RoamStep::Associated),
             RoamAction::Joined => self.joined(floor, station),
-            RoamAction::Lost | RoamAction::Failed => {
-                let is_lost = action == RoamAction::Lost;
-                let step = if is_lost { RoamStep::Lost } else { RoamStep::Failed };
+            RoamAction::Lost | RoamAction::Failed | RoamAction::Removed => {
+                let step = match action {
+                    RoamAction::Lost => RoamStep::Lost,
+                    RoamAction::Removed => RoamStep::Removed,
+                    _ => RoamStep::Failed,
+                };
                 floor.set_gate(station);
                 floor.drop_about_absence(station);
                 floor.record_roam(station, step);
             }
             RoamAction::Listen(channel) => self.search(floor, station, channel),
+            RoamAction::Reported => floor.record_roam(station, RoamStep::Reported),
+            RoamAction::Unreported => floor.record_roam(station, RoamStep::Unreported),
+            RoamAction::Review => self.review(floor, station),
+            RoamAction::Answered(true) => floor.record_roam(station, RoamStep::Accepted),
+            RoamAction::Answered(false) => floor.record_roam(station, RoamStep::Refused),
         }
         floor.find_next_absence();
     }
@@ -272,7 +307,7 @@ impl Power {
     fn send_of_join(&mut self, floor: &mut Floor<'_>, station: StationId, due: Due) {
         let Due { frame, from_station } = due;
         let band = floor.settings.band;
-        let (facts, _) = floor.stations[station.index()].join_facts(band);
+        let (facts, _) = floor.stations[station.index()].join_facts(band, frame);
         let action = Action::Roam { frame, octets: frame.octets(&facts) as u16 };
         if from_station {
             return self.queue_about_absence(floor, station, action);
@@ -322,12 +357,16 @@ impl Floor<'_> {
         let state = &mut self.stations[station.index()];
         let Some(roam) = state.roam() else { return };
         let (looked_from, lost_at) = (roam.looked_from(), roam.lost_at());
+        let cause = roam.cause();
+        let listed_channels = roam.listed_channels().filter(|_| lost_at.is_none());
         // A transition over the distribution system came before.
         let is_over_ds = roam.joins().is_some_and(|manner| manner.is_fast() && manner.over_ds);
         state.stats.roams.push(Roamed {
             from,
             to,
+            cause,
             looked_from,
+            listed_channels,
             without_from: lost_at.unwrap_or(now),
             left_at: now,
             authenticated_at: is_over_ds.then_some(now),
@@ -360,11 +399,27 @@ impl Floor<'_> {
         }
     }
 
+    /// Records a step with regard to the access point of the station's set.
     fn record_roam(&mut self, station: StationId, step: RoamStep) {
+        let set = match (step, self.stations[station.index()].roam()) {
+            (RoamStep::Accepted | RoamStep::Refused, Some(roam)) => roam.other(),
+            _ => self.bss_of(station),
+        };
+        self.record_roam_to(station, step, set);
+    }
+
+    /// Records a step with regard to the access point of `set`.
+    pub(super) fn record_roam_to(&mut self, station: StationId, step: RoamStep, set: BssId) {
         let Self { now, settings, stations, outbox, .. } = self;
         let stats = &mut stations[station.index()].stats;
         match (step, stats.roams.last_mut()) {
             (RoamStep::Lost, _) => stats.access_points_lost += 1,
+            (RoamStep::Requested, _) => stats.steering.requests += 1,
+            (RoamStep::Accepted, _) => stats.steering.accepted += 1,
+            (RoamStep::Refused, _) => stats.steering.refused += 1,
+            (RoamStep::Removed, _) => stats.steering.removed += 1,
+            (RoamStep::Reported, _) => stats.neighbor_reports += 1,
+            (RoamStep::Unreported, _) => stats.neighbor_reports_missed += 1,
             (RoamStep::Authenticated, Some(roam)) => roam.authenticated_at = Some(*now),
             (RoamStep::Associated, Some(roam)) => roam.associated_at = Some(*now),
             (RoamStep::Joined, Some(roam)) => {
@@ -377,7 +432,6 @@ impl Floor<'_> {
             (_, _) => {}
         }
         outbox.record(|| {
-            let set = stations[station.index()].config.bss;
             let access_point = settings.bss[set.index()].access_point;
             Event::Roam { at: *now, station, access_point, step }
         });

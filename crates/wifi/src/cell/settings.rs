@@ -76,6 +76,7 @@ pub(super) fn check(config: &CellConfig, sets: &[BssFacts]) -> Result<(), CellEr
         return Err(CellError::NoBasicRate);
     }
     super::roam::check(config, sets.len())?;
+    super::steer::check(config)?;
     for station in &config.stations {
         check_ofdma(station)?;
     }

@@ -80,6 +80,9 @@ pub enum CellError {
          network has beacons and its first set"
     )]
     Roams(u16),
+    /// A station that asks others to move, and is no access point.
+    #[error("station {0} asks others to move, and is no access point")]
+    Steers(u16),
     /// Power save without beacons: the station would never wake up.
     #[error("a station that dozes needs beacons to wake up for")]
     DozesWithoutBeacons,

@@ -10,6 +10,7 @@ use crate::mac::power_save::PowerSaveConfig;
 use crate::mac::rate::RateControlConfig;
 use crate::mac::retry_out::RateTable;
 use crate::mac::roam::station::RoamingConfig;
+use crate::mac::roam::steering::SteeringConfig;
 use crate::mac::scan::ScanConfig;
 use crate::mac::schedule::AbsenceConfig;
 use crate::mac::service_period::ServicePeriodConfig;
@@ -74,6 +75,8 @@ pub struct StationConfig {
     pub scan: Option<ScanConfig>,
     /// Roaming of a client within an extended service set; excludes other scans and power save.
     pub roaming: Option<RoamingConfig>,
+    /// Requests of an access point to its stations to move to another one of their network.
+    pub steering: Option<SteeringConfig>,
     /// Absences by a clock; they exclude scans and power save, and an access point leaves without
     /// notice.
     pub absences: Vec<AbsenceConfig>,
@@ -150,6 +153,7 @@ impl StationConfig {
             msdu_lifetime: None,
             scan: None,
             roaming: None,
+            steering: None,
             absences: Vec::new(),
             failed: false,
             power_save: None,

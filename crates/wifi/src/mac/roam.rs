@@ -7,10 +7,16 @@
 //! | [`plan`] | when a station looks for another access point, and which one it takes, by product |
 //! | [`policy`] | wpa_supplicant's part of that, and what a signal promises |
 //! | [`join`] | the exchange of frames with which it joins one |
+//! | [`neighbours`] | neighbor reports, which shorten its scans |
+//! | [`steering`] | requests of access points to move |
+//! | [`pmksa`] | keys of earlier joins |
 //! | [`station`] | a station that is associated, looks for access points, joins and loses them |
 
 pub mod frame;
 pub mod join;
+pub mod neighbours;
 pub mod plan;
+pub mod pmksa;
 pub mod policy;
 pub mod station;
+pub mod steering;

@@ -84,21 +84,6 @@ impl ScanConfig {
         let away = self.away * (channels - passive) + self.passive.away * passive;
         away + self.back * channels.saturating_sub(1)
     }
-
-    /// The first channels of the list, at most `channels` and at least one.
-    pub fn first(&self, channels: u16) -> ScanChannels {
-        let all = channels.clamp(1, self.channels);
-        ScanChannels { all, passive: self.passive.count.saturating_sub(self.channels - all) }
-    }
-}
-
-/// Numbers of a scan's channels: all of them, and the passive ones, which are the last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ScanChannels {
-    /// At least one.
-    pub all: u16,
-    /// At most `all`.
-    pub passive: u16,
 }
 
 /// Channels on which an active scan only listens: those with radar, and those on which the rules of
@@ -255,12 +240,12 @@ impl Scan {
         Self::new(ScanConfig { start: NEVER, period: NEVER, ..config })
     }
 
-    /// Begins a scan of these channels at `now`, unless one is in progress; the own channel is at
-    /// this position of the list, if at all.
-    pub fn begin(&mut self, now: Instant, own_channel: Option<u16>, channels: ScanChannels) {
+    /// Begins a scan with the channels of `config` at `now`, unless one is in progress; its start and
+    /// period do not count.
+    pub fn begin(&mut self, now: Instant, config: ScanConfig) {
         if self.is_resting() {
-            self.config.own_channel = own_channel;
-            (self.config.channels, self.config.passive.count) = (channels.all, channels.passive);
+            let ScanConfig { start, period, .. } = self.config;
+            self.config = ScanConfig { start, period, ..config };
             self.next_scan = now;
             self.due = Some(now);
         }

@@ -8,6 +8,7 @@ use lasthop_wifi::cell::{OperatingChannel, StationConfig};
 use lasthop_wifi::mac::roam::frame::Security;
 use lasthop_wifi::mac::roam::join::Delays;
 use lasthop_wifi::mac::roam::plan::{IwdPolicy, PhonePolicy, RoamPolicy};
+use lasthop_wifi::mac::roam::pmksa::KeyCaching;
 use lasthop_wifi::mac::roam::policy::ScanPolicy;
 use lasthop_wifi::mac::roam::station::{Member, RoamingConfig};
 use lasthop_wifi::mac::scan::{self, Leftover, NullConfig, PassiveChannels, ScanConfig};
@@ -118,9 +119,31 @@ fn without_effect(raw: &RawRoaming, problems: &mut Problems) {
         let message = "this key is for security = \"wpa3\" and \"ft-wpa3\" only";
         problems.push_unfit(&raw.sae_delay.place, message);
     }
+    let of_keys = [&raw.key_lifetime.place, &raw.shared_keys.place];
+    for place in of_keys.into_iter().filter(|place| is_written(place)) {
+        if !security.is_sae() {
+            problems.push_unfit(place, "this key is for security = \"wpa3\" and \"ft-wpa3\" only");
+        }
+    }
+    if raw.shared_keys.value && raw.key_lifetime.value.0.is_none() {
+        problems
+            .push_unfit(&raw.shared_keys.place, "keys are not used again: key_lifetime is \"off\"");
+    }
+    if raw.key_lifetime.value.0.is_some_and(Duration::is_zero) {
+        problems.push(&raw.key_lifetime.place, "expected more than zero, or \"off\"");
+    }
+    if raw.neighbor_report.value && is_off(raw) {
+        let message = "a report shortens background scans, and short_interval is \"off\"";
+        problems.push_unfit(&raw.neighbor_report.place, message);
+    }
     if is_written(&raw.passive_channels.place) && raw.scan.value == ScanKind::Passive {
         problems.push_unfit(&raw.passive_channels.place, "this key is for scan = \"active\" only");
     }
+}
+
+/// Whether the station scans only without an access point.
+fn is_off(raw: &RawRoaming) -> bool {
+    raw.short_interval.as_ref().is_some_and(|at| at.value.0.is_none())
 }
 
 /// When the station scans while it has an access point; `None` if it does not.
@@ -145,12 +168,11 @@ fn policy(raw: &RawRoaming, band: Band, problems: &mut Problems) -> Option<RoamP
             problems.push_unfit(&long.place, message);
         }
     }
-    let is_off = raw.short_interval.as_ref().is_some_and(|at| at.value.0.is_none());
     let short = raw.short_interval.as_ref().and_then(|at| at.value.0).unwrap_or(short);
     if let Some(at) = raw.short_interval.as_ref().filter(|_| short.is_zero()) {
         problems.push(&at.place, "expected more than zero, or \"off\"");
     }
-    if is_off {
+    if is_off(raw) {
         return None;
     }
     let threshold = raw.threshold.as_ref().map_or(threshold, |at| at.value.0.round() as i32);
@@ -170,7 +192,7 @@ fn policy(raw: &RawRoaming, band: Band, problems: &mut Problems) -> Option<RoamP
 }
 
 /// The network of the nodes with this `bss`.
-fn network_of<'a>(raw: &'a RawScenario, bss: Option<&str>) -> Option<&'a str> {
+pub(super) fn network_of<'a>(raw: &'a RawScenario, bss: Option<&str>) -> Option<&'a str> {
     let name = |cell: &'a RawCell| cell.name.as_ref().map(|at| at.value.0.as_str());
     let cell = raw.cell.iter().find(|cell| name(cell) == bss)?;
     Some(cell.network.as_ref()?.value.0.as_str())
@@ -217,6 +239,10 @@ fn config(
         band: common.band,
         security,
         over_ds: raw.over_ds.value,
+        caching: KeyCaching {
+            lifetime: raw.key_lifetime.value.0.unwrap_or(Duration::ZERO),
+            opportunistic: raw.shared_keys.value,
+        },
         delays: Delays {
             leave: raw
                 .leave_delay
@@ -228,6 +254,10 @@ fn config(
         },
         policy: policy(raw, common.band, problems),
         scan,
+        neighbor_report: raw.neighbor_report.value,
+        // `steering` knows the policies.
+        is_steered: false,
+        follows_requests: raw.transition_requests.value,
         beacon_interval,
     }
 }

@@ -100,6 +100,8 @@ pub(super) fn config(
         scan: raw.scan.as_ref().map(|scan| absence::scan(scan, node.role(), problems)),
         // `roaming` decides that once all sets are known.
         roaming: None,
+        // `steering`, too.
+        steering: None,
         absences: schedule::config(raw, node.role(), &node.name, problems),
         power_save: saves.legacy,
         service_periods: saves.service_periods,

@@ -31,6 +31,7 @@ fn info(band: Band, channel: u8, rates: Vec<Rate>) -> AirInfo {
         rates,
         colour: 0,
         roams: false,
+        networks: Vec::new(),
         amsdu: false,
     }
 }
@@ -68,6 +69,7 @@ fn facts(network: &(AirInfo, Generation, ChannelWidth), security: Security) -> J
         neighbours: NEIGHBOURS.len() as u8,
         keyed: false,
         fast: security.has_fast_transitions(),
+        cached: false,
     }
 }
 
@@ -80,7 +82,6 @@ fn contents(info: &AirInfo, facts: JoinFacts) -> RoamContents<'_> {
         target: NEXT,
         neighbours: &NEIGHBOURS[..usize::from(facts.neighbours)],
         switch: ChannelSwitch { mode: 1, channel: 44, count: 3 },
-        removal: 300,
     }
 }
 
@@ -113,7 +114,8 @@ fn frames() -> Vec<RoamFrame> {
         RoamFrame::NeighborReportRequest,
         RoamFrame::NeighborReportResponse,
         RoamFrame::TransitionQuery,
-        RoamFrame::TransitionRequest,
+        RoamFrame::TransitionRequest { removal: 0 },
+        RoamFrame::TransitionRequest { removal: 100 },
         RoamFrame::FtRequest,
         RoamFrame::ChannelSwitch,
     ]);
@@ -150,6 +152,7 @@ fn frames_are_as_long_as_on_the_air() {
                 neighbours: 0,
                 keyed: true,
                 fast: false,
+                cached: security.is_sae(),
                 ..usual
             };
             for facts in [usual, other] {
@@ -376,7 +379,7 @@ fn tshark_reads_the_facts() {
             ],
         ),
         (
-            RoamFrame::TransitionRequest,
+            RoamFrame::TransitionRequest { removal: 300 },
             &[
                 ("wlan.fixed.request_mode.pref_cand", "1"),
                 ("wlan.fixed.request_mode.disassoc_imminent", "1"),

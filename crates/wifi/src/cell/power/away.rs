@@ -22,6 +22,7 @@ use crate::cell::frames::Context;
 use crate::cell::station::Station;
 use crate::config::AdjustError;
 use crate::event::{Event, PowerState};
+use crate::mac::roam::frame::RoamFrame;
 use crate::mac::scan::{self, Leftover, Scan, ScanConfig, ScanInput, ScanPhase};
 use crate::mac::schedule::{ScheduleInput, SchedulePhase};
 use crate::station::{Address, StationId};
@@ -299,6 +300,9 @@ impl Power {
             (Rhythm::Roam(_), Action::Null { power_management: false }) => {
                 self.roam_tested(floor, station, answered);
             }
+            (Rhythm::Roam(_), Action::Roam { frame: RoamFrame::TransitionResponse { .. }, .. }) => {
+                self.roam_answered(floor, station)
+            }
             (Rhythm::Schedule(schedule), Action::Null { power_management })
                 if power_management == (schedule.phase() == SchedulePhase::Leaving) =>
             {
@@ -495,7 +499,7 @@ impl Power {
                     return floor.find_next_absence();
                 }
                 let roam = floor.away(station).roam();
-                searched = roam.and_then(|roam| Some((roam.set_on(channel)?, probes)));
+                searched = roam.and_then(|roam| Some((roam.scanned_set(channel)?, probes)));
                 PowerState::OffChannel
             }
         };

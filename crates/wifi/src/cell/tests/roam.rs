@@ -14,21 +14,26 @@ use crate::mac::scan::{Leftover, NullConfig, PassiveChannels, ScanConfig, ScanKi
 use crate::station::BssId;
 use alloc::collections::BTreeSet;
 
-const FIRST: StationId = StationId(0);
-const SECOND: StationId = StationId(1);
-const ROAMER: StationId = StationId(2);
+pub(super) const FIRST: StationId = StationId(0);
+pub(super) const SECOND: StationId = StationId(1);
+pub(super) const ROAMER: StationId = StationId(2);
 
-fn ms(ms: u64) -> Duration {
+pub(super) fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-fn at(ms_: u64) -> Instant {
+pub(super) fn at(ms_: u64) -> Instant {
     Instant::ZERO + ms(ms_)
 }
 
 /// Two access points on these channels and a station, which hears them with these levels in dBm, and
 /// scans every second below -60 dBm.
-fn office(channels: [u8; 2], levels: [f64; 2], security: Security, kind: ScanKind) -> CellConfig {
+pub(super) fn office(
+    channels: [u8; 2],
+    levels: [f64; 2],
+    security: Security,
+    kind: ScanKind,
+) -> CellConfig {
     let rate = mcs(4, ChannelWidth::Mhz20, GuardInterval::Long);
     let mut config = cell(2, rate, ChannelWidth::Mhz20, 65_535);
     config.record_events = true;
@@ -51,6 +56,7 @@ fn office(channels: [u8; 2], levels: [f64; 2], security: Security, kind: ScanKin
         band: Band::Ghz5,
         security,
         over_ds: false,
+        caching: crate::mac::roam::pmksa::KeyCaching::default(),
         delays: Delays { leave: ms(1), station: ms(1), access_point: ms(1), commit: ms(10) },
         policy: Some(RoamPolicy::Simple(ScanPolicy {
             short: Duration::from_secs(1),
@@ -71,6 +77,9 @@ fn office(channels: [u8; 2], levels: [f64; 2], security: Security, kind: ScanKin
             return_drain: None,
             null: NullConfig::default(),
         },
+        neighbor_report: false,
+        is_steered: false,
+        follows_requests: true,
         beacon_interval: Duration::from_micros(102_400),
     });
     set_levels(&mut config, levels);
@@ -91,8 +100,8 @@ fn set_levels(config: &mut CellConfig, levels: [f64; 2]) {
 
 /// What happened in a run.
 #[derive(Default)]
-struct Walk {
-    steps: Vec<(Instant, StationId, RoamStep)>,
+pub(super) struct Walk {
+    pub steps: Vec<(Instant, StationId, RoamStep)>,
     ppdus: Vec<Ppdu>,
     delivered: Vec<(Instant, StationId)>,
     dropped: usize,
@@ -101,7 +110,7 @@ struct Walk {
 impl Walk {
     /// The first access point sends a packet every 5 ms until it is known where the station is; then
     /// the one where it is does, as the network behind them would have it. The station sends as much.
-    fn new(config: &CellConfig, time: Duration) -> Self {
+    pub fn new(config: &CellConfig, time: Duration) -> Self {
         let mut cell = Cell::new(config, Seed::new(7, 0)).expect("a sound cell");
         let mut walk = Self::default();
         let (mut to_roamer, mut from_roamer) = (FIRST, FIRST);
@@ -157,7 +166,7 @@ impl Walk {
     }
 
     /// Frames of joins in their order: each once, with its sender, as far as its receiver decoded it.
-    fn joins(&self) -> Vec<(StationId, RoamFrame)> {
+    pub fn joins(&self) -> Vec<(StationId, RoamFrame)> {
         let frames = self.ppdus.iter().flat_map(|ppdu| {
             ppdu.frames().filter(|frame| frame.received).filter_map(|frame| match frame.kind {
                 FrameKind::Roam { frame, .. } => Some((ppdu.transmitter, frame)),
@@ -169,7 +178,7 @@ impl Walk {
         frames
     }
 
-    fn step(&self, step: RoamStep) -> Option<(Instant, StationId)> {
+    pub fn step(&self, step: RoamStep) -> Option<(Instant, StationId)> {
         let found = self.steps.iter().find(|(_, _, other)| *other == step)?;
         Some((found.0, found.1))
     }

@@ -60,7 +60,10 @@ pub enum RoamFrame {
     /// BSS Transition Management Query (9.6.13.8), without candidates.
     TransitionQuery,
     /// BSS Transition Management Request (9.6.13.9).
-    TransitionRequest,
+    TransitionRequest {
+        /// Beacon intervals until the station is removed; 0 if it may stay.
+        removal: u16,
+    },
     /// BSS Transition Management Response (9.6.13.10), without candidates.
     TransitionResponse {
         /// BTM status code; 0 accepts the request.
@@ -168,6 +171,8 @@ pub struct JoinFacts {
     pub keyed: bool,
     /// Whether a reassociation is part of a fast BSS transition.
     pub fast: bool,
+    /// Whether an association names a key of an earlier one by its PMKID (12.6.8.3).
+    pub cached: bool,
 }
 
 /// Protection that a frame has, which adds octets to it.
@@ -212,7 +217,7 @@ impl RoamFrame {
             | Self::FtRequest => Some(false),
             Self::AssociationResponse { .. }
             | Self::NeighborReportResponse
-            | Self::TransitionRequest
+            | Self::TransitionRequest { .. }
             | Self::FtResponse { .. }
             | Self::ChannelSwitch => Some(true),
         }
@@ -285,7 +290,7 @@ impl RoamFrame {
                     + 2
                     + facts.ssid_octets as u32
                     + facts.rates()
-                    + facts.rsn(fast)
+                    + facts.rsn(fast || facts.cached)
                     + domain
                     + transition
                     + facts.extended()
@@ -319,7 +324,7 @@ impl RoamFrame {
             Self::NeighborReportRequest => 3,
             Self::NeighborReportResponse => 3 + facts.neighbours as u32 * NEIGHBOR_REPORT,
             Self::TransitionQuery => 3 + 1,
-            Self::TransitionRequest => {
+            Self::TransitionRequest { .. } => {
                 3 + 1 + 2 + 1 + facts.neighbours as u32 * (NEIGHBOR_REPORT + CANDIDATE_PREFERENCE)
             }
             Self::TransitionResponse { status: 0 } => 3 + 1 + 1 + 6,
@@ -429,6 +434,8 @@ impl JoinFacts {
         match message {
             // hostapd sends the PMKID with SAE only.
             1 if self.security.is_sae() => KDE_HEADER + PMKID,
+            // wpa_supplicant repeats its element of the request.
+            2 if !fast => self.rsn(self.cached),
             2 => elements,
             3 => {
                 let integrity =
@@ -508,6 +515,7 @@ mod tests {
             neighbours: 2,
             keyed: false,
             fast: false,
+            cached: false,
         }
     }
 
@@ -536,11 +544,24 @@ mod tests {
         assert_eq!(Handshake { message: 4 }.octets(&JoinFacts { qos: false, ..psk }), 135);
     }
 
+    /// hostapd and wpa_supplicant 2.10 in a virtual machine: with a cached key a Reassociation Request
+    /// has 175 octets instead of 159, message 2 181 instead of 165, and message 1 159 in both cases.
+    #[test]
+    fn a_cached_key_adds_its_name() {
+        let without = facts(Security::Sae);
+        let with = JoinFacts { cached: true, ..without };
+        let more = |frame: RoamFrame| frame.octets(&with) - frame.octets(&without);
+        assert_eq!(more(RoamFrame::AssociationRequest { again: true }), 175 - 159);
+        assert_eq!(more(RoamFrame::Handshake { message: 2 }), 181 - 165);
+        let message = RoamFrame::Handshake { message: 1 };
+        assert_eq!((message.octets(&with), more(message)), (159, 0));
+    }
+
     #[test]
     fn protected_frames_are_longer() {
         let frames = [
             RoamFrame::Deauthentication { reason: 3 },
-            RoamFrame::TransitionRequest,
+            RoamFrame::TransitionRequest { removal: 0 },
             RoamFrame::FtRequest,
             RoamFrame::Handshake { message: 1 },
             RoamFrame::ChannelSwitch,

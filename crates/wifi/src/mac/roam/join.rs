@@ -57,6 +57,16 @@ impl Manner {
         self.roams && self.security.has_fast_transitions()
     }
 
+    /// Whether it authenticates by SAE.
+    pub fn does_sae(self) -> bool {
+        self.security.is_sae() && !self.is_fast() && !self.has_key
+    }
+
+    /// Whether it names a key of an earlier SAE.
+    pub fn names_key(self) -> bool {
+        self.security.is_sae() && !self.is_fast() && self.has_key
+    }
+
     /// The frames in their order, from the station's first one on; the two ends alternate, apart
     /// from the first message of a handshake, which follows the access point's response.
     fn frames(&self) -> impl Iterator<Item = RoamFrame> + Clone + use<> {
@@ -77,7 +87,7 @@ impl Manner {
                     ]
                 }
             }
-            () if self.security.is_sae() && !self.has_key => {
+            () if self.does_sae() => {
                 const {
                     &[
                         authentication(AuthenticationAlgorithm::SaeCommit, 1),

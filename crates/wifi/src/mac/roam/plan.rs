@@ -2,6 +2,7 @@
 //! wpa_supplicant 2.10 with `bgscan` "simple" or "learn", iwd 3, and phones whose firmware decides.
 
 use super::policy::{BeaconSignal, RoamCandidate, ScanPlan, ScanPolicy, SignalMonitor};
+use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 
 /// Change of the average signal beyond the last reported one, in dB, that iwd lets mac80211 report
@@ -106,12 +107,18 @@ pub enum Extent {
 }
 
 impl Extent {
-    /// Number of channels, if the station supports `all` and its network is on the first `network`.
-    pub fn channels(self, network: u16, all: u16) -> u16 {
+    /// Numbers of the channels, if the station supports `all` and its network is on these; `None` for
+    /// all.
+    pub fn list(self, network: Vec<u16>, all: u16) -> Option<Vec<u16>> {
         match self {
-            Self::All => all,
-            Self::Network => network.min(all),
-            Self::NetworkAndOne => (network + 1).min(all),
+            Self::All => None,
+            Self::Network => Some(network),
+            Self::NetworkAndOne => {
+                let other = (0..all).find(|channel| !network.contains(channel));
+                let mut list: Vec<u16> = network.into_iter().chain(other).collect();
+                list.sort_unstable();
+                Some(list)
+            }
         }
     }
 }
@@ -315,7 +322,6 @@ mod tests {
     use super::*;
     use crate::capabilities::Generation;
     use crate::phy::{Band, ChannelWidth};
-    use alloc::vec::Vec;
     use lasthop_units::Dbm;
     use proptest::prelude::*;
 
@@ -447,8 +453,8 @@ mod tests {
                 signal.add(Dbm(f64::from(*level)));
                 plan.signal(now, &signal);
                 if plan.due() <= now {
-                    let channels = plan.begin(now).channels(network, 8);
-                    prop_assert!((network..=8).contains(&channels));
+                    let list = plan.begin(now).list((0..network).collect(), 8);
+                    prop_assert!(list.is_none_or(|list| list.len() == usize::from(network)));
                     prop_assert_eq!(plan.due(), Instant::MAX);
                     plan.end(now + Duration::from_secs(1));
                     prop_assert!(plan.due() > now);

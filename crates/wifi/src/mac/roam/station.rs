@@ -3,16 +3,19 @@
 //! and looks for one again, as wpa_supplicant 2.10 over mac80211 of Linux 6.1 does. Signals are in
 //! dBm.
 //!
-//! The frames of a scan around each channel are those of [`Scan`]. Left out: neighbour reports and
-//! transition requests (802.11k, 802.11v), a choice by load.
+//! The frames of a scan around each channel are those of [`Scan`], neighbor reports those of
+//! [`Neighbours`], requests to move those of [`Steered`].
 
 use super::frame::RoamFrame;
 use super::join::{Delays, Due, Join, JoinStep, Manner};
-use super::plan::{Plan, RoamPolicy};
+use super::neighbours::{NeighbourStep, Neighbours};
+use super::plan::{Extent, Plan, RoamPolicy};
+use super::pmksa::{KeyCache, KeyCaching};
 use super::policy::{BeaconSignal, RoamCandidate};
+use super::steering::{self, Review, RoamCause, SteerStep, Steered, SteeringConfig};
 use crate::capabilities::Generation;
 use crate::mac::roam::frame::Security;
-use crate::mac::scan::{Scan, ScanConfig, ScanInput};
+use crate::mac::scan::{PassiveChannels, Scan, ScanConfig, ScanInput};
 use crate::phy::{Band, ChannelWidth};
 use crate::station::BssId;
 use alloc::vec::Vec;
@@ -43,6 +46,8 @@ pub struct RoamingConfig {
     pub security: Security,
     /// Whether fast transitions begin at the access point that the station leaves.
     pub over_ds: bool,
+    /// Keys of SAE that are used again.
+    pub caching: KeyCaching,
     /// Times to answer frames.
     pub delays: Delays,
     /// Background scans; none while the station has an access point if `None`.
@@ -50,6 +55,12 @@ pub struct RoamingConfig {
     /// Channels of a scan, those of the network first, and absences for them; start, period and own
     /// channel do not count.
     pub scan: ScanConfig,
+    /// Whether the station asks for neighbor reports (802.11k), and its access points answer.
+    pub neighbor_report: bool,
+    /// Whether an access point of the network asks stations to move (802.11v).
+    pub is_steered: bool,
+    /// Whether the station understands such requests.
+    pub follows_requests: bool,
     /// Time between two beacons of an access point, more than zero.
     pub beacon_interval: Duration,
 }
@@ -108,6 +119,16 @@ pub enum RoamAction {
     Failed,
     /// Listens on this channel of its list.
     Listen(u16),
+    /// The access point has listed its neighbours.
+    Reported,
+    /// It has not.
+    Unreported,
+    /// The access point looks whether the station is to move.
+    Review,
+    /// The access point has the station's answer: whether it goes.
+    Answered(bool),
+    /// The access point has removed the station.
+    Removed,
 }
 
 /// A station of an extended service set.
@@ -122,16 +143,28 @@ pub struct Roam {
     signal: BeaconSignal,
     plan: Option<Plan>,
     scan: Scan,
+    /// Channels of the last scan by their numbers; all if `None`.
+    listed: Option<Vec<u16>>,
+    /// Whether these are those of a neighbor report: if they have nothing better, all are scanned.
+    is_by_report: bool,
+    /// Neighbours of its access point, if it asks for them.
+    neighbours: Option<Neighbours>,
+    /// Requests to move, if access points of the network make some.
+    steered: Option<Steered>,
+    /// End of the last scan.
+    scanned_at: Option<Instant>,
     /// Access points heard in the scan or search in progress, and the level of each in whole dBm.
     heard: Vec<(BssId, i32)>,
-    /// Sets with which it has a key of SAE.
-    keys: Vec<BssId>,
+    /// Keys of SAE.
+    keys: KeyCache,
     /// Sets that it passes over, and until when.
     passed_over: Vec<(BssId, Instant)>,
     /// Instant at which the last scan or search began.
     looked_from: Instant,
     /// Instant at which it lost its access point; `None` if it has one or left it.
     lost_at: Option<Instant>,
+    /// Whether its access point removed it.
+    was_removed: bool,
     /// Instant at which it tests its access point, unless a beacon comes before.
     tests_at: Instant,
     /// Part of a second by which its clock is ahead: it looks at whole seconds (`round_jiffies_up`).
@@ -143,6 +176,9 @@ impl Roam {
     /// ahead by `clock`, less than a second.
     pub fn new(config: RoamingConfig, at: BssId, clock: Duration) -> Self {
         let scan = Scan::on_demand(config.scan);
+        let asks_at = Instant::ZERO + config.delays.station;
+        let mut keys = KeyCache::new(config.caching);
+        keys.add(Instant::ZERO, at);
         let mut roam = Self {
             phase: RoamPhase::Connected,
             at,
@@ -150,11 +186,20 @@ impl Roam {
             signal: BeaconSignal::default(),
             plan: None,
             scan,
+            listed: None,
+            is_by_report: false,
+            neighbours: config.neighbor_report.then(|| Neighbours::new(asks_at)),
+            // Access points look at their stations one by one.
+            steered: config
+                .is_steered
+                .then(|| Steered::new(Instant::ZERO + steering::REVIEW + clock)),
+            scanned_at: None,
             heard: Vec::new(),
-            keys: alloc::vec![at],
+            keys,
             passed_over: Vec::new(),
             looked_from: Instant::ZERO,
             lost_at: None,
+            was_removed: false,
             tests_at: Instant::MAX,
             clock,
             config,
@@ -182,7 +227,8 @@ impl Roam {
     pub fn other(&self) -> BssId {
         match &self.phase {
             RoamPhase::Joining { to, .. } if *to != self.at => *to,
-            _ => self.before,
+            RoamPhase::Joining { .. } => self.before,
+            _ => self.steered.as_ref().and_then(Steered::target).unwrap_or(self.before),
         }
     }
 
@@ -229,6 +275,19 @@ impl Roam {
         self.member(bss).is_some_and(|member| channel.is_none_or(|own| own == member.channel))
     }
 
+    /// A set on this channel of the scan in progress, if the network has one there.
+    pub fn scanned_set(&self, channel: u16) -> Option<BssId> {
+        match &self.listed {
+            None => self.set_on(channel),
+            Some(listed) => self.set_on(*listed.get(usize::from(channel))?),
+        }
+    }
+
+    /// Number of channels of the last scan, if a list of access points chose them.
+    pub fn listed_channels(&self) -> Option<u16> {
+        self.listed.as_ref().map(|listed| listed.len() as u16)
+    }
+
     /// A set on this channel of the list, if the network has one there.
     pub fn set_on(&self, channel: u16) -> Option<BssId> {
         self.config.members.iter().find(|it| it.channel == channel).map(|it| it.bss)
@@ -242,15 +301,139 @@ impl Roam {
     pub fn due(&self) -> Option<Instant> {
         let at = match &self.phase {
             RoamPhase::Connected => {
-                let plan = self.plan.as_ref().filter(|_| self.scan.is_resting());
-                let plan = plan.map_or(Instant::MAX, Plan::due);
-                self.scan.due().unwrap_or(Instant::MAX).min(plan).min(self.tests_at)
+                let scan = self.scan.due().unwrap_or(Instant::MAX);
+                let rest = if self.scan.is_resting() { self.due_at_rest() } else { Instant::MAX };
+                scan.min(rest).min(self.tests_at)
             }
             RoamPhase::Testing { .. } => Instant::MAX,
             RoamPhase::Joining { join, .. } => join.due(),
             RoamPhase::Searching { until, .. } | RoamPhase::Resting { until } => *until,
         };
         (at < Instant::MAX).then_some(at)
+    }
+
+    /// Instant of the next step of a connected station that does not scan.
+    fn due_at_rest(&self) -> Instant {
+        let plan = self.plan.as_ref().map_or(Instant::MAX, Plan::due);
+        let plan = match &self.neighbours {
+            Some(neighbours) if neighbours.is_pending() => neighbours.due(),
+            _ => plan,
+        };
+        match &self.steered {
+            None => plan,
+            Some(steered) if steered.is_answering() => steered.due(),
+            Some(steered) => plan.min(steered.due()),
+        }
+    }
+
+    /// Requests to move, if access points of the network make some.
+    pub fn steered(&self) -> Option<&Steered> {
+        self.steered.as_ref().filter(|_| self.is_connected())
+    }
+
+    /// Reason for which it leaves its access point, or looks for one.
+    pub fn cause(&self) -> RoamCause {
+        let moves = self.steered.as_ref().and_then(Steered::moves);
+        match (self.lost_at, moves) {
+            (Some(_), _) if self.was_removed => RoamCause::Removed,
+            (Some(_), _) => RoamCause::Lost,
+            (None, Some(cause)) => RoamCause::Steered(cause),
+            (None, None) => RoamCause::Better,
+        }
+    }
+
+    /// Access points that a request to move lists.
+    pub fn candidates(&self) -> impl Iterator<Item = BssId> {
+        let target = self.steered.as_ref().and_then(Steered::target);
+        let others = self.config.members.iter().map(|member| member.bss);
+        let others = others.filter(move |bss| *bss != self.at && Some(*bss) != target);
+        target.into_iter().chain(others).take(steering::CANDIDATES_MAX)
+    }
+
+    /// Handles a look of the access point, with this policy: the access point to which the station is
+    /// asked to go, if it is.
+    pub fn handle_review(
+        &mut self,
+        now: Instant,
+        config: &SteeringConfig,
+        review: &Review,
+    ) -> Option<BssId> {
+        let interval = self.config.beacon_interval;
+        self.steered.as_mut()?.handle_review(now, config, interval, review)
+    }
+
+    /// Handles a request to move at the station.
+    fn requested(&mut self, now: Instant) -> RoamAction {
+        let follows = self.config.follows_requests && self.is_connected();
+        let Some(steered) = self.steered.as_mut().filter(|_| follows) else {
+            return RoamAction::Nothing;
+        };
+        if !steered.handle_request() || !self.scan.is_resting() {
+            // The results of the scan in progress will do.
+            return RoamAction::Nothing;
+        }
+        self.looked_from = now;
+        let is_recent = self.scanned_at.is_some_and(|at| now < at + steering::RECENT);
+        match self.acceptable(now).filter(|_| is_recent) {
+            Some(target) => self.answer(now, Some(target)),
+            None => {
+                let candidates: Vec<BssId> = self.candidates().collect();
+                let listed = self.channels_of(|bss| candidates.contains(&bss));
+                self.begin_scan(now, Some(listed))
+            }
+        }
+    }
+
+    /// The first candidate of a request that the last scan heard loud enough.
+    fn acceptable(&self, now: Instant) -> Option<BssId> {
+        let own = self.signal.dbm();
+        self.candidates().find(|bss| {
+            let heard = self.heard.iter().find(|(heard, _)| heard == bss);
+            let is_passed_over =
+                self.passed_over.iter().any(|(other, until)| other == bss && *until > now);
+            !is_passed_over && heard.is_some_and(|(_, level)| steering::is_acceptable(own, *level))
+        })
+    }
+
+    /// Lets the station answer a request.
+    fn answer(&mut self, now: Instant, target: Option<BssId>) -> RoamAction {
+        let at = now + self.config.delays.station;
+        if let Some(steered) = &mut self.steered {
+            steered.answer(at, target);
+        }
+        RoamAction::Nothing
+    }
+
+    /// Handles the end of the station's answer to a request: acknowledged or given up.
+    pub fn handle_answered(&mut self, now: Instant) -> RoamAction {
+        if !matches!(self.phase, RoamPhase::Connected | RoamPhase::Testing { .. }) {
+            return RoamAction::Nothing;
+        }
+        match self.steered.as_mut().and_then(Steered::go) {
+            Some(target) => self.begin_join(now, target, true),
+            None => RoamAction::Nothing,
+        }
+    }
+
+    /// Handles a Disassociation frame of the access point.
+    fn removed(&mut self, now: Instant) -> RoamAction {
+        if !self.is_connected() || !self.scan.is_resting() {
+            return RoamAction::Nothing;
+        }
+        self.was_removed = true;
+        self.passed_over.push((self.at, now + PASSED_OVER));
+        self.lose(now);
+        RoamAction::Removed
+    }
+
+    /// Looks for an access point after a while.
+    fn lose(&mut self, now: Instant) {
+        self.phase = RoamPhase::Resting { until: now + BEFORE_SEARCH };
+        self.signal = BeaconSignal::default();
+        self.lost_at = Some(now);
+        if let Some(steered) = &mut self.steered {
+            steered.moved();
+        }
     }
 
     /// Performs the step that is due at `now`.
@@ -290,20 +473,85 @@ impl Roam {
             // While it scans, beacons are missed on purpose.
             self.hear_from_now(now);
         }
+        if !self.scan.is_resting() {
+            return RoamAction::Nothing;
+        }
+        if let Some(steered) = &mut self.steered {
+            match steered.handle_due(now) {
+                SteerStep::Wait if steered.is_answering() => return RoamAction::Nothing,
+                SteerStep::Wait => {}
+                SteerStep::Review => return RoamAction::Review,
+                SteerStep::Send(frame) => {
+                    let from_station = frame.from_access_point() == Some(false);
+                    return RoamAction::Send(Due { frame, from_station });
+                }
+            }
+        }
+        if let Some(neighbours) = &mut self.neighbours {
+            let step = neighbours.handle_due(now);
+            if step != NeighbourStep::Wait {
+                return Self::after_neighbours(step);
+            }
+        }
+        let may_scan = |neighbours: &mut Neighbours| neighbours.allows_scan(now);
         if let Some(plan) = &mut self.plan
-            && self.scan.is_resting()
             && plan.due() <= now
+            && self.neighbours.as_mut().is_none_or(may_scan)
         {
             let extent = plan.begin(now);
             self.looked_from = now;
-            self.heard.clear();
-            let own = self.member(self.at).map(|member| member.channel + 1);
-            let highest = self.config.members.iter().map(|member| member.channel + 1).max();
-            let channels = extent.channels(highest.unwrap_or(1), self.config.scan.channels);
-            self.scan.begin(now, own, self.config.scan.first(channels));
-            return RoamAction::Scan(ScanInput::Due);
+            let is_known = self.neighbours.as_ref().is_some_and(Neighbours::is_known);
+            // iwd's plan looks at the network's channels first, whoever told them.
+            let is_iwd = matches!(self.config.policy, Some(RoamPolicy::Iwd(_)));
+            let by_report = is_known && extent != Extent::Network && !is_iwd;
+            let extent = if by_report { Extent::Network } else { extent };
+            let listed = extent.list(self.channels_of(|_| true), self.config.scan.channels);
+            let action = self.begin_scan(now, listed);
+            self.is_by_report = by_report;
+            return action;
         }
         RoamAction::Nothing
+    }
+
+    fn after_neighbours(step: NeighbourStep) -> RoamAction {
+        match step {
+            NeighbourStep::Wait => RoamAction::Nothing,
+            NeighbourStep::Send(frame) => {
+                let from_station = frame.from_access_point() == Some(false);
+                RoamAction::Send(Due { frame, from_station })
+            }
+            NeighbourStep::Reported => RoamAction::Reported,
+            NeighbourStep::Unreported => RoamAction::Unreported,
+        }
+    }
+
+    /// Channels of the sets that `is_listed` selects, by ascending numbers.
+    fn channels_of(&self, is_listed: impl Fn(BssId) -> bool) -> Vec<u16> {
+        let listed = self.config.members.iter().filter(|member| is_listed(member.bss));
+        let mut channels: Vec<u16> = listed.map(|member| member.channel).collect();
+        channels.sort_unstable();
+        channels.dedup();
+        channels
+    }
+
+    /// Scans the listed channels, or all.
+    fn begin_scan(&mut self, now: Instant, listed: Option<Vec<u16>>) -> RoamAction {
+        self.heard.clear();
+        let all = self.config.scan;
+        let own = self.member(self.at).map(|member| member.channel);
+        let (channels, passive, own_channel) = match &listed {
+            None => (all.channels, all.passive.count, own.map(|own| own + 1)),
+            Some(listed) => {
+                let active = all.channels.saturating_sub(all.passive.count);
+                let passive = listed.iter().filter(|channel| **channel >= active).count();
+                let place = listed.iter().position(|channel| Some(*channel) == own);
+                (listed.len() as u16, passive as u16, place.map(|place| place as u16 + 1))
+            }
+        };
+        let passive = PassiveChannels { count: passive, ..all.passive };
+        self.scan.begin(now, ScanConfig { channels, passive, own_channel, ..all });
+        (self.listed, self.is_by_report) = (listed, false);
+        RoamAction::Scan(ScanInput::Due)
     }
 
     /// Listens on a channel of the list while it has no access point.
@@ -347,26 +595,42 @@ impl Roam {
     /// Decides after a scan that ended at `now`.
     pub fn handle_scanned(&mut self, now: Instant) -> RoamAction {
         self.hear_from_now(now);
-        if let Some(plan) = &mut self.plan {
-            plan.end(now);
+        self.scanned_at = Some(now);
+        if self.steered.as_ref().is_some_and(Steered::is_looking) {
+            self.end_plan(now);
+            let target = self.acceptable(now);
+            return self.answer(now, target);
         }
-        let Some((bss, best)) = self.best(now, Some(self.at)) else { return RoamAction::Nothing };
         // One that the scan did not see is gone (`wpa_supplicant_need_to_roam`).
         let seen = self.heard.iter().find(|(bss, _)| *bss == self.at).map(|(_, level)| *level);
         let policy = self.config.policy;
         let within_scan = policy.is_some_and(|policy| policy.compares_within_scan());
         let level = seen.and_then(|seen| if within_scan { Some(seen) } else { self.signal.dbm() });
-        let own = level.and_then(|level| self.candidate(self.at, level));
-        if own.is_none_or(|own| policy.is_some_and(|policy| policy.moves(&own, &best))) {
-            self.begin_join(now, bss, true)
-        } else {
-            RoamAction::Nothing
+        if let Some((bss, best)) = self.best(now, Some(self.at)) {
+            let own = level.and_then(|level| self.candidate(self.at, level));
+            if own.is_none_or(|own| policy.is_some_and(|policy| policy.moves(&own, &best))) {
+                self.end_plan(now);
+                return self.begin_join(now, bss, true);
+            }
+        }
+        let is_low =
+            |policy: RoamPolicy| self.signal.dbm().is_some_and(|it| it < policy.threshold());
+        if self.is_by_report && policy.is_some_and(is_low) {
+            return self.begin_scan(now, None);
+        }
+        self.end_plan(now);
+        RoamAction::Nothing
+    }
+
+    fn end_plan(&mut self, now: Instant) {
+        if let Some(plan) = &mut self.plan {
+            plan.end(now);
         }
     }
 
     fn begin_join(&mut self, now: Instant, bss: BssId, roams: bool) -> RoamAction {
         let RoamingConfig { security, over_ds, delays, .. } = self.config;
-        let has_key = self.keys.contains(&bss);
+        let has_key = self.keys.has(now, bss);
         let join = Join::new(now, Manner { security, roams, has_key, over_ds }, delays);
         let stays = join.is_before_leaving();
         self.phase = RoamPhase::Joining { join, to: bss };
@@ -386,6 +650,21 @@ impl Roam {
         frame: RoamFrame,
         from_station: bool,
     ) -> RoamAction {
+        if let RoamFrame::NeighborReportRequest | RoamFrame::NeighborReportResponse = frame {
+            let delay = self.config.delays.access_point;
+            let Some(neighbours) = &mut self.neighbours else { return RoamAction::Nothing };
+            return Self::after_neighbours(neighbours.handle_arrival(now, frame, delay));
+        }
+        match frame {
+            RoamFrame::TransitionRequest { .. } => return self.requested(now),
+            RoamFrame::TransitionResponse { status } => {
+                let is_first = self.steered.as_mut().is_some_and(Steered::handle_answer);
+                let answered = RoamAction::Answered(status == 0);
+                return if is_first { answered } else { RoamAction::Nothing };
+            }
+            RoamFrame::Disassociation { .. } => return self.removed(now),
+            _ => {}
+        }
         let RoamPhase::Joining { join, to } = &mut self.phase else { return RoamAction::Nothing };
         let was_before_leaving = join.is_before_leaving();
         let step = join.handle_arrival(now, frame, from_station);
@@ -409,11 +688,17 @@ impl Roam {
                 let new = |policy| Plan::new(now, policy, level, before.as_ref());
                 self.plan = self.config.policy.map(new);
                 self.signal = BeaconSignal::default();
-                if self.config.security.is_sae() && !self.keys.contains(&self.at) {
-                    self.keys.push(self.at);
+                if self.joins().is_some_and(Manner::does_sae) {
+                    self.keys.add(now, self.at);
                 }
                 self.phase = RoamPhase::Connected;
-                self.lost_at = None;
+                (self.lost_at, self.was_removed) = (None, false);
+                if let Some(steered) = &mut self.steered {
+                    steered.moved();
+                }
+                if let Some(neighbours) = &mut self.neighbours {
+                    *neighbours = Neighbours::new(now + self.config.delays.station);
+                }
                 self.hear_from_now(now);
                 RoamAction::Joined
             }
@@ -439,9 +724,7 @@ impl Roam {
             *sent += 1;
             return RoamAction::Test;
         }
-        self.phase = RoamPhase::Resting { until: now + BEFORE_SEARCH };
-        self.signal = BeaconSignal::default();
-        self.lost_at = Some(now);
+        self.lose(now);
         RoamAction::Lost
     }
 
@@ -502,6 +785,7 @@ mod tests {
             band: Band::Ghz5,
             security: Security::Psk,
             over_ds: false,
+            caching: KeyCaching::default(),
             delays: Delays { leave: ms(1), station: ms(1), access_point: ms(1), commit: ms(10) },
             policy: None,
             scan: ScanConfig {
@@ -518,6 +802,9 @@ mod tests {
                 return_drain: None,
                 null: NullConfig::default(),
             },
+            neighbor_report: false,
+            is_steered: false,
+            follows_requests: true,
             beacon_interval: BEACON,
         }
     }

@@ -1,0 +1,215 @@
+//! Neighbor reports (802.11k; IEEE 802.11-2020, 11.10.10): a station asks its access point for the
+//! other access points of the network, and then looks on their channels only.
+//!
+//! The rules are iwd's (`station_roamed`, `station_early_neighbor_report_cb`, `station_roam_failed`):
+//! a station asks when it has joined, once. If no report came, it asks again before it scans, and
+//! then scans all channels. If the listed channels have nothing better and the signal is low, it
+//! scans all channels at once. wpa_supplicant asks on demand of its control interface only.
+//!
+//! The access point's time to answer is part of the machine, as in [`join`](super::join). Left out:
+//! reports that leave access points out, and requests for other networks.
+
+use super::frame::RoamFrame;
+use lasthop_units::{Duration, Instant};
+
+/// Wait for a report: wpa_supplicant's `RRM_NEIGHBOR_REPORT_TIMEOUT`.
+const ANSWER: Duration = Duration::from_secs(1);
+
+/// A station's knowledge of its access point's neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbours {
+    state: State,
+    /// Whether it has asked for the sake of the next scan.
+    has_asked_for_scan: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The station asks then.
+    Asks(Instant),
+    /// The station has asked, and waits until then.
+    Asked { answer: Answer, until: Instant },
+    /// It has a report.
+    Known,
+    /// No report came.
+    Missing,
+}
+
+/// The access point's part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    /// The request has not arrived.
+    Awaited,
+    /// The access point answers then.
+    Due(Instant),
+    /// It has answered.
+    Sent,
+}
+
+/// Result of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NeighbourStep {
+    /// No act is due.
+    Wait,
+    /// The frame is to be sent.
+    Send(RoamFrame),
+    /// The station has the report.
+    Reported,
+    /// No report came.
+    Unreported,
+}
+
+impl Neighbours {
+    /// A station that has joined an access point, and asks it at `at`.
+    pub const fn new(at: Instant) -> Self {
+        Self { state: State::Asks(at), has_asked_for_scan: false }
+    }
+
+    /// Whether the station has the report.
+    pub fn is_known(&self) -> bool {
+        self.state == State::Known
+    }
+
+    /// Whether a request is about to be sent, or its answer awaited.
+    pub fn is_pending(&self) -> bool {
+        matches!(self.state, State::Asks(_) | State::Asked { .. })
+    }
+
+    /// Instant of the next step; [`Instant::MAX`] for none.
+    pub fn due(&self) -> Instant {
+        match self.state {
+            State::Asks(at) | State::Asked { answer: Answer::Due(at), .. } => at,
+            State::Asked { until, .. } => until,
+            State::Known | State::Missing => Instant::MAX,
+        }
+    }
+
+    /// Performs the step that is due at `now`.
+    pub fn handle_due(&mut self, now: Instant) -> NeighbourStep {
+        match self.state {
+            State::Asks(at) if at <= now => {
+                self.state = State::Asked { answer: Answer::Awaited, until: now + ANSWER };
+                NeighbourStep::Send(RoamFrame::NeighborReportRequest)
+            }
+            State::Asked { answer: Answer::Due(at), until } if at <= now => {
+                self.state = State::Asked { answer: Answer::Sent, until };
+                NeighbourStep::Send(RoamFrame::NeighborReportResponse)
+            }
+            State::Asked { answer: Answer::Awaited | Answer::Sent, until } if until <= now => {
+                self.state = State::Missing;
+                NeighbourStep::Unreported
+            }
+            _ => NeighbourStep::Wait,
+        }
+    }
+
+    /// Handles a frame at its receiver; the access point answers a request after `delay`.
+    pub fn handle_arrival(
+        &mut self,
+        now: Instant,
+        frame: RoamFrame,
+        delay: Duration,
+    ) -> NeighbourStep {
+        match (frame, self.state) {
+            (RoamFrame::NeighborReportRequest, State::Asked { answer: Answer::Awaited, until }) => {
+                self.state = State::Asked { answer: Answer::Due(now + delay), until };
+                NeighbourStep::Wait
+            }
+            (RoamFrame::NeighborReportResponse, State::Asked { .. }) => {
+                self.state = State::Known;
+                NeighbourStep::Reported
+            }
+            // An answer too late: iwd has removed its callback.
+            _ => NeighbourStep::Wait,
+        }
+    }
+
+    /// Whether a scan may begin at `now`; if not, the station asks first.
+    pub fn allows_scan(&mut self, now: Instant) -> bool {
+        if self.state == State::Missing && !self.has_asked_for_scan {
+            self.state = State::Asks(now);
+            self.has_asked_for_scan = true;
+        } else if !self.is_pending() {
+            self.has_asked_for_scan = false;
+        }
+        !self.is_pending()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    const DELAY: Duration = Duration::from_micros(400);
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    /// Without any answer: a request after the join, one before each scan, and every scan 1 s later.
+    #[test]
+    fn it_asks_again_before_a_scan() {
+        let mut neighbours = Neighbours::new(at(2));
+        let request = NeighbourStep::Send(RoamFrame::NeighborReportRequest);
+        assert_eq!(neighbours.handle_due(at(2)), request);
+        assert!(!neighbours.allows_scan(at(500)));
+        assert_eq!(neighbours.due(), at(1_002));
+        assert_eq!(neighbours.handle_due(at(1_002)), NeighbourStep::Unreported);
+        for scan in [30_000, 60_000] {
+            assert!(!neighbours.allows_scan(at(scan)));
+            assert_eq!(neighbours.handle_due(at(scan)), request);
+            assert_eq!(neighbours.handle_due(at(scan + 1_000)), NeighbourStep::Unreported);
+            assert!(neighbours.allows_scan(at(scan + 1_000)), "it scans without");
+        }
+    }
+
+    /// A repeated request whose acknowledgement was lost is answered once.
+    #[test]
+    fn one_request_has_one_answer() {
+        let mut neighbours = Neighbours::new(at(0));
+        neighbours.handle_due(at(0));
+        for ms in [1, 2] {
+            let step = neighbours.handle_arrival(at(ms), RoamFrame::NeighborReportRequest, DELAY);
+            assert_eq!(step, NeighbourStep::Wait);
+        }
+        assert_eq!(neighbours.due(), at(1) + DELAY);
+        let answer = NeighbourStep::Send(RoamFrame::NeighborReportResponse);
+        assert_eq!(neighbours.handle_due(at(2)), answer);
+        assert_eq!(neighbours.due(), at(1_000));
+        let step = neighbours.handle_arrival(at(3), RoamFrame::NeighborReportResponse, DELAY);
+        assert_eq!((step, neighbours.is_known()), (NeighbourStep::Reported, true));
+        assert!(neighbours.allows_scan(at(4)));
+        assert_eq!(neighbours.due(), Instant::MAX);
+    }
+
+    proptest! {
+        /// With any losses and scans it never asks for the past, and every scan comes at last.
+        #[test]
+        fn scans_are_never_kept_back(lost in prop::collection::vec(any::<bool>(), 1..200)) {
+            let mut neighbours = Neighbours::new(at(1));
+            let mut now = at(0);
+            let mut sent: Vec<RoamFrame> = Vec::new();
+            let mut kept_back = 0;
+            for is_lost in lost {
+                if !neighbours.allows_scan(now) {
+                    kept_back += 1;
+                    prop_assert!(kept_back < 8);
+                    let due = neighbours.due();
+                    prop_assert!(due < Instant::MAX);
+                    now = now.max(due);
+                    if let NeighbourStep::Send(frame) = neighbours.handle_due(now) {
+                        sent.push(frame);
+                    }
+                } else {
+                    kept_back = 0;
+                    now += Duration::from_secs(30);
+                }
+                if let Some(frame) = sent.pop().filter(|_| !is_lost) {
+                    neighbours.handle_arrival(now, frame, DELAY);
+                }
+            }
+        }
+    }
+}
