@@ -4,10 +4,12 @@
 //! | module | models |
 //! |---|---|
 //! | [`frame`] | the frames on the air, and their lengths |
+//! | [`elements`] | elements of association frames that all networks have |
 //! | [`policy`] | when a station looks for another access point, and which one it takes |
 //! | [`join`] | the exchange of frames with which it joins one |
 //! | [`station`] | a station that is associated, looks for access points, joins and loses them |
 
+pub mod elements;
 pub mod frame;
 pub mod join;
 pub mod policy;
