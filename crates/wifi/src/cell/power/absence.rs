@@ -203,9 +203,10 @@ impl Away {
         }
     }
 
-    /// Cause of the station's absences.
+    /// Cause of the station's absences now.
     pub fn cause(&self) -> Cause {
-        match self.rhythm {
+        match &self.rhythm {
+            Rhythm::Roam(roam) if !roam.sends_data() => Cause::Roam,
             Rhythm::Scan(_) | Rhythm::Schedule(_) | Rhythm::Roam(_) | Rhythm::Failure { .. } => {
                 Cause::Away
             }
