@@ -71,6 +71,10 @@ pub enum LossReason {
     Reassembly,
     /// A station left its channel and gave up unsent packets.
     OffChannel,
+    /// The station had left or lost its access point, and had not joined another one.
+    NotAssociated,
+    /// The access point that held the packet, or to which the packet came, had failed.
+    Failed,
     /// The access point's buffer for an unreachable station was full.
     PowerSaveBuffer,
     /// Arrived after its receiver had given it up (pseudo retry-out).

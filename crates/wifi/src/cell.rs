@@ -41,6 +41,7 @@
 //! | `power` | stations that leave the channel or doze, frames held for them, service periods |
 //! | `held_back` | received packets whose interrupt is held back |
 //! | `roam` | stations that change their access point |
+//! | `unlinked` | packets at stations without an access point, and at access points that have failed |
 //! | `floor` | the parts of the cell that answer, contend and queue frames |
 //! | `timers` | the next due instant, and due work |
 //! | `record` | events of PPDUs |
@@ -74,6 +75,7 @@ mod station;
 #[cfg(test)]
 pub(crate) mod tests;
 mod timers;
+mod unlinked;
 
 pub use crate::config::{
     AdjustError, Aggregation, BandwidthAccess, BlockAck, BlockAckRequestPolicy, CellConfig,
@@ -290,7 +292,8 @@ impl Cell {
 
     /// Queues copies of `first`, with tags that count up from its tag, at `from`, as
     /// [`Cell::handle_packet`] would one after the other. Stops after `count`, or when the queue is
-    /// full or another step is due. Calls `taken` for each. Returns the number of queued packets.
+    /// full or another step is due; takes none from a source that only keeps a queue full while its
+    /// station would lose them. Calls `taken` for each. Returns the number of queued packets.
     pub fn handle_offer(
         &mut self,
         now: Instant,
@@ -302,8 +305,10 @@ impl Cell {
     ) -> u32 {
         let mut packet = *first;
         let mut number = 0;
+        let is_plain = !self.outbox.records && !self.power.has_special();
         while number < count {
-            if !self.admits(from, to, &packet) {
+            if !(is_plain || self.accepts_offers(from, &packet)) || !self.admits(from, to, &packet)
+            {
                 break;
             }
             self.handle_packet(now, from, to, packet);
@@ -312,10 +317,7 @@ impl Cell {
             if self.due() <= now {
                 break;
             }
-            if !self.outbox.records
-                && !self.power.has_dozing()
-                && self.stations[from.index()].only_queues(&self.contention, &packet)
-            {
+            if is_plain && self.stations[from.index()].only_queues(&self.contention, &packet) {
                 let (station, mut cx) = self.at(from);
                 return number + station.queue_up(&mut cx, to, &mut packet, count - number, taken);
             }

@@ -14,6 +14,7 @@ use crate::mac::scan::{NullConfig, Scan, ScanPhase};
 use crate::mac::schedule::{Schedule, SchedulePhase};
 use crate::station::{Address, BssId, StationId};
 use alloc::boxed::Box;
+use lasthop_packet::DropReason;
 use lasthop_units::{Duration, Instant, Probability, Seed, SeqNo12, Stream};
 
 /// Additional state of a station that leaves its channel or saves power.
@@ -211,6 +212,15 @@ impl Away {
                 Cause::Away
             }
             Rhythm::Doze(_) | Rhythm::Service(_) => Cause::Asleep,
+        }
+    }
+
+    /// Reason to lose every packet that comes to the station now, if it loses them.
+    pub fn loses(&self) -> Option<DropReason> {
+        match &self.rhythm {
+            Rhythm::Roam(roam) if !roam.sends_data() => Some(DropReason::NotAssociated),
+            Rhythm::Failure { failed: true } => Some(DropReason::Failed),
+            _ => None,
         }
     }
 
