@@ -37,7 +37,8 @@ class _AbsenceSummary(TypedDict):
     ps_polls: int
     """PS-Poll frames sent, retries included."""
     packets_given_up: int
-    """Packets given up when the node left."""
+    """Packets given up when the node left, or that came while it had no access point or had
+    failed."""
 
 
 class AbsenceSummary(_AbsenceSummary, total=False):
@@ -421,6 +422,9 @@ class DelayPartsSummary(_DelayPartsSummary, total=False):
     stop of its queue on, or for the receiver."""
     other: float
     """Other delay (the processing time of hosts, coded links); absent when zero."""
+    roam: float
+    """Waiting for a station without an access point, the sender or the receiver, until it has
+    joined one; absent when zero."""
 
 
 class DriverQueueSummary(TypedDict, total=False):
@@ -521,8 +525,8 @@ class FlowSummary(_FlowSummary, total=False):
     """A flow, in the direction from its sender to its receiver."""
 
     absent_nodes: list[str]
-    """Nodes whose absences packets waited for (`away`, `asleep`): the flow's ends, or all absent
-    nodes if neither end was absent."""
+    """Nodes whose absences packets waited for (`away`, `asleep`, `roam`): the flow's ends, or all
+    absent nodes if neither end was absent."""
     application_delay_ms: TimeSummary
     """Delay from an application's write to the read of its last byte at the other end of a TCP
     connection, in ms, for data read after the warm-up. Absent for a bulk transfer, which always has

@@ -24,6 +24,10 @@ pub enum DropReason {
     Reassembly,
     /// The station left its channel and discarded its unsent packets.
     OffChannel,
+    /// The station left or lost its access point, and has not joined another one.
+    NotAssociated,
+    /// The access point that held the packet, or to which the packet came, has failed.
+    Failed,
     /// The access point's buffer for a station that cannot be reached was full.
     PowerSaveBuffer,
     /// The packet arrived after its recipient had given it up (pseudo retry-out).

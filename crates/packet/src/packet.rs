@@ -123,8 +123,8 @@ const fn user_priority(dscp: u8) -> u8 {
 /// On a Wi-Fi hop these instants separate the parts: arrival in the queue; start of the contention
 /// for the exchange that first carried the packet; start of that first PPDU; start of the PPDU that
 /// delivered it; end of that PPDU; release by the recipient's reorder buffer. The time of an
-/// absence of sender or receiver before the delivering PPDU counts only as [`away`](Self::away) or
-/// [`asleep`](Self::asleep).
+/// absence of sender or receiver before the delivering PPDU counts only as [`away`](Self::away),
+/// [`asleep`](Self::asleep) or [`roam`](Self::roam).
 ///
 /// ```
 /// use lasthop_packet::DelayParts;
@@ -145,6 +145,9 @@ pub struct DelayParts {
     /// Wait for a station that dozes, until the frame that wakes it or the PS-Poll that requests
     /// the packet; for group frames, until the DTIM.
     pub asleep: Duration,
+    /// Wait for a station without an access point: from its departure, or its notice that the access
+    /// point is gone, until data flow again.
+    pub roam: Duration,
     /// Wait for access to the channel: AIFS, backoff, other stations, RTS/CTS.
     pub contention: Duration,
     /// Time from the first PPDU that carried the packet to the one that delivered it.
@@ -160,7 +163,7 @@ pub struct DelayParts {
 impl DelayParts {
     /// The total delay: the sum of all parts.
     pub fn total(&self) -> Duration {
-        let absent = self.away + self.asleep;
+        let absent = self.away + self.asleep + self.roam;
         let channel = self.contention + self.retries + self.air;
         self.queue + absent + channel + self.reorder + self.wire
     }

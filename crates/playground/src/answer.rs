@@ -82,6 +82,9 @@ pub struct Parts {
     pub queue: Vec<Option<f64>>,
     pub away: Vec<Option<f64>>,
     pub asleep: Vec<Option<f64>>,
+    /// Empty if no packet waited for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub roam: Vec<Option<f64>>,
     pub contention: Vec<Option<f64>>,
     pub retries: Vec<Option<f64>>,
     pub reorder: Vec<Option<f64>>,
@@ -96,7 +99,12 @@ impl Parts {
             let parts = intervals.iter().map(|interval| interval.flows[flow].parts.as_ref());
             parts.map(|parts| parts.map(|parts| short(part(parts)))).collect()
         };
+        let mut roam = column(|parts| parts.roam);
+        if !roam.iter().flatten().any(|part| *part > 0.0) {
+            roam.clear();
+        }
         Self {
+            roam,
             queue: column(|parts| parts.queue),
             away: column(|parts| parts.away),
             asleep: column(|parts| parts.asleep),

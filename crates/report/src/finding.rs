@@ -202,9 +202,20 @@ fn come_first<'a>(cause: &mut Finding, effects: impl IntoIterator<Item = &'a mut
 
 /// The sum of the parts of a delay.
 fn total(parts: &DelayPartsSummary) -> f64 {
-    let DelayPartsSummary { queue, away, asleep, contention, retries, reorder, air, wire, other } =
-        *parts;
-    queue + away + asleep + contention + retries + reorder + air + wire + other.unwrap_or(0.0)
+    let DelayPartsSummary {
+        queue,
+        away,
+        asleep,
+        roam,
+        contention,
+        retries,
+        reorder,
+        air,
+        wire,
+        other,
+    } = *parts;
+    let absent = away + asleep + roam;
+    queue + absent + contention + retries + reorder + air + wire + other.unwrap_or(0.0)
 }
 
 /// Returns the cost of a part of a delay: its share of the delay, less for short parts.
@@ -246,6 +257,7 @@ mod tests {
             wire,
             away: 0.0,
             asleep: 0.0,
+            roam: 0.0,
             contention: 0.0,
             retries: 0.0,
             reorder: 0.0,

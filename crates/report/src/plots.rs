@@ -158,6 +158,7 @@ fn causes_over_time(series: &[SeriesReading], own: &Own<'_>) -> Option<Figure> {
             flows.entry(name).or_default().push((reading.at_s, causes));
         }
     }
+    let is_roam = series.iter().filter_map(|it| it.parts_ms).any(|parts| parts.roam > 0.0);
     let mut flows: Vec<_> = flows.into_iter().collect();
     let all = flows.len();
     let total = |readings: &[(f64, [f64; CAUSES.len()])]| {
@@ -183,7 +184,9 @@ fn causes_over_time(series: &[SeriesReading], own: &Own<'_>) -> Option<Figure> {
         let title = if all > 1 { name } else { "" };
         let panel = Panel::new(title, Axis::new("time, s"), Axis::new("one-way delay, ms"));
         let areas = CAUSES.iter().zip(areas);
-        areas.fold(panel, |panel, ((cause, _), area)| panel.with(Series::band(*cause, area)))
+        areas.fold(panel, |panel, ((cause, _), area)| {
+            panel.with(Series::band(named(cause, is_roam), area))
+        })
     };
     let left_out = match all.saturating_sub(STACKS_MAX) {
         0 => String::new(),
@@ -459,6 +462,7 @@ pub fn mean_series(runs: &[Vec<SeriesReading>]) -> Vec<SeriesReading> {
                 queue,
                 away: parts(1).unwrap_or(0.0),
                 asleep: parts(2).unwrap_or(0.0),
+                roam: parts(9).unwrap_or(0.0),
                 contention: parts(3).unwrap_or(0.0),
                 retries: parts(4).unwrap_or(0.0),
                 reorder: parts(5).unwrap_or(0.0),
@@ -479,7 +483,7 @@ pub fn mean_series(runs: &[Vec<SeriesReading>]) -> Vec<SeriesReading> {
 }
 
 /// Number of quantities of a reading before the parts of the delay, and the index of the airtime.
-const QUANTITIES_READ: usize = QUANTITIES_PLAIN + 9;
+const QUANTITIES_READ: usize = QUANTITIES_PLAIN + 10;
 const QUANTITIES_PLAIN: usize = 9;
 const AIRTIME: usize = 5;
 
@@ -504,6 +508,7 @@ fn values(reading: &SeriesReading) -> [Option<f64>; QUANTITIES_READ] {
         part(|it| it.air),
         part(|it| it.wire),
         part(|it| it.other.unwrap_or(0.0)),
+        part(|it| it.roam),
     ]
 }
 
@@ -545,19 +550,30 @@ type DelayPart = fn(&DelayPartsSummary) -> f64;
 /// The causes of delay with colours, in the order of stacking.
 const CAUSES: [(&str, DelayPart); 6] = [
     ("queue", |parts| parts.queue),
-    ("away, asleep", |parts| parts.away + parts.asleep),
+    (ABSENT, |parts| parts.away + parts.asleep + parts.roam),
     ("contention", |parts| parts.contention),
     ("retries, reorder", |parts| parts.retries + parts.reorder),
     ("air, other", |parts| parts.air + parts.other.unwrap_or(0.0)),
     ("wire", |parts| parts.wire),
 ];
 
+/// Name of the waits for absent stations where none roams.
+const ABSENT: &str = "away, asleep";
+
+/// The name of a cause: packets may also have waited for a station that roams.
+fn named(cause: &'static str, is_roam: bool) -> &'static str {
+    if cause == ABSENT && is_roam { "away, asleep, roam" } else { cause }
+}
+
 /// The parts of the delay of each flow as a table: heads and rows, the mean and the slowest 1 %
 /// of each.
 pub fn causes_table(run: &RunDocument) -> (Vec<&'static str>, Vec<Vec<String>>) {
-    let heads = ["Flow", "Packets"].into_iter().chain(CAUSES.map(|(name, _)| name));
+    let flows = delays(run).0;
+    let is_roam = flows.iter().any(|(_, _, mean, _)| mean.roam > 0.0);
+    let heads = CAUSES.map(|(name, _)| named(name, is_roam));
+    let heads = ["Flow", "Packets"].into_iter().chain(heads);
     let mut rows = Vec::new();
-    for (name, _, mean, slowest) in delays(run).0 {
+    for (name, _, mean, slowest) in flows {
         for (of, parts) in [("all", mean), ("slowest 1 %", slowest)] {
             let cells = CAUSES.map(|(_, part)| format!("{:.2}", part(&parts)));
             rows.push([name.clone(), of.to_owned()].into_iter().chain(cells).collect());
@@ -580,11 +596,13 @@ pub fn causes(run: &RunDocument) -> Option<Figure> {
         0 => String::new(),
         _ => format!(" The {FLOWS_MAX} of {all} flows {}.", Own::new(run).rule("most packets")),
     };
+    let is_roam = mean.iter().any(|parts| parts.roam > 0.0);
+    let roam = if is_roam { ", roam for those without an access point" } else { "" };
     Some(Figure {
         title: "Where the delay went",
         shows: format!(
             "The parts of the one-way delay of a packet, one behind the other; they add up to it. \
-             Away and asleep is the wait for stations that scan or doze.{left_out}"
+             Away and asleep is the wait for stations that scan or doze{roam}.{left_out}"
         ),
         panels: vec![
             stacked("Mean of all packets", &names, &mean),
@@ -620,6 +638,7 @@ fn stacked(title: &str, names: &[&str], flows: &[DelayPartsSummary]) -> Panel {
     let panel = Panel::new(title, Axis::new("one-way delay, ms"), Axis::new("").names(names));
     let mut ends = vec![0.0; flows.len()];
     let mut bars = Vec::new();
+    let is_roam = flows.iter().any(|parts| parts.roam > 0.0);
     for (cause, part) in CAUSES {
         let mut intervals = Vec::new();
         for (row, (parts, end)) in flows.iter().zip(&mut ends).enumerate() {
@@ -627,7 +646,7 @@ fn stacked(title: &str, names: &[&str], flows: &[DelayPartsSummary]) -> Panel {
             *end += part(parts);
             intervals.push((from, *end, row as f64));
         }
-        bars.push(Series::intervals(cause, intervals));
+        bars.push(Series::intervals(named(cause, is_roam), intervals));
     }
     bars.into_iter().fold(panel, Panel::with)
 }
@@ -673,7 +692,8 @@ mod tests {
         let parts = DelayPartsSummary {
             queue: 5.0,
             away: 1.0,
-            asleep: 2.0,
+            asleep: 1.5,
+            roam: 0.5,
             contention: 3.0,
             retries: 4.0,
             reorder: 0.0,
@@ -703,7 +723,8 @@ mod tests {
         let parts = DelayPartsSummary {
             queue: 5.0,
             away: 1.0,
-            asleep: 2.0,
+            asleep: 1.5,
+            roam: 0.5,
             contention: 3.0,
             retries: 4.0,
             reorder: 0.0,

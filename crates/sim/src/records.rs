@@ -74,6 +74,7 @@ pub fn names(scenario: &Scenario) -> Names {
             .collect(),
         stations: (0..stations.len()).map(at_node).collect(),
         access_points: stations.iter().map(access_point_of).collect(),
+        roams: stations.iter().any(|station| station.roaming.is_some()),
         flows: scenario.flows.iter().map(flow_name).collect(),
         francs: scenario.francs.iter().map(|link| link.name.clone()).collect(),
         hosts: BTreeMap::new(),

@@ -200,8 +200,8 @@ pub struct FlowSummary {
     /// delay of these. Delays within 1.6 % of each other count as equal.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delay_parts_slowest_ms: Option<DelayPartsSummary>,
-    /// Nodes whose absences packets waited for (`away`, `asleep`): the flow's ends, or all absent
-    /// nodes if neither end was absent.
+    /// Nodes whose absences packets waited for (`away`, `asleep`, `roam`): the flow's ends, or all
+    /// absent nodes if neither end was absent.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub absent_nodes: Vec<String>,
     /// Quality of one direction of a call.
@@ -578,7 +578,8 @@ pub struct AbsenceSummary {
     /// Beacons missed while the node dozed; absent if none.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub beacons_missed: u64,
-    /// Packets given up when the node left.
+    /// Packets given up when the node left, or that came while it had no access point or had
+    /// failed.
     pub packets_given_up: u64,
 }
 

@@ -50,6 +50,8 @@ columns! {
     PART_REORDER "reorder_ns" Int64,
     PART_AIR "air_ns" Int64,
     PART_WIRE "wire_ns" Int64,
+    // The last one: only runs with roaming nodes have it.
+    PART_ROAM "roam_ns" Int64,
 }
 
 /// The writer of `events.parquet`.
@@ -60,6 +62,7 @@ pub(crate) struct EventsWriter {
     flows: Vec<Word>,
     rates: Vec<(Rate, Word)>,
     words: Words,
+    has_roam: bool,
 }
 
 /// Texts of cells that do not depend on the run, made once.
@@ -91,13 +94,15 @@ impl EventsWriter {
         destination: impl Into<Destination>,
         names: &Names,
     ) -> Result<Self, OutputError> {
-        let mut table = Table::new(destination, COLUMNS, &[("lasthop.schema", "events 2".into())])?;
+        let columns = &COLUMNS[..COLUMNS.len() - usize::from(!names.roams)];
+        let mut table = Table::new(destination, columns, &[("lasthop.schema", "events 2".into())])?;
         Ok(Self {
             nodes: names.nodes.iter().map(|node| table.word(&node.name)).collect(),
             stations: names.stations.clone(),
             flows: names.flows.iter().map(|flow| table.word(&flow.name)).collect(),
             rates: Vec::new(),
             words: Words::new(&mut table),
+            has_roam: names.roams,
             table,
         })
     }
@@ -132,7 +137,7 @@ impl EventsWriter {
         row.text(NODE, name(&self.nodes, node, &self.words));
         row.text(PEER, name(&self.nodes, packet.source, &self.words));
         packet_columns(&mut row, packet, &self.flows);
-        delay_columns(&mut row, now, packet);
+        delay_columns(&mut row, now, packet, self.has_roam);
         Ok(())
     }
 
@@ -198,7 +203,7 @@ impl EventsWriter {
                 row.int64(AT, at.as_nanos()).text(KIND, self.words.delivered);
                 row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
                 packet_columns(&mut row, packet, &self.flows);
-                delay_columns(&mut row, *at, packet);
+                delay_columns(&mut row, *at, packet, self.has_roam);
             }
             Event::Ppdu(ppdu) => {
                 return ppdu.psdus.iter().try_for_each(|psdu| self.psdu(ppdu, psdu));
@@ -376,7 +381,7 @@ fn flow_column(row: &mut Row<'_>, flow: FlowId, flows: &[Word]) {
 }
 
 #[inline]
-fn delay_columns(row: &mut Row<'_>, now: Instant, packet: &Packet) {
+fn delay_columns(row: &mut Row<'_>, now: Instant, packet: &Packet, has_roam: bool) {
     row.int64(DELAY, now.saturating_since(packet.created).as_nanos());
     row.int64(PART_QUEUE, packet.parts.queue.as_nanos());
     row.int64(PART_AWAY, packet.parts.away.as_nanos());
@@ -386,6 +391,9 @@ fn delay_columns(row: &mut Row<'_>, now: Instant, packet: &Packet) {
     row.int64(PART_REORDER, packet.parts.reorder.as_nanos());
     row.int64(PART_AIR, packet.parts.air.as_nanos());
     row.int64(PART_WIRE, packet.parts.wire.as_nanos());
+    if has_roam {
+        row.int64(PART_ROAM, packet.parts.roam.as_nanos());
+    }
 }
 
 /// Converts a count. Queues and aggregates have far fewer than 2^31 elements.

@@ -20,6 +20,8 @@ pub struct Names {
     /// Access point of each station's basic service set, by [`StationId`]; an access point's is
     /// itself.
     pub access_points: Vec<StationId>,
+    /// Whether a node changes its access point: tables have the part `roam` of delays only then.
+    pub roams: bool,
     /// Flows of the scenario, by [`FlowId`](lasthop_packet::FlowId).
     pub flows: Vec<FlowName>,
     /// Names of the coded links, by index.

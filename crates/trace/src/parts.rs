@@ -23,7 +23,7 @@ struct Sums {
     parts: [u64; PARTS],
 }
 
-const PARTS: usize = 8;
+const PARTS: usize = 9;
 
 /// Sums over all packets so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,8 +57,8 @@ pub(crate) struct PartSums {
 const BLOCK: usize = 8;
 
 fn parts(parts: &DelayParts) -> [u64; PARTS] {
-    let DelayParts { queue, away, asleep, contention, retries, air, reorder, wire } = *parts;
-    [queue, away, asleep, contention, retries, air, reorder, wire].map(|part| part.as_nanos())
+    let DelayParts { queue, away, asleep, roam, contention, retries, air, reorder, wire } = *parts;
+    [queue, away, asleep, roam, contention, retries, air, reorder, wire].map(|part| part.as_nanos())
 }
 
 impl PartSums {
@@ -144,9 +144,9 @@ fn mean(packets: f64, delay: f64, sums: [f64; PARTS]) -> DelayPartsSummary {
     // No time is counted in two parts, so the difference is negative only by the rounding of
     // sums.
     let other = delay - sums.iter().sum::<f64>();
-    let [queue, away, asleep, contention, retries, air, reorder, wire] = sums.map(ms);
+    let [queue, away, asleep, roam, contention, retries, air, reorder, wire] = sums.map(ms);
     let other = Some(ms(other)).filter(|other| *other > 0.0);
-    DelayPartsSummary { queue, away, asleep, contention, retries, reorder, air, wire, other }
+    DelayPartsSummary { queue, away, asleep, roam, contention, retries, reorder, air, wire, other }
 }
 
 fn class_of(nanos: u64) -> usize {
@@ -164,7 +164,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn total(parts: &DelayPartsSummary) -> f64 {
-        let absent = parts.away + parts.asleep;
+        let absent = parts.away + parts.asleep + parts.roam;
         let channel = parts.contention + parts.retries + parts.air;
         parts.queue + absent + channel + parts.reorder + parts.wire + parts.other.unwrap_or(0.0)
     }
@@ -196,8 +196,9 @@ mod tests {
             let mut sums = PartSums::default();
             for &(delay, share) in &delays {
                 let queue = Duration::from_nanos((delay as f64 * share) as u64);
-                let asleep = Duration::from_nanos(delay) - queue;
-                sums.add(delay, &DelayParts { queue, asleep, ..DelayParts::default() });
+                let absent = Duration::from_nanos(delay) - queue;
+                let [roam, asleep] = [absent / 3, absent - absent / 3];
+                sums.add(delay, &DelayParts { queue, asleep, roam, ..DelayParts::default() });
             }
             delays.sort_by_key(|(delay, _)| core::cmp::Reverse(*delay));
             for (taken, parts) in

@@ -178,12 +178,13 @@ impl PerfettoWriter {
             let (uuid, name) = (process + flow.made as u64, flow.name.clone());
             descriptor(&mut self.waiting, uuid, Some(process), &name, |_| {});
         }
-        let DelayParts { queue, away, asleep, contention, retries, air, reorder, wire } =
+        let DelayParts { queue, away, asleep, roam, contention, retries, air, reorder, wire } =
             packet.parts;
         let parts = [
             ("queue", queue),
             ("away", away),
             ("asleep", asleep),
+            ("roam", roam),
             ("contention", contention),
             ("retries", retries),
             ("air", air),

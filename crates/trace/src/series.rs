@@ -41,6 +41,8 @@ columns! {
     MPDUS_PER_PPDU "mpdus_per_ppdu" Double,
     ERROR_RATE "mpdu_error_rate" Double,
     RATE "data_rate_mbps" Double,
+    // The last one: only runs with roaming nodes have it.
+    PART_ROAM "roam_ms" Double,
 }
 
 /// The writer of `series.parquet`.
@@ -58,7 +60,8 @@ impl SeriesWriter {
         destination: impl Into<Destination>,
         names: &Names,
     ) -> Result<Self, OutputError> {
-        let mut table = Table::new(destination, COLUMNS, &[("lasthop.schema", "series 1".into())])?;
+        let columns = &COLUMNS[..COLUMNS.len() - usize::from(!names.roams)];
+        let mut table = Table::new(destination, columns, &[("lasthop.schema", "series 1".into())])?;
         Ok(Self {
             scenario_flows: names.flows.len(),
             flows: names.flows.iter().map(|flow| table.word(&flow.name)).collect(),
@@ -108,6 +111,9 @@ impl SeriesWriter {
                 row.double(PART_RETRIES, parts.retries).double(PART_REORDER, parts.reorder);
                 row.double(PART_AIR, parts.air).double(PART_WIRE, parts.wire);
                 row.double(PART_OTHER, parts.other.unwrap_or(0.0));
+                if names.roams {
+                    row.double(PART_ROAM, parts.roam);
+                }
             }
             if let Some(rtt) = flow.rtt {
                 row.double(RTT, rtt.as_millis_f64());

@@ -267,10 +267,12 @@ impl Recorder {
         tally: &FlowTally,
         stats: &NetworkStats,
     ) -> Vec<String> {
-        if !tally.parts.all().is_some_and(|parts| parts.away + parts.asleep > 0.0) {
+        if !tally.parts.all().is_some_and(|parts| parts.away + parts.asleep + parts.roam > 0.0) {
             return Vec::new();
         }
-        let absent = stats.stations.iter().filter(|(_, stats)| stats.absences > 0);
+        let absent = stats.stations.iter().filter(|(_, stats)| {
+            stats.absences > 0 || !stats.roams.is_empty() || stats.access_points_lost > 0
+        });
         let absent: Vec<NodeId> = absent.map(|(node, _)| *node).collect();
         let at_ends: Vec<&NodeId> = absent.iter().filter(|node| ends.contains(node)).collect();
         let nodes = if at_ends.is_empty() { absent.iter().collect() } else { at_ends };

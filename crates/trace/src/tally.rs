@@ -224,7 +224,7 @@ impl LinkTally {
 
 impl LossReason {
     /// All reasons, in the order of [`LossReason::index`].
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::QueueFull,
         Self::ActiveQueue,
         Self::RetryLimit,
@@ -234,6 +234,8 @@ impl LossReason {
         Self::Duplicate,
         Self::Reassembly,
         Self::OffChannel,
+        Self::NotAssociated,
+        Self::Failed,
         Self::PowerSaveBuffer,
         Self::PseudoRetryOut,
         Self::CodedLink,
@@ -258,6 +260,8 @@ impl LossReason {
             Self::Duplicate => "duplicate",
             Self::Reassembly => "reassembly",
             Self::OffChannel => "off_channel",
+            Self::NotAssociated => "not_associated",
+            Self::Failed => "failed",
             Self::PowerSaveBuffer => "power_save_buffer",
             Self::PseudoRetryOut => "pseudo_retry_out",
             Self::CodedLink => "coded_link",
@@ -279,6 +283,8 @@ impl From<DropReason> for LossReason {
             DropReason::Duplicate => Self::Duplicate,
             DropReason::Reassembly => Self::Reassembly,
             DropReason::OffChannel => Self::OffChannel,
+            DropReason::NotAssociated => Self::NotAssociated,
+            DropReason::Failed => Self::Failed,
             DropReason::PowerSaveBuffer => Self::PowerSaveBuffer,
             DropReason::PseudoRetryOut => Self::PseudoRetryOut,
             DropReason::CodedLink => Self::CodedLink,

@@ -71,6 +71,10 @@ pub enum LossReason {
     Reassembly,
     /// A station left its channel and gave up unsent packets.
     OffChannel,
+    /// The station had left or lost its access point, and had not joined another one.
+    NotAssociated,
+    /// The access point that held the packet, or to which the packet came, had failed.
+    Failed,
     /// The access point's buffer for an unreachable station was full.
     PowerSaveBuffer,
     /// Arrived after its receiver had given it up (pseudo retry-out).
@@ -97,6 +101,10 @@ pub struct DelayPartsSummary {
     /// frames, the DTIM: for the sender or for the receiver.
     #[serde(default)]
     pub asleep: f64,
+    /// Waiting for a station without an access point, the sender or the receiver, until it has joined
+    /// one; absent when zero.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub roam: f64,
     /// Waiting for the channel: AIFS, backoff, other stations, RTS/CTS.
     pub contention: f64,
     /// From the first PPDU that carried the packet to the PPDU that delivered it.
@@ -110,6 +118,10 @@ pub struct DelayPartsSummary {
     /// Other delay (the processing time of hosts, coded links); absent when zero.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub other: Option<f64>,
+}
+
+fn is_zero(part: &f64) -> bool {
+    *part == 0.0
 }
 
 /// Serialises a document as indented JSON with a final newline.

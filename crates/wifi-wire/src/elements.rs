@@ -398,6 +398,8 @@ pub mod id {
     pub const FAST_BSS_TRANSITION: u8 = 55;
     /// Element ID of the Timeout Interval.
     pub const TIMEOUT_INTERVAL: u8 = 56;
+    /// Element ID of Supported Operating Classes.
+    pub const SUPPORTED_OPERATING_CLASSES: u8 = 59;
     /// Element ID of the Extended Channel Switch Announcement.
     pub const EXTENDED_CHANNEL_SWITCH_ANNOUNCEMENT: u8 = 60;
     /// Element ID of HT Operation.
@@ -406,6 +408,8 @@ pub mod id {
     pub const RM_ENABLED_CAPABILITIES: u8 = 70;
     /// Element ID of the Management MIC, which protects group-addressed management frames.
     pub const MANAGEMENT_MIC: u8 = 76;
+    /// Element ID of the BSS Max Idle Period.
+    pub const BSS_MAX_IDLE_PERIOD: u8 = 90;
     /// Element ID of Extended Capabilities.
     pub const EXTENDED_CAPABILITIES: u8 = 127;
     /// Element ID of the ADDBA Extension.

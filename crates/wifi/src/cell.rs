@@ -42,6 +42,7 @@
 //! | `held_back` | received packets whose interrupt is held back |
 //! | `roam` | stations that change their access point |
 //! | `steer` | access points that ask them to |
+//! | `unlinked` | packets at stations without an access point, and at access points that have failed |
 //! | `floor` | the parts of the cell that answer, contend and queue frames |
 //! | `timers` | the next due instant, and due work |
 //! | `record` | events of PPDUs |
@@ -76,6 +77,7 @@ mod steer;
 #[cfg(test)]
 pub(crate) mod tests;
 mod timers;
+mod unlinked;
 
 pub use crate::config::{
     AdjustError, Aggregation, BandwidthAccess, BlockAck, BlockAckRequestPolicy, CellConfig,
@@ -292,7 +294,8 @@ impl Cell {
 
     /// Queues copies of `first`, with tags that count up from its tag, at `from`, as
     /// [`Cell::handle_packet`] would one after the other. Stops after `count`, or when the queue is
-    /// full or another step is due. Calls `taken` for each. Returns the number of queued packets.
+    /// full or another step is due; takes none from a source that only keeps a queue full while its
+    /// station would lose them. Calls `taken` for each. Returns the number of queued packets.
     pub fn handle_offer(
         &mut self,
         now: Instant,
@@ -304,8 +307,10 @@ impl Cell {
     ) -> u32 {
         let mut packet = *first;
         let mut number = 0;
+        let is_plain = !self.outbox.records && !self.power.has_special();
         while number < count {
-            if !self.admits(from, to, &packet) {
+            if !(is_plain || self.accepts_offers(from, &packet)) || !self.admits(from, to, &packet)
+            {
                 break;
             }
             self.handle_packet(now, from, to, packet);
@@ -314,10 +319,7 @@ impl Cell {
             if self.due() <= now {
                 break;
             }
-            if !self.outbox.records
-                && !self.power.has_dozing()
-                && self.stations[from.index()].only_queues(&self.contention, &packet)
-            {
+            if is_plain && self.stations[from.index()].only_queues(&self.contention, &packet) {
                 let (station, mut cx) = self.at(from);
                 return number + station.queue_up(&mut cx, to, &mut packet, count - number, taken);
             }

@@ -14,6 +14,7 @@ export const CAUSES: readonly Cause[] = [
   { key: "queue", means: "other packets, in queues of the Wi-Fi hop" },
   { key: "away", means: "a station that scans" },
   { key: "asleep", means: "a station that saves power" },
+  { key: "roam", means: "a station without an access point" },
   { key: "contention", means: "the channel: backoff, other stations, RTS and CTS" },
   { key: "retries", means: "the PPDU that gets it across, from the first that carried it" },
   { key: "reorder", means: "earlier packets, in the recipient's reorder buffer" },
@@ -32,7 +33,7 @@ export interface Band {
 
 export const BANDS: readonly Band[] = [
   { label: "queue", keys: ["queue"], series: 0 },
-  { label: "away, asleep", keys: ["away", "asleep"], series: 1 },
+  { label: "away, asleep, roam", keys: ["away", "asleep", "roam"], series: 1 },
   { label: "contention", keys: ["contention"], series: 2 },
   { label: "retries, reorder", keys: ["retries", "reorder"], series: 3 },
   { label: "air, other", keys: ["air", "other"], series: 4 },

@@ -218,6 +218,7 @@ mod tests {
             neighbours: Vec::new(),
             stations: vec![NodeId(0), NodeId(1)],
             access_points: vec![lasthop_wifi::StationId(0); 2],
+            roams: false,
             flows: vec![FlowName {
                 name: "up".into(),
                 kind: FlowKind::Udp,

@@ -329,12 +329,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn any_packet() -> impl Strategy<Value = Packet> {
-        let times = proptest::array::uniform8(prop_oneof![4 => Just(0u64), 1 => 1..1_000u64]);
+        let times = proptest::array::uniform9(prop_oneof![4 => Just(0u64), 1 => 1..1_000u64]);
         let numbers = (any::<u64>(), any::<u16>(), any::<u16>(), any::<u32>(), 0..4usize);
         let ends = (any::<u16>(), any::<u16>(), any::<u16>());
         let is = proptest::array::uniform8(any::<bool>());
         (times, numbers, ends, is).prop_map(|(times, numbers, ends, is)| {
-            let [queue, away, asleep, contention, retries, air, reorder, wire] =
+            let [queue, away, asleep, roam, contention, retries, air, reorder, wire] =
                 times.map(Duration::from_nanos);
             let (tag, bytes, flow, flow_hash, category) = numbers;
             let tag = tag / 2;
@@ -356,7 +356,17 @@ mod tests {
                 follows: is[6],
                 created: Instant::from_nanos(tag / 3),
                 arrived: Instant::from_nanos(tag / 2),
-                parts: DelayParts { queue, away, asleep, contention, retries, air, reorder, wire },
+                parts: DelayParts {
+                    queue,
+                    away,
+                    asleep,
+                    roam,
+                    contention,
+                    retries,
+                    air,
+                    reorder,
+                    wire,
+                },
             }
         })
     }

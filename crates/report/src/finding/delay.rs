@@ -165,8 +165,9 @@ fn starving_queue<'a, 'b>(flows: &'b [Flow<'a>]) -> Option<(Finding, &'b Flow<'a
 
 /// Whether a flow waits in a queue because of an absence, and would not wait as long without it.
 fn waits_behind_absence(flow: &Flow<'_>) -> bool {
-    let is_minor =
-        |parts: &DelayPartsSummary| parts.away + parts.asleep <= ABSENCE_SHARE * parts.queue;
+    let is_minor = |parts: &DelayPartsSummary| {
+        parts.away + parts.asleep + parts.roam <= ABSENCE_SHARE * parts.queue
+    };
     !(is_minor(flow.slowest) || flow.mean.queue > QUEUE_MEAN_MS && is_minor(flow.mean))
 }
 

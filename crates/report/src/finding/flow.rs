@@ -26,6 +26,7 @@ const NOTHING: DelayPartsSummary = DelayPartsSummary {
     queue: 0.0,
     away: 0.0,
     asleep: 0.0,
+    roam: 0.0,
     contention: 0.0,
     retries: 0.0,
     reorder: 0.0,

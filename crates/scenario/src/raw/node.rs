@@ -91,7 +91,7 @@ tables! {
         /// Movement in a file.
         option_table trace: RawTrace = "none";
         /// Whether an access point has failed: no beacons, it hears and sends nothing, and loses the
-        /// packets that it holds. With a [[change]] it fails and comes back.
+        /// packets that it holds or that come to it. With a [[change]] it fails and comes back.
         value failed: bool = false;
         /// Basic service set, by any name: an access point and its stations. Sets share the air;
         /// only wires join them ([several cells](model.md#several-cells-on-one-channel)).

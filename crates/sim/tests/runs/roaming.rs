@@ -2,7 +2,7 @@
 //! more access points, stations or security change nothing else. The judges are calculations by hand.
 
 use super::common::{run, scenario};
-use lasthop_trace::{RoamSummary, RunDocument};
+use lasthop_trace::{LossReason, RoamSummary, RunDocument};
 
 /// The shipped office, where a laptop is carried from one access point to another.
 const WALK: &str = include_str!("../../../../scenarios/office-walk.toml");
@@ -146,7 +146,7 @@ fn who_walks_moves_once() {
 
 /// The access point fails at 10 s. Linux tests it seven beacons after the last one, at a whole second of
 /// its clock; wpa_supplicant looks for another one 100 ms later, on 26 channels of 64 ms each, and
-/// associates anew. Packets for the station stay with the dead one until then, 50 a second of each flow.
+/// associates anew. Packets for the station are lost at the dead one until then, 50 a second of each flow.
 #[test]
 fn who_loses_its_access_point_finds_another() {
     let change = "change=[{ at = \"10s\", set = { node.ap-hall.failed = true } }]";
@@ -166,6 +166,43 @@ fn who_loses_its_access_point_finds_another() {
         let lost = (flow.packets_sent - flow.packets_received) as f64;
         let expected = 50.0 * without_s;
         assert!((lost - expected).abs() < 0.1 * expected, "{name}: {lost} of {expected}");
+    }
+}
+
+/// A packet each 2 ms from the laptop: those of the time between two access points are lost as they
+/// come (mac80211 has no carrier, then no authorised station), and so are those of the time after it
+/// noticed that its access point is gone. Nothing waits for the join.
+#[test]
+fn packets_without_an_access_point_are_lost() {
+    let up = "[[flow]]\nname = \"up\"\nfrom = \"laptop\"\nto = \"server\"\nkind = \"udp\"\n\
+              packet_bytes = 500\nrate = \"2Mb/s\"\n";
+    let text = [&office(), up].concat();
+    let change = "change=[{ at = \"10s\", set = { node.ap-hall.failed = true } }]";
+    let fails = [
+        "node.laptop.position=[\"20m\", \"0m\"]",
+        "node.laptop.roaming.short_interval=off",
+        change,
+    ];
+    for sets in [&[][..], &fails] {
+        let document = run(&scenario(&text, sets));
+        let roaming = document.nodes["laptop"].roaming.as_ref().expect("it moves");
+        let [roam] = &roaming.roams[..] else { panic!("it moves once: {roaming:?}") };
+        let flow = &document.flows["up"];
+        let lost = |reason| flow.packets_lost_by_reason.get(&reason).copied().unwrap_or(0);
+        let expected = roam.without_ms.expect("it joined") / 2.0;
+        // It holds those of the last absence of a scan, 64 ms with its frames, or what it could not
+        // deliver to the access point that has failed, 0.72 to 1.72 s.
+        let own = lost(LossReason::NotAssociated) as f64;
+        let held = if sets.is_empty() { 36.0 } else { 1_000.0 };
+        assert!(own > expected - 1.0 && own < expected + held, "{own} of {expected}");
+        assert_eq!(lost(LossReason::OffChannel), 0);
+        let delay = flow.delay_parts_ms.expect("packets arrived");
+        assert_eq!(delay.roam, 0.0);
+        // The call comes over the wire of the access point that has failed.
+        let call = &document.flows["call"].packets_lost_by_reason;
+        let failed = call.get(&LossReason::Failed).copied().unwrap_or(0) as f64;
+        let without_s = if sets.is_empty() { 0.0 } else { roam.at_s - 10.0 };
+        assert!((failed - 50.0 * without_s).abs() < 5.0 + 0.1 * failed, "{failed} {without_s}");
     }
 }
 

@@ -7,6 +7,10 @@
 use super::announced::{Phy, SUPPORTED_RATES_MAX, beacon_elements, octets, rate_octets, ssid};
 use super::{AirInfo, DIALOG_TOKEN, Link};
 use lasthop_units::MacAddr;
+use lasthop_wifi::mac::roam::elements::{
+    EXTENDED_CAPABILITIES_ACCESS_POINT, EXTENDED_CAPABILITIES_STATION, WMM_INFORMATION,
+    WMM_PARAMETER,
+};
 use lasthop_wifi::mac::roam::frame::{
     ANTI_CLOGGING_TOKEN_REQUIRED, AuthenticationAlgorithm, EXTENDED_CAPABILITIES, JoinFacts,
     R0KH_ID, REFUSED_TEMPORARILY, RoamFrame, SAE_HASH_TO_ELEMENT, SUCCESS, Security,
@@ -155,16 +159,67 @@ impl RoamContents<'_> {
         }
     }
 
-    /// Appends HT, Extended Capabilities, VHT and HE.
-    fn emit_capabilities(&self, is_bss: bool, out: &mut Vec<u8>) {
+    /// Appends HT, Extended Capabilities, VHT and HE, and in frames of association the elements that
+    /// all networks have.
+    fn emit_capabilities(&self, of: Of, out: &mut Vec<u8>) {
         let phy = Phy::new(self.info);
+        let is_bss = of != Of::Request;
+        if of == Of::Request {
+            let classes = [phy.operating_class()].into_iter().chain(self.facts.operating_classes());
+            let data: Vec<u8> = classes.collect();
+            out.extend(octets(&[elements::Repr::Other {
+                id: elements::id::SUPPORTED_OPERATING_CLASSES,
+                data: &data,
+            }]));
+        }
         phy.emit_ht(is_bss, out);
-        if self.facts.bss_transition {
-            let bits = [ExtendedCapabilities::BSS_TRANSITION];
-            let octets: [u8; EXTENDED_CAPABILITIES] = ExtendedCapabilities::octets(&bits);
-            ExtendedCapabilities(&octets).emit(out).expect("it has eight octets");
+        let transition = self.facts.bss_transition.then_some(ExtendedCapabilities::BSS_TRANSITION);
+        let mut bits: Vec<usize> = transition.into_iter().collect();
+        let mut emit = |octets: &[u8]| {
+            ExtendedCapabilities(octets).emit(out).expect("it has ten octets at most");
+        };
+        match of {
+            Of::Beacon if bits.is_empty() => {}
+            Of::Beacon => emit(&ExtendedCapabilities::octets::<EXTENDED_CAPABILITIES>(&bits)),
+            Of::Request => {
+                let own =
+                    [ExtendedCapabilities::OPERATING_MODE_NOTIFICATION, ExtendedCapabilities::FILS];
+                bits.extend(own);
+                emit(&ExtendedCapabilities::octets::<EXTENDED_CAPABILITIES_STATION>(&bits));
+            }
+            Of::Response => {
+                bits.push(ExtendedCapabilities::OPERATING_MODE_NOTIFICATION);
+                emit(&ExtendedCapabilities::octets::<EXTENDED_CAPABILITIES_ACCESS_POINT>(&bits));
+            }
         }
         phy.emit_later(is_bss, out);
+        if of == Of::Response {
+            let [low, high] = MAX_IDLE_PERIOD.to_le_bytes();
+            out.extend(octets(&[elements::Repr::Other {
+                id: elements::id::BSS_MAX_IDLE_PERIOD,
+                data: &[low, high, 0],
+            }]));
+        }
+        if self.facts.qos && of != Of::Beacon {
+            self.emit_wmm(of, out);
+        }
+    }
+
+    /// Appends the WMM Information of a station, or the WMM Parameters of an access point, those that
+    /// hostapd has without other settings.
+    fn emit_wmm(&self, of: Of, out: &mut Vec<u8>) {
+        let mut data = WMM.to_vec();
+        data.push(u8::from(of == Of::Response));
+        // Version, and no U-APSD.
+        data.extend([1, 0]);
+        if of == Of::Response {
+            data.push(0);
+            data.extend(WMM_ACCESS_CATEGORIES.as_flattened());
+        }
+        let expected = if of == Of::Response { WMM_PARAMETER } else { WMM_INFORMATION };
+        debug_assert_eq!(2 + data.len(), expected);
+        let wmm = elements::Repr::Other { id: elements::id::VENDOR_SPECIFIC, data: &data };
+        out.extend(octets(&[wmm]));
     }
 
     /// Returns the elements of a beacon in the order of table 9-32, before the TIM and after it.
@@ -178,7 +233,7 @@ impl RoamContents<'_> {
         if self.security().has_fast_transitions() {
             self.emit_domain(&mut behind);
         }
-        self.emit_capabilities(true, &mut behind);
+        self.emit_capabilities(Of::Beacon, &mut behind);
         [before, behind]
     }
 
@@ -196,7 +251,7 @@ impl RoamContents<'_> {
         if fast {
             self.emit_transition(Transition::CONFIRM, ends, &mut out);
         }
-        self.emit_capabilities(false, &mut out);
+        self.emit_capabilities(Of::Request, &mut out);
         out
     }
 
@@ -223,7 +278,7 @@ impl RoamContents<'_> {
             let (kind, value) = (TimeoutInterval::ASSOCIATION_COMEBACK, COMEBACK_TU);
             TimeoutInterval { kind, value }.emit(&mut out);
         }
-        self.emit_capabilities(true, &mut out);
+        self.emit_capabilities(Of::Response, &mut out);
         out
     }
 
@@ -310,6 +365,14 @@ impl RoamContents<'_> {
         }
         out
     }
+}
+
+/// A frame with capabilities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    Beacon,
+    Request,
+    Response,
 }
 
 /// The two ends of an exchange.
@@ -564,6 +627,15 @@ fn key_holder(access_point: MacAddr) -> [u8; R0KH_ID] {
 
 /// Elliptic curve P-256.
 const GROUP: u16 = 19;
+/// OUI and type of WMM elements.
+const WMM: [u8; 4] = [0x00, 0x50, 0xf2, 2];
+/// ACI and AIFSN, ECWmin and ECWmax, TXOP limit of best effort, background, video and voice (hostapd:
+/// `hostapd_config_defaults`).
+const WMM_ACCESS_CATEGORIES: [[u8; 4]; 4] =
+    [[0x03, 0xa4, 0, 0], [0x27, 0xa4, 0, 0], [0x42, 0x43, 94, 0], [0x62, 0x32, 47, 0]];
+/// Idle time after which hostapd removes a station, in units of 1 000 TU: 300 s
+/// (`AP_MAX_INACTIVITY`).
+const MAX_IDLE_PERIOD: u16 = 292;
 /// Made-up mobility domain.
 const DOMAIN: [u8; 2] = *b"lh";
 /// Listen interval of mac80211's drivers without another.

@@ -121,16 +121,19 @@ pub struct PartsReading {
     /// Time since it entered the network.
     pub delay_ns: i64,
     /// Parts with columns, in their order: queue, away, asleep, contention, retries, reorder, air,
-    /// wire.
-    pub parts_ns: [i64; 8],
+    /// wire, roam.
+    pub parts_ns: [i64; 9],
 }
+
+/// Index of `roam`, the last one.
+const ROAM: usize = 8;
 
 impl PartsReading {
     /// Names of the parts.
-    pub const NAMES: [&'static str; 8] =
-        ["queue", "away", "asleep", "contention", "retries", "reorder", "air", "wire"];
+    pub const NAMES: [&'static str; 9] =
+        ["queue", "away", "asleep", "contention", "retries", "reorder", "air", "wire", "roam"];
     /// Columns of the parts.
-    const COLUMNS: [&'static str; 8] = [
+    const COLUMNS: [&'static str; 9] = [
         "queue_ns",
         "away_ns",
         "asleep_ns",
@@ -139,6 +142,7 @@ impl PartsReading {
         "reorder_ns",
         "air_ns",
         "wire_ns",
+        "roam_ns",
     ];
 
     /// Returns the part with this name; 0 if there is none.
@@ -194,8 +198,10 @@ impl EventsReading {
         let table = TableReader::open(path, "events")?;
         let mut texts = Texts::default();
         let mut events = Self { rows_all: table.rows(), ..Self::default() };
+        // Only runs with roaming nodes have it.
+        let has_roam = table.has(PartsReading::COLUMNS[ROAM]);
         for group in table.groups(usize::MAX) {
-            let rows = events.group(&group, &mut texts, rows_max)?;
+            let rows = events.group(&group, &mut texts, rows_max, has_roam)?;
             if rows == 0 {
                 break;
             }
@@ -211,6 +217,7 @@ impl EventsReading {
         group: &Group<'_>,
         texts: &mut Texts,
         rows_max: u64,
+        has_roam: bool,
     ) -> Result<u64, TableError> {
         if self.rows + group.rows() > rows_max {
             return Ok(0);
@@ -227,6 +234,7 @@ impl EventsReading {
         let (queue, delay) = (group.int32("queue_packets")?, group.int64("delay_ns")?);
         let parts: Vec<_> = PartsReading::COLUMNS
             .into_iter()
+            .take(if has_roam { PartsReading::COLUMNS.len() } else { ROAM })
             .map(|column| group.int64(column))
             .collect::<Result<_, _>>()?;
         let kinds: Vec<RowKind> = texts.texts.iter().map(|text| RowKind::parse(text)).collect();
@@ -259,7 +267,9 @@ impl EventsReading {
                     let Some(tag) = tag[row] else { continue };
                     let place = u32::try_from(self.parts.len()).ok();
                     let of_packet = delay[row].and_then(|delay_ns| {
-                        let parts_ns = std::array::from_fn(|part| parts[part][row].unwrap_or(0));
+                        let parts_ns = std::array::from_fn(|part| {
+                            parts.get(part).and_then(|column| column[row]).unwrap_or(0)
+                        });
                         self.parts.push(PartsReading { delay_ns, parts_ns });
                         place
                     });

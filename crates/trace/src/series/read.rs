@@ -98,6 +98,7 @@ fn read_group(
             queue,
             away: part(1).unwrap_or(0.0),
             asleep: part(2).unwrap_or(0.0),
+            roam: part(9).unwrap_or(0.0),
             contention: part(3).unwrap_or(0.0),
             retries: part(4).unwrap_or(0.0),
             reorder: part(5).unwrap_or(0.0),
@@ -127,7 +128,7 @@ fn read_group(
 }
 
 /// Columns of the parts of a delay, in the order of reading.
-const PARTS: [&str; 9] = [
+const PARTS: [&str; 10] = [
     "queue_ms",
     "away_ms",
     "asleep_ms",
@@ -137,4 +138,5 @@ const PARTS: [&str; 9] = [
     "air_ms",
     "wire_ms",
     "other_ms",
+    "roam_ms",
 ];

@@ -23,6 +23,7 @@ fn names(kinds: &[FlowKind]) -> Names {
         neighbours: Vec::new(),
         stations: vec![NodeId(0), NodeId(1)],
         access_points: vec![lasthop_wifi::StationId(0); 2],
+        roams: false,
         flows: kinds
             .iter()
             .map(|&kind| FlowName {
@@ -82,7 +83,8 @@ fn three_seconds(recorder: &mut Recorder) {
         packet.parts = DelayParts {
             queue: fifth,
             away: fifth / 2,
-            asleep: fifth - fifth / 2,
+            asleep: fifth - fifth / 2 - fifth / 9,
+            roam: fifth / 9,
             contention: fifth,
             retries: fifth / 3,
             air: fifth - fifth / 3,
@@ -130,7 +132,7 @@ fn the_parts_add_up_to_the_mean_delay() {
     let flow = &document.flows["udp"];
     let parts = flow.delay_parts_ms.expect("packets arrived");
     let sum = |parts: &DelayPartsSummary| {
-        let absent = parts.away + parts.asleep;
+        let absent = parts.away + parts.asleep + parts.roam;
         let channel = parts.contention + parts.retries + parts.air;
         parts.queue + absent + channel + parts.reorder + parts.wire
     };

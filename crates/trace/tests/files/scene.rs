@@ -74,6 +74,7 @@ pub fn names() -> Names {
         neighbours: Vec::new(),
         stations: vec![NodeId(AP), NodeId(LAPTOP), NodeId(PHONE)],
         access_points: vec![StationId(0); 3],
+        roams: true,
         flows: vec![
             flow("up", FlowKind::Udp, LAPTOP, SERVER),
             flow("down", FlowKind::Video, SERVER, PHONE),

@@ -140,6 +140,8 @@ impl<'a> ExtendedCapabilities<'a> {
     pub const BSS_TRANSITION: usize = 19;
     /// Bit 62: Operating Mode Notifications.
     pub const OPERATING_MODE_NOTIFICATION: usize = 62;
+    /// Bit 72: FILS.
+    pub const FILS: usize = 72;
 
     /// Returns `LEN` octets with these bits; bits beyond them are ignored.
     #[must_use]

@@ -19,11 +19,17 @@ impl Cell {
     pub(super) fn enqueue(&mut self, from: StationId, to: Address, packet: Packet) -> bool {
         let category = packet.access_category.index();
         let contender = self.edcaf(from, category).contender;
-        let (station, mut cx) = self.at(from);
-        station.enqueue(&mut cx, to, packet);
-        if self.power.has_dozing() {
+        if self.power.has_special() {
+            if self.loses_at_once(from, &packet) {
+                return false;
+            }
+            let (station, mut cx) = self.at(from);
+            station.enqueue(&mut cx, to, packet);
             let (station, mut cx) = self.at(from);
             station.trim_buffer(&mut cx, category, to);
+        } else {
+            let (station, mut cx) = self.at(from);
+            station.enqueue(&mut cx, to, packet);
         }
         let (station, mut cx) = self.at(from);
         station.fill_driver(&mut cx, category);

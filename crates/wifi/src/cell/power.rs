@@ -28,6 +28,8 @@ pub(super) struct Power {
     flushing: Vec<StationId>,
     /// Stations that their access points know to be unreachable.
     pub dozing: Vec<StationId>,
+    /// Number of these, of stations that roam, and of access points that have failed.
+    special: usize,
     /// Whether a station has service periods, or dozes between its frames.
     has_services: bool,
     /// Whether a station has a schedule of absences, or roams.
@@ -52,6 +54,13 @@ impl Power {
     #[inline]
     pub fn has_dozing(&self) -> bool {
         !self.dozing.is_empty()
+    }
+
+    /// Whether packets may need more than a place in a queue: an access point knows a station to be
+    /// unreachable, or has failed, or a station roams.
+    #[inline]
+    pub const fn has_special(&self) -> bool {
+        self.special > 0
     }
 
     /// Whether a station has service periods.

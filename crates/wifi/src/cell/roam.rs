@@ -2,12 +2,11 @@
 //! which they listen meanwhile, and what becomes of their packets. The decisions are in
 //! [`mac::roam`](crate::mac::roam), the frames around the absences of a scan in `power::away`.
 //!
-//! A station that leaves gives up its own packets, as mac80211 does, and says nothing to its access
-//! point, which goes on sending it the packets that it has queued, in vain. Block Ack agreements with
-//! an access point hold until the station is back there.
+//! A station that leaves loses its packets (`unlinked`), and says nothing to its access point, which
+//! goes on sending it the packets that it has queued, in vain. Block Ack agreements with an access
+//! point hold until the station is back there.
 
 use super::Output;
-use super::edcaf::EDCAFS;
 use super::floor::Floor;
 use super::power::{Away, Listening, Power};
 use super::station::Station;
@@ -222,7 +221,7 @@ impl Power {
                     RoamAction::Removed => RoamStep::Removed,
                     _ => RoamStep::Failed,
                 };
-                floor.set_gate(station);
+                self.unlink(floor, station);
                 floor.drop_about_absence(station);
                 floor.record_roam(station, step);
             }
@@ -247,10 +246,7 @@ impl Power {
         }
         floor.away(station).leaves_for = None;
         self.wake_up(floor, station);
-        for edcaf in 0..EDCAFS {
-            let (state, mut cx) = floor.at(self, station);
-            state.abandon(&mut cx, edcaf, true);
-        }
+        self.unlink(floor, station);
         let state = &mut floor.stations[station.index()];
         state.forget_requests(now);
         let before = state.config.bss;
@@ -273,7 +269,10 @@ impl Power {
 
     /// Lets data flow at the new access point.
     fn joined(&mut self, floor: &mut Floor<'_>, station: StationId) {
+        let now = floor.now;
         floor.set_gate(station);
+        floor.away(station).log_gone(now, false);
+        floor.announce_link(station);
         floor.record_roam(station, RoamStep::Joined);
         floor.attach(station, true);
         self.resume(floor, station);
@@ -281,6 +280,8 @@ impl Power {
 
     /// Lets a station without an access point look for one on this channel of its list.
     fn search(&mut self, floor: &mut Floor<'_>, station: StationId, channel: u16) {
+        // Packets of an exchange that was in progress at the loss of the access point.
+        self.unlink(floor, station);
         let Some(roam) = floor.stations[station.index()].roam() else { return };
         let scan = roam.config().scan;
         let is_passive = scan.channels - channel <= scan.passive.count;

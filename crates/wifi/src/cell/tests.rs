@@ -32,6 +32,7 @@ mod snr_changes;
 mod spatial_reuse;
 mod steer;
 mod turns;
+mod unlinked;
 mod uplink;
 mod waits;
 

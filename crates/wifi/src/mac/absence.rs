@@ -1,6 +1,6 @@
-//! Waits of frames for an absent station, which is off its channel (background scan) or dozes
-//! (power save, IEEE 802.11-2020, 11.2.3). The parts `away` and `asleep` of
-//! [`DelayParts`](lasthop_packet::DelayParts) are these spans within a packet's wait.
+//! Waits of frames for an absent station, which is off its channel (background scan), dozes (power
+//! save, IEEE 802.11-2020, 11.2.3), or is between access points (11.3). The parts `away`, `asleep` and
+//! `roam` of [`DelayParts`](lasthop_packet::DelayParts) are these spans within a packet's wait.
 //!
 //! A history keeps [`SPANS_MAX`] spans. If a packet waited through more, the oldest ones count to
 //! the parts that they would be in without an absence.
@@ -20,6 +20,8 @@ pub enum Cause {
     Away,
     /// The station dozes to save power.
     Asleep,
+    /// The station has no access point.
+    Roam,
 }
 
 /// A time in which frames had to wait.
@@ -76,12 +78,14 @@ pub struct Absent {
     pub away: Duration,
     /// Time for which a station dozed.
     pub asleep: Duration,
+    /// Time for which a station had no access point.
+    pub roam: Duration,
 }
 
 impl Absent {
-    /// Returns the sum of both.
+    /// Returns the sum of all.
     pub fn total(&self) -> Duration {
-        self.away + self.asleep
+        self.away + self.asleep + self.roam
     }
 }
 
@@ -122,6 +126,7 @@ fn add(absent: &mut Absent, spans: &[Span], from: Instant, to: Instant) {
         match span.cause {
             Cause::Away => absent.away += time,
             Cause::Asleep => absent.asleep += time,
+            Cause::Roam => absent.roam += time,
         }
     }
 }
@@ -146,8 +151,10 @@ mod tests {
         Instant::ZERO + Duration::from_nanos(nanos)
     }
 
-    fn span((from, length, asleep): (u64, u64, bool)) -> Span {
-        let cause = if asleep { Cause::Asleep } else { Cause::Away };
+    const CAUSES: [Cause; 3] = [Cause::Away, Cause::Asleep, Cause::Roam];
+
+    fn span((from, length, cause): (u64, u64, usize)) -> Span {
+        let cause = CAUSES[cause];
         Span { from: at(from), until: at(from + length), cause }
     }
 
@@ -162,7 +169,7 @@ mod tests {
         assert_eq!(absences.since(at(0)).count(), SPANS_MAX);
         let last = 10 * (3 * SPANS_MAX as u64 - 1);
         let spans: Vec<_> = absences.since(at(last)).collect();
-        assert_eq!(spans, [span((last, 4, false))]);
+        assert_eq!(spans, [span((last, 4, 0))]);
         assert_eq!(absences.since(at(last + 4)).count(), 0);
     }
 
@@ -174,12 +181,12 @@ mod tests {
         absences.set(at(3), None);
         absences.set(at(7), Some(Cause::Asleep));
         let last = Span { from: at(7), until: Instant::MAX, cause: Cause::Asleep };
-        assert_eq!(absences.since(at(0)).collect::<Vec<_>>(), [span((1, 2, false)), last]);
+        assert_eq!(absences.since(at(0)).collect::<Vec<_>>(), [span((1, 2, 0)), last]);
     }
 
     #[test]
     fn waits_are_empty_without_spans() {
-        let one = || [span((1, 2, false))].to_vec();
+        let one = || [span((1, 2, 0))].to_vec();
         assert!(Waits::new([].to_vec(), [].to_vec()).is_empty());
         assert!(!Waits::new(one(), [].to_vec()).is_empty());
         assert!(!Waits::new([].to_vec(), one()).is_empty());
@@ -189,8 +196,8 @@ mod tests {
         /// The result equals a count nanosecond by nanosecond.
         #[test]
         fn absences_count_once(
-            above in prop::collection::vec((0..60u64, 0..30u64, any::<bool>()), 0..6),
-            below in prop::collection::vec((0..60u64, 0..30u64, any::<bool>()), 0..6),
+            above in prop::collection::vec((0..60u64, 0..30u64, 0..3usize), 0..6),
+            below in prop::collection::vec((0..60u64, 0..30u64, 0..3usize), 0..6),
             from in 0..100u64, length in 0..100u64, dequeued in 0..100u64,
         ) {
             let [above, below] = [above, below].map(|s| s.into_iter().map(span).collect::<Vec<_>>());
@@ -202,6 +209,11 @@ mod tests {
             };
             let expected = (from..from + length).filter(held).count() as u64;
             prop_assert_eq!(absent.total(), Duration::from_nanos(expected));
+            // A part grows only by spans of its cause.
+            for (cause, part) in CAUSES.into_iter().zip([absent.away, absent.asleep, absent.roam]) {
+                let is_there = above.iter().chain(&below).any(|span| span.cause == cause);
+                prop_assert!(is_there || part.is_zero(), "{cause:?}: {part}");
+            }
         }
     }
 }

@@ -131,6 +131,7 @@ impl Mpdu {
             *part -= absent.total();
             parts.away += absent.away;
             parts.asleep += absent.asleep;
+            parts.roam += absent.roam;
         }
     }
 }

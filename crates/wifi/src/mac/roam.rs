@@ -4,6 +4,7 @@
 //! | module | models |
 //! |---|---|
 //! | [`frame`] | the frames on the air, and their lengths |
+//! | [`elements`] | elements of association frames that all networks have |
 //! | [`plan`] | when a station looks for another access point, and which one it takes, by product |
 //! | [`policy`] | wpa_supplicant's part of that, and what a signal promises |
 //! | [`join`] | the exchange of frames with which it joins one |
@@ -12,6 +13,7 @@
 //! | [`pmksa`] | keys of earlier joins |
 //! | [`station`] | a station that is associated, looks for access points, joins and loses them |
 
+pub mod elements;
 pub mod frame;
 pub mod join;
 pub mod neighbours;

@@ -5,9 +5,13 @@ use crate::console::Stream;
 use crate::table::{self, number, text, value};
 use lasthop_trace::{DelayPartsSummary, RunDocument};
 
+/// Place of the column `roam`, behind `asleep`.
+const ROAM: usize = 5;
+
 /// Returns the parts of the delay of every flow, on average and of the slowest 1 %.
 pub fn table(run: &RunDocument, stream: Stream) -> String {
-    let columns = [
+    let is_roam = flows(run).any(|flow| flow.mean.roam > 0.0);
+    let mut columns = vec![
         text("flow"),
         text("packets"),
         number("", "queue"),
@@ -20,10 +24,14 @@ pub fn table(run: &RunDocument, stream: Stream) -> String {
         number("", "wire"),
         number("", "other"),
     ];
+    if is_roam {
+        columns.insert(ROAM, number("", "roam"));
+    }
     let row = |name: &str, which: &str, parts: &DelayPartsSummary| {
         let nonzero = |part: f64| if part > 0.0 { value(part) } else { String::new() };
         let mut row = vec![name.to_owned(), which.to_owned(), value(parts.queue)];
         row.extend([parts.away, parts.asleep].map(nonzero));
+        row.extend(is_roam.then(|| nonzero(parts.roam)));
         row.extend([parts.contention, parts.retries, parts.reorder, parts.air].map(value));
         row.extend([value(parts.wire), parts.other.map_or_else(String::new, value)]);
         row

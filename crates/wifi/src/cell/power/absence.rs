@@ -14,6 +14,7 @@ use crate::mac::scan::{NullConfig, Scan, ScanPhase};
 use crate::mac::schedule::{Schedule, SchedulePhase};
 use crate::station::{Address, BssId, StationId};
 use alloc::boxed::Box;
+use lasthop_packet::DropReason;
 use lasthop_units::{Duration, Instant, Probability, Seed, SeqNo12, Stream};
 
 /// Additional state of a station that leaves its channel or saves power.
@@ -203,13 +204,23 @@ impl Away {
         }
     }
 
-    /// Cause of the station's absences.
+    /// Cause of the station's absences now.
     pub fn cause(&self) -> Cause {
-        match self.rhythm {
+        match &self.rhythm {
+            Rhythm::Roam(roam) if !roam.sends_data() => Cause::Roam,
             Rhythm::Scan(_) | Rhythm::Schedule(_) | Rhythm::Roam(_) | Rhythm::Failure { .. } => {
                 Cause::Away
             }
             Rhythm::Doze(_) | Rhythm::Service(_) => Cause::Asleep,
+        }
+    }
+
+    /// Reason to lose every packet that comes to the station now, if it loses them.
+    pub fn loses(&self) -> Option<DropReason> {
+        match &self.rhythm {
+            Rhythm::Roam(roam) if !roam.sends_data() => Some(DropReason::NotAssociated),
+            Rhythm::Failure { failed: true } => Some(DropReason::Failed),
+            _ => None,
         }
     }
 

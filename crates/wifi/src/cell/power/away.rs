@@ -9,9 +9,9 @@
 //! are lost. If the access point missed the notice of an absence, its frames to the station are
 //! lost; it takes every frame without the bit as a sign that the station is back.
 //!
-//! An access point that fails leaves in the same way, and gives up all packets: those that it holds
-//! when it fails, and, when it comes back, those that came meanwhile. Left out: the loss of its
-//! Block Ack agreements, sequence numbers and associations, and PPDUs that break off.
+//! An access point that fails leaves in the same way, and gives up all packets, as `unlinked` has it.
+//! Left out: the loss of its Block Ack agreements, sequence numbers and associations, and PPDUs that
+//! break off.
 
 use super::Power;
 use super::absence::{Away, Rhythm};
@@ -64,6 +64,7 @@ impl Station {
     /// Gives up the packets in driver and hardware, and with `queue_too` those of the upper queue.
     pub(in crate::cell) fn abandon(&mut self, cx: &mut Context<'_>, edcaf: usize, queue_too: bool) {
         let (now, station) = (cx.now, self.id);
+        let reason = self.away.as_deref().and_then(Away::loses).unwrap_or(DropReason::OffChannel);
         let Some(access) = &mut self.edcafs[edcaf] else { return };
         let mut given_up: Vec<Packet> = Vec::new();
         let (mut packets, mut mpdus) = (0, Vec::new());
@@ -104,9 +105,9 @@ impl Station {
         }
         for (index, packet) in given_up.into_iter().enumerate() {
             if index < booked {
-                cx.outbox.drop_packet(now, station, packet, DropReason::OffChannel)
+                cx.outbox.drop_packet(now, station, packet, reason)
             } else {
-                cx.outbox.lose(now, station, packet, DropReason::OffChannel)
+                cx.outbox.lose(now, station, packet, reason)
             }
         }
         if packets > 0 {
@@ -203,16 +204,18 @@ impl Power {
         }
         away.rhythm = Rhythm::Failure { failed };
         away.probes_at = None;
-        let has_left = away.left.is_some();
+        if failed {
+            self.special += 1;
+        } else {
+            self.special -= 1;
+        }
         self.flushing.retain(|flushing| *flushing != station);
         floor.set_gate(station);
         floor.come_back(station);
         if failed {
             self.depart(floor, station);
         } else {
-            if has_left {
-                self.abandon_all(floor, station);
-            }
+            floor.announce_link(station);
             self.resume(floor, station);
             if let Some(scan) = scan {
                 floor.stations[station.index()].begin_scans(floor.now, scan);
@@ -223,7 +226,7 @@ impl Power {
     }
 
     /// Gives up all packets of a station.
-    fn abandon_all(&mut self, floor: &mut Floor<'_>, station: StationId) {
+    pub(in crate::cell) fn abandon_all(&mut self, floor: &mut Floor<'_>, station: StationId) {
         for edcaf in 0..EDCAFS {
             let (state, mut cx) = floor.at(self, station);
             state.abandon(&mut cx, edcaf, true);
@@ -324,6 +327,7 @@ impl Power {
             return;
         }
         self.dozing.push(station);
+        self.special += 1;
         self.log_held(floor, station);
         let access_point = floor.access_point_of(station);
         for edcaf in 0..EDCAFS {
@@ -358,6 +362,7 @@ impl Power {
     pub(in crate::cell) fn wake_up(&mut self, floor: &mut Floor<'_>, station: StationId) {
         let Some(index) = self.dozing.iter().position(|dozing| *dozing == station) else { return };
         self.dozing.swap_remove(index);
+        self.special -= 1;
         self.log_held(floor, station);
         let access_point = floor.access_point_of(station);
         for edcaf in 0..EDCAFS {

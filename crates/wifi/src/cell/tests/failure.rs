@@ -69,10 +69,14 @@ fn nothing_comes_from_an_access_point_that_failed() {
             all.partition(|(at, ..)| *at <= failure + last_exchange);
         assert!(before.len() > 290 && after.len() > 290, "{} {}", before.len(), after.len());
     }
-    // The access point's own are lost at the failure, or once it is back: nothing is older then.
+    // The access point loses those that it has at the failure, and those that come until it is back.
     let own: Vec<_> = lost.iter().filter(|(_, of, ..)| *of == AP).collect();
     assert!(own.len() > 390, "{}", own.len());
-    assert!(own.iter().all(|(.., reason)| *reason == DropReason::OffChannel));
+    assert!(own.iter().all(|(.., reason)| *reason == DropReason::Failed));
+    for (lost, _, packet, _) in own {
+        let is_there = packet.created < failure;
+        assert!(*lost < return_ && (is_there || *lost == packet.created), "{packet:?}");
+    }
     let of_down = arrived
         .iter()
         .filter(|(at, of, packet)| *of == STATION && *at >= return_ && packet.created < return_);

@@ -2,10 +2,10 @@
 //! 802.11-2020, 9.3.3.4 to 9.3.3.12, 9.6 and 12.7.2): authentication, association, the 4-way
 //! handshake, 802.11k, 802.11r and 802.11v. Lengths are in octets.
 //!
-//! Optional elements are those of hostapd and wpa_supplicant 2.11 in their default configuration.
-//! Left out: WMM and other vendors' elements, Power Capability, Supported Channels and Operating
-//! Classes, RSNX, resource requests (RIC), operating channel information, beacon protection, and
-//! hash-to-element's containers.
+//! Optional elements are those of hostapd and wpa_supplicant 2.10 in their default configuration.
+//! Left out: vendors' elements other than WMM, Power Capability and Supported Channels, which
+//! networks with spectrum management have, MU EDCA and Spatial Reuse, RSNX, resource requests (RIC),
+//! operating channel information, beacon protection, and hash-to-element's containers.
 
 use crate::capabilities::Generation;
 use crate::mac::sizes::{
@@ -293,7 +293,8 @@ impl RoamFrame {
                     + facts.rsn(fast || facts.cached)
                     + domain
                     + transition
-                    + facts.extended()
+                    + facts.measurement()
+                    + facts.request_elements()
                     + facts.capabilities()
             }
             Self::AssociationResponse { again, status } => {
@@ -314,7 +315,8 @@ impl RoamFrame {
                     + facts.rates()
                     + keys
                     + interval
-                    + facts.extended()
+                    + facts.measurement()
+                    + facts.response_elements()
                     + facts.capabilities()
                     + facts.operation()
             }
@@ -391,9 +393,13 @@ impl JoinFacts {
 
     /// Length of RM Enabled Capabilities and Extended Capabilities.
     const fn extended(&self) -> u32 {
-        let measurement = if self.radio_measurement { 2 + 5 } else { 0 };
         let extended = if self.bss_transition { 2 + EXTENDED_CAPABILITIES as u32 } else { 0 };
-        measurement + extended
+        self.measurement() + extended
+    }
+
+    /// Length of RM Enabled Capabilities.
+    const fn measurement(&self) -> u32 {
+        if self.radio_measurement { 2 + 5 } else { 0 }
     }
 
     const fn is_ht(&self) -> bool {

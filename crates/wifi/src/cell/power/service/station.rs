@@ -39,6 +39,7 @@ impl Power {
             }
             let config = &floor.stations[index].config;
             self.has_schedules |= !config.absences.is_empty() || config.roaming.is_some();
+            self.special += usize::from(config.roaming.is_some());
             // After each exchange they have to look whether they may doze, too.
             let config = floor.stations[index].config.power_save;
             self.has_services |= config.is_some_and(|config| config.sending != Sending::Awake);
