@@ -37,8 +37,8 @@ const NOTES: [&str; 5] = [
      threshold; scan and frames come later because mac80211 averages beacons.",
     "The defaults of the model's delays off the air (leave_delay, delay, access_point_delay, sae_delay) \
      are from the same walks. The instants, the scan and the order of frames are not.",
-    "First data: Linux drops packets until the interface is up, about 12 ms after the association, \
-     and resumes with the next ping, one in 20 ms (WPA2: 10 ms); in the model they wait. Neighbours are \
+    "First data: Linux drops packets until the interface is up, some 3 ms after the join, and \
+     resumes with the next ping (one in 20 ms); in the model they wait. Neighbours are \
      permanent: otherwise Linux resumes IPv4 a second later, since it forgets them with the carrier \
      (open, with ARP).",
     "WPA3 (SAE): the station's cached keys are flushed before each walk; the model makes ten runs of \
@@ -68,9 +68,7 @@ pub struct WalkModel {
     pub over_ds: bool,
     /// Threshold of the scans in dBm.
     pub threshold_dbm: i32,
-    /// Time between two pings in ms.
-    pub ping_ms: u32,
-    /// Whether each walk is a run of its own, so that the station has no key of earlier ones.
+    /// Whether each walk is a separate run, so that the station has no keys of earlier walks.
     pub forgets: bool,
     /// Whether the walk begins its scans by the signal, so that instants compare.
     pub has_instants: bool,
@@ -80,7 +78,6 @@ const MODEL: WalkModel = WalkModel {
     security: "open",
     over_ds: false,
     threshold_dbm: -70,
-    ping_ms: 20,
     forgets: false,
     has_instants: true,
 };
@@ -93,10 +90,10 @@ const fn case(
     WalkCase { title, kernel, model }
 }
 
-/// All walks.
+/// The walks of `roam.csv`.
 pub const CASES: [WalkCase; 12] = [
     case("open", ["6.1", "open"], Some(MODEL)),
-    case("WPA2", ["6.1", "wpa2"], Some(WalkModel { security: "wpa2", ping_ms: 10, ..MODEL })),
+    case("WPA2", ["6.1", "wpa2"], Some(WalkModel { security: "wpa2", ..MODEL })),
     case(
         "WPA3 (SAE)",
         ["6.1", "sae"],
@@ -220,11 +217,11 @@ const QUANTITIES: [Quantity; 10] = [
 /// The roams of a case, of Linux and of the model.
 #[derive(Clone, Debug)]
 pub struct WalkCompared {
-    /// The walks.
+    /// Names and settings of the walks.
     pub case: WalkCase,
     /// The roams of Linux.
     pub linux: Vec<Roam>,
-    /// Those of the model; `None` if it does not make these walks.
+    /// The roams of the model; `None` if it does not make these walks.
     pub model: Option<Walked>,
 }
 

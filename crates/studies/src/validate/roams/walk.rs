@@ -23,9 +23,9 @@ const REST_S: f64 = 14.0;
 const SHIFT_S: f64 = 0.137;
 /// Noise of 20 MHz in whole dBm.
 const NOISE_DBM: i32 = -94;
-/// What belongs to a roam comes within these seconds of its reassociation.
+/// The frames of a roam come within these seconds of its reassociation.
 const NEAR_S: f64 = 3.0;
-/// A scan is a row of frames that are at most so many seconds apart.
+/// Longest time between two frames of a scan, in seconds.
 const SCAN_GAP_S: f64 = 1.0;
 
 const SPAN_S: f64 = (NEAR_DB - FAR_DB) as f64;
@@ -38,7 +38,7 @@ pub struct Walked {
     pub roams: Vec<Roam>,
 }
 
-/// Walks so many times.
+/// Makes this number of walks.
 pub fn walk(model: &WalkModel, walks: u32) -> Walked {
     let mut roams = Vec::new();
     if model.forgets {
@@ -72,7 +72,7 @@ fn scenario(model: &WalkModel, first: f64, walks: u32) -> Scenario {
     let seconds = first + f64::from(walks) * PERIOD_S;
     let (leaves, comes) =
         (changes(NEAR_DB, FAR_DB, first, walks), changes(FAR_DB, NEAR_DB, first, walks));
-    let WalkModel { security, over_ds, threshold_dbm, ping_ms, .. } = model;
+    let WalkModel { security, over_ds, threshold_dbm, .. } = model;
     let text = format!(
         r#"
 name = "walk"
@@ -135,7 +135,7 @@ name = "ping"
 from = "sta"
 to = "server"
 kind = "ping"
-interval = "{ping_ms}ms"
+interval = "20ms"
 "#
     );
     lasthop_scenario::parse("walk.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}"))
