@@ -46,9 +46,9 @@ tables! {
         value scan: ScanKind = "active";
         /// Active scans: channels, the last ones, on which the station only listens (radar).
         value passive_channels: Whole<0, 1000> = 0;
-        /// Time without data from the begin of leaving an access point, 2 ms after a scan, to the first
-        /// frame to the next one. The defaults of this and the following times are medians of Linux 6.1 with
-        /// wpa_supplicant and hostapd 2.10 in a virtual machine of 1 000 MIPS.
+        /// Time without data from the begin of leaving an access point, 2 ms after a scan, to the
+        /// first frame to the next one. The defaults of this and the following times are medians of
+        /// Linux 6.1 with wpa_supplicant and hostapd 2.10 in a virtual machine of 1 000 MIPS.
         option leave_delay: Duration = "22ms open, 34ms with wpa2 and ft-wpa2, 27ms with over_ds, 58ms with wpa3, and with ft-wpa3, which was not measured";
         /// Time in which the station answers a frame of a join.
         value delay: Duration = "2ms";
