@@ -10,10 +10,10 @@ const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 
 fn assert_is(name: &str, made: impl FnOnce(&str) -> String) {
     let path = format!("{DOCS}/{name}");
-    let is = std::fs::read_to_string(&path).unwrap();
+    let is = std::fs::read_to_string(&path).expect("the documentation has it");
     let made = made(&is);
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, &made).unwrap();
+        std::fs::write(&path, &made).expect("it can be written");
     } else {
         assert_eq!(
             made, is,

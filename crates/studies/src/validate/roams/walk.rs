@@ -264,12 +264,12 @@ impl WalkAir {
         let mine: Vec<_> = self.frames.iter().filter(is_new).collect();
         let is_auth = |it: &&WalkFrame| it.name.starts_with("auth") || it.name.starts_with("ft-");
         let auth: Vec<_> = mine.iter().copied().filter(|it| is_auth(it) && it.at <= at).collect();
-        let keys = mine.iter().filter(|it| it.name.starts_with("eapol") && it.at > at);
+        let last_key = mine.iter().rfind(|it| it.name.starts_with("eapol") && it.at > at);
         let is_request = |it: &&&WalkFrame| it.name.ends_with("association-request");
         let request = mine.iter().rfind(|it| is_request(it) && it.at <= at).expect("it asked").at;
         let begin = auth.first().map_or(request, |it| it.at);
         let authenticated = auth.last().map_or(request, |it| it.at);
-        let end = keys.last().map_or(at, |it| it.at);
+        let end = last_key.map_or(at, |it| it.at);
         let data = || self.frames.iter().filter(|it| it.name == "data");
         let after = data().find(|it| it.with == new && it.at > end).map(|it| it.at);
         let last = data().rfind(|it| it.with == old && it.at < begin).map(|it| it.at);
