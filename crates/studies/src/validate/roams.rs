@@ -187,22 +187,22 @@ pub fn measured(case: &WalkCase) -> Vec<Roam> {
 }
 
 /// A measured time of a roam.
-struct Quantity {
+struct RoamQuantity {
     name: &'static str,
     of: fn(&Roam) -> f64,
     /// Whether it depends on the instants of the steps.
     is_instant: bool,
 }
 
-const fn quantity(name: &'static str, of: fn(&Roam) -> f64) -> Quantity {
-    Quantity { name, of, is_instant: false }
+const fn quantity(name: &'static str, of: fn(&Roam) -> f64) -> RoamQuantity {
+    RoamQuantity { name, of, is_instant: false }
 }
 
-const QUANTITIES: [Quantity; 10] = [
-    Quantity { is_instant: true, ..quantity("begin of the scan", |it| it.scan_begin_ms) },
-    Quantity { is_instant: true, ..quantity("first frame", |it| it.begin_ms) },
-    Quantity { is_instant: true, ..quantity("scan", |it| it.scan_ms) },
-    Quantity {
+const QUANTITIES: [RoamQuantity; 10] = [
+    RoamQuantity { is_instant: true, ..quantity("begin of the scan", |it| it.scan_begin_ms) },
+    RoamQuantity { is_instant: true, ..quantity("first frame", |it| it.begin_ms) },
+    RoamQuantity { is_instant: true, ..quantity("scan", |it| it.scan_ms) },
+    RoamQuantity {
         is_instant: true,
         ..quantity("from the scan to the first frame", |it| it.decision_ms)
     },
@@ -237,7 +237,7 @@ impl WalkCompared {
     fn rows(&self) -> Vec<Row> {
         let mut rows = vec![self.number_row(), self.order_row(), self.octets_row()];
         for quantity in &QUANTITIES {
-            let has = |roams: &[Roam]| Spread::of(roams, quantity.of);
+            let has = |roams: &[Roam]| Spread::measure(roams, quantity.of);
             let Some(linux) = has(&self.linux) else { continue };
             let model = match (&self.case.model, &self.model) {
                 (Some(model), Some(walked)) if model.has_instants || !quantity.is_instant => {
@@ -313,8 +313,8 @@ impl WalkCompared {
     /// Octets of all frames of a join, which have other optional elements.
     fn octets_row(&self) -> Row {
         let octets = |roam: &Roam| roam.frames.iter().map(|(_, octets)| f64::from(*octets)).sum();
-        let linux = Spread::of(&self.linux, octets).expect("there is a roam");
-        let model = self.model.as_ref().and_then(|walked| Spread::of(&walked.roams, octets));
+        let linux = Spread::measure(&self.linux, octets).expect("there is a roam");
+        let model = self.model.as_ref().and_then(|walked| Spread::measure(&walked.roams, octets));
         let (cells, _) = self.row("octets of these frames", linux, model);
         (cells, Verdict::Listed)
     }
@@ -329,7 +329,7 @@ struct Spread {
 }
 
 impl Spread {
-    fn of(roams: &[Roam], of: impl Fn(&Roam) -> f64) -> Option<Self> {
+    fn measure(roams: &[Roam], of: impl Fn(&Roam) -> f64) -> Option<Self> {
         Self::of_values(roams.iter().map(of).filter(|value| !value.is_nan()).collect())
     }
 
@@ -384,7 +384,7 @@ pub fn summary(compared: &[WalkCompared]) -> String {
         let _ = write!(out, "| {} |", case.case.title);
         for quantity in &QUANTITIES {
             let is_compared = model.has_instants || !quantity.is_instant;
-            let pair = [&case.linux, &walked.roams].map(|it| Spread::of(it, quantity.of));
+            let pair = [&case.linux, &walked.roams].map(|it| Spread::measure(it, quantity.of));
             match pair {
                 [Some(linux), Some(ours)] if is_compared && linux.median > 0.0 => {
                     let is_right = is_within(ours.median, linux.median, SHARE);
@@ -419,7 +419,7 @@ mod tests {
     fn medians_are_those_of_the_file() {
         let open = measured(&CASES[0]);
         assert_eq!(open.len(), 10);
-        let spread = Spread::of(&open, |roam| roam.begin_ms).expect("ten roams");
+        let spread = Spread::measure(&open, |roam| roam.begin_ms).expect("ten roams");
         assert_eq!((spread.least, spread.greatest), (2970.111, 3071.109));
         assert!((spread.median - 0.5 * (3052.1 + 3055.11)).abs() < 1e-9, "{spread:?}");
         assert_eq!(open[0].order().len(), 4);
