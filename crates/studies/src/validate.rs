@@ -7,7 +7,8 @@
 //! outside; [`l4s`] runs Prague beside CUBIC; [`radios`] has measurements of real access points; [`instructions`] counts what a packet costs, [`memory`] what many stations take,
 //! [`pace`] measures what an emulated packet does and how late it is, [`speed`] compares what
 //! simulated ones cost with ns-3's, [`recording`] measures what files add, and batches of
-//! runs. [`minstrel`] and [`fq_codel`] replay what mac80211 did. [`chapters`] has the tables,
+//! runs. [`minstrel`] and [`fq_codel`] replay what mac80211 did, [`roams`] repeats walks between access
+//! points. [`chapters`] has the tables,
 //! which `lasthop_figures` renders.
 
 pub mod chapters;
@@ -28,6 +29,7 @@ pub mod places;
 pub mod queues;
 pub mod radios;
 pub mod recording;
+pub mod roams;
 pub mod setting;
 pub mod speed;
 pub mod summary;

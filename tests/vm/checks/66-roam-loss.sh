@@ -17,33 +17,6 @@ silences() {
         }
     }'
 }
-walk_scenario() {
-    cat > scenario.toml << END
-name = "silence"
-duration = "$(($(walk_seconds "$1") + 60))s"
-[channel]
-width = "20MHz"
-carrier_sense = "-120dBm"
-[[node]]
-name = "ap1"
-role = "access-point"
-[[node]]
-name = "ap2"
-role = "station"
-[[node]]
-name = "sta"
-role = "station"
-[[link]]
-between = ["ap1", "ap2"]
-snr = "30dB"
-[[link]]
-between = ["ap1", "sta"]
-snr = "${near}dB"
-snr_changes = [$(silences "$1" 0)]
-[[link]]
-between = ["ap2", "sta"]
-snr = "${near}dB"
-snr_changes = [$(silences "$1" 1)]
-END
-}
+link_of() { printf 'snr = "%sdB"\nsnr_changes = [%s]\n' $near "$(silences "$2" $(($1 - 1)))"; }
+channel_keys='carrier_sense = "-120dBm"'
 span=$away roam loss open simple:300:-90:300 10

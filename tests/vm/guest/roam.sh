@@ -1,6 +1,6 @@
 # Two access points of one SSID on channels 36 and 40, joined by a bridge, and a station that
 # walks from one to the other, over `lasthop medium`. What the checks of roaming share; sourced
-# by them, see lib.sh. checks/roam.py measures what is kept.
+# by them, see lib.sh. host/roam.py measures what is kept.
 
 command -v lasthop > /dev/null || { skip roam "no lasthop in this guest: GUEST_FILES=\$PWD/target/release/lasthop"; exit 0; }
 lasthop=$(command -v lasthop)
@@ -30,36 +30,54 @@ changes() {
         }
     }'
 }
+# SNR of the station at first, and its changes: link_of ACCESS-POINT LEGS. A check may have others.
+link_of() {
+    case $1 in
+        1) printf 'snr = "%sdB"\nsnr_changes = [%s]\n' $near "$(changes $near $far "$2")" ;;
+        2) printf 'snr = "%sdB"\nsnr_changes = [%s]\n' $far "$(changes $far $near "$2")" ;;
+    esac
+}
 # Seconds of a walk of so many legs.
 walk_seconds() { echo $((first + $1 * (near - far + rest) + 2)); }
 
-# walk_scenario LEGS: a scenario has one access point; the medium does not ask for more.
+# walk_scenario LEGS: two access points of a network and a station. `channel_keys` are further ones of
+# [channel].
 walk_scenario() {
     cat > scenario.toml << END
 name = "walk"
 duration = "$(($(walk_seconds "$1") + 60))s"
 [channel]
 width = "20MHz"
+${channel_keys:-}
+[[cell]]
+name = "one"
+network = "walk"
+channel = 36
+[[cell]]
+name = "two"
+network = "walk"
+channel = 40
 [[node]]
 name = "ap1"
 role = "access-point"
+bss = "one"
 [[node]]
 name = "ap2"
-role = "station"
+role = "access-point"
+bss = "two"
 [[node]]
 name = "sta"
 role = "station"
+bss = "one"
 [[link]]
 between = ["ap1", "ap2"]
 snr = "30dB"
 [[link]]
 between = ["ap1", "sta"]
-snr = "${near}dB"
-snr_changes = [$(changes $near $far "$1")]
+$(link_of 1 "$1")
 [[link]]
 between = ["ap2", "sta"]
-snr = "${far}dB"
-snr_changes = [$(changes $far $near "$1")]
+$(link_of 2 "$1")
 END
 }
 

@@ -56,31 +56,6 @@ fn each_security_has_its_phases() {
     }
 }
 
-/// Linux 6.1 with wpa_supplicant and hostapd 2.10, over the modelled air in a virtual machine, medians
-/// of ten walks: from the decision to the last frame of the join, and the scan of eight channels. The
-/// defaults of the delays are from the same walks; lengths, order and air of the frames are not.
-#[test]
-fn a_roam_takes_as_long_as_with_linux() {
-    for (security, over_ds, measured_ms) in [
-        ("open", false, 24.0 + 4.3),
-        ("wpa2", false, 36.1 + 8.9),
-        ("wpa3", false, 60.1 + 29.5),
-        ("ft-wpa2", false, 36.1 + 4.6),
-        ("ft-wpa2", true, 28.7 + 0.7),
-    ] {
-        let security = format!("node.laptop.roaming.security=\"{security}\"");
-        let over_ds = format!("node.laptop.roaming.over_ds={over_ds}");
-        let sets = [&*security, &*over_ds, "node.laptop.roaming.channels=8"];
-        let document = run(&scenario(&office(), &sets));
-        let [roam] = &roams(&document)[..] else { panic!("{security}: it moves once") };
-        let took = roam.without_ms.expect("it joined");
-        let ratio = took / measured_ms;
-        assert!((0.85..1.15).contains(&ratio), "{security} {over_ds}: {took} of {measured_ms}");
-        let scan = roam.scan_ms / 1_950.0;
-        assert!((0.85..1.15).contains(&scan), "{security}: {roam:?}");
-    }
-}
-
 /// Packets follow the station: with a flow on each wire of an access point, what goes through the
 /// switch to either is what the run sent, and both ends go on after the roam.
 #[test]

@@ -523,7 +523,7 @@ fn columns(shown: &[(usize, &str)], rows: &[&[String]]) -> String {
 }
 
 /// The table as CSV (RFC 4180) below title, text and notes, which are lines with `#`.
-fn csv(table: &Table) -> String {
+pub fn csv(table: &Table) -> String {
     let mut out = String::new();
     let comments =
         [table.title, &table.text].into_iter().chain(table.notes.iter().map(String::as_str));

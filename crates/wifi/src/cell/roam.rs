@@ -251,6 +251,9 @@ impl Power {
         state.forget_requests(now);
         let before = state.config.bss;
         state.config.bss = bss;
+        if let Some(roam) = state.roam() {
+            roam.handle_left(now);
+        }
         floor.note_departure(station, before);
         floor.listen_to(station, bss, true);
         floor.attach(station, false);

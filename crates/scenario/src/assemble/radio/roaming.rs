@@ -98,13 +98,14 @@ pub(super) fn apply(
     }
 }
 
-/// Linux' usual time to leave an access point; with protected management frames it deletes more keys.
+/// Linux' usual time to leave an access point once the next one is chosen; with protected management
+/// frames it deletes more keys.
 const fn leave(security: Security, over_ds: bool) -> Duration {
     match security {
-        Security::FtPsk if over_ds => Duration::from_millis(29),
-        Security::Open => Duration::from_millis(24),
-        Security::Psk | Security::FtPsk => Duration::from_millis(36),
-        Security::Sae | Security::FtSae => Duration::from_millis(60),
+        Security::FtPsk if over_ds => Duration::from_millis(27),
+        Security::Open => Duration::from_millis(22),
+        Security::Psk | Security::FtPsk => Duration::from_millis(34),
+        Security::Sae | Security::FtSae => Duration::from_millis(58),
     }
 }
 

@@ -5,6 +5,7 @@
 //! time or in guests; other subcommands do so for lossy wires, queues, coded links and tunnels. Progress is shown if standard error is a terminal.
 
 mod measure;
+mod roams;
 
 use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -79,6 +80,9 @@ Example: cargo run --release -p lasthop-studies -- places --check cafe hotel")]
     /// Prague beside CUBIC at one access point, in virtual time
     #[command(after_help = "Example: cargo run --release -p lasthop-studies -- l4s --write")]
     L4s(L4sOptions),
+    /// Roams of wpa_supplicant over mac80211 beside the model's, in virtual time
+    #[command(after_help = "Example: cargo run --release -p lasthop-studies -- roams --write")]
+    Roams(roams::RoamsOptions),
     /// CPU time of tunnels: measures the tunnels without a result, then shows all
     #[command(after_help = "Needs the program and iperf3: cargo build --release
 Example: cargo run --release -p lasthop-studies -- tunnels --again udp")]
@@ -441,6 +445,7 @@ fn main() -> ExitCode {
         Against::Memory(options) => return heap(&options),
         Against::Speed(options) => return speed(&options),
         Against::L4s(options) => return l4s(&options),
+        Against::Roams(options) => return roams::roams(&options),
         Against::Recording(options) => return recording(&options),
         Against::Pace(options) => return pace(&options),
         Against::Work { workload, ms } => {

@@ -441,8 +441,13 @@ impl Roam {
         match &mut self.phase {
             RoamPhase::Connected => self.connected_due(now),
             RoamPhase::Testing { .. } => RoamAction::Nothing,
-            RoamPhase::Joining { join, .. } => {
+            RoamPhase::Joining { join, to } => {
+                let was_before_leaving = join.is_before_leaving();
                 let step = join.handle_due(now);
+                if was_before_leaving && !join.is_before_leaving() {
+                    self.before = core::mem::replace(&mut self.at, *to);
+                    return RoamAction::Leave(*to);
+                }
                 self.after(now, step)
             }
             RoamPhase::Searching { channel, .. } => {
@@ -640,6 +645,13 @@ impl Roam {
         } else {
             self.before = core::mem::replace(&mut self.at, bss);
             RoamAction::Leave(bss)
+        }
+    }
+
+    /// Handles the departure for another access point at `now`.
+    pub fn handle_left(&mut self, now: Instant) {
+        if let RoamPhase::Joining { join, .. } = &mut self.phase {
+            join.handle_left(now);
         }
     }
 
