@@ -41,6 +41,7 @@
 //! | `power` | stations that leave the channel or doze, frames held for them, service periods |
 //! | `held_back` | received packets whose interrupt is held back |
 //! | `roam` | stations that change their access point |
+//! | `switch` | access points that move to another channel, and the stations that follow |
 //! | `floor` | the parts of the cell that answer, contend and queue frames |
 //! | `timers` | the next due instant, and due work |
 //! | `record` | events of PPDUs |
@@ -71,6 +72,7 @@ mod roam;
 mod settings;
 mod settle;
 mod station;
+mod switch;
 #[cfg(test)]
 pub(crate) mod tests;
 mod timers;
@@ -246,7 +248,10 @@ impl Cell {
                 .bss
                 .iter()
                 .map(|set| &config.stations[set.access_point.index()])
-                .map(|state| Bss::new(settings.beacon_interval, state.beacon_offset))
+                .map(|state| {
+                    let primary = config.channel_of(state.bss).primary;
+                    Bss::new(settings.beacon_interval, state.beacon_offset, primary)
+                })
                 .collect(),
             settings,
             now: Instant::ZERO,
@@ -263,6 +268,7 @@ impl Cell {
         cell.timers.beacon = Bss::next_beacon(&cell.bss);
         cell.power(|power, floor| {
             power.begin_service_periods(floor);
+            power.prepare_switches(floor);
             floor.find_next_absence();
         });
         for station in (0..config.stations.len() as u16).map(StationId) {

@@ -1,7 +1,7 @@
 //! Counters that a cell keeps whether or not events are recorded; the summary of a run consists of
 //! them. All start at zero and grow until [`Cell::clear_stats`](crate::cell::Cell).
 
-use crate::phy::Rate;
+use crate::phy::{Rate, Subchannel};
 use crate::station::StationId;
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
@@ -141,6 +141,33 @@ pub struct StationStats {
     pub access_points_lost: u64,
     /// Changes of its access point, in their order.
     pub roams: Vec<Roamed>,
+    /// Moves of an access point to another channel, in their order.
+    pub switches: Vec<Switched>,
+}
+
+/// A move of an access point to another channel, with the instants of its steps as far as they came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Switched {
+    /// The primary channel before.
+    pub from: Subchannel,
+    /// The new primary channel.
+    pub to: Subchannel,
+    /// Whether a radar was the cause.
+    pub radar: bool,
+    /// Whether nobody was to send data before the move.
+    pub quiet: bool,
+    /// Instant at which the access point was to move.
+    pub ordered_at: Instant,
+    /// Instant at which it moved.
+    pub moved_at: Option<Instant>,
+    /// Instant at which it had heard no radar, and sent again.
+    pub checked_at: Option<Instant>,
+    /// Stations of the set at the order.
+    pub stations: u16,
+    /// Stations that followed by an announcement, and heard the access point on the new channel.
+    pub followed: u16,
+    /// The longest time without data of a station that followed.
+    pub without: Duration,
 }
 
 /// A change of a station's access point, with the instants of its steps as far as they came.

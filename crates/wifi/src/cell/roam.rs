@@ -168,6 +168,9 @@ impl Power {
         let (now, bss) = (floor.now, floor.bss_of(access_point));
         let Some(roam) = floor.stations[station.index()].roam() else { return };
         roam.handle_heard(now, bss, signal, is_beacon);
+        if is_beacon && floor.settings.channels_vary {
+            self.follow_heard(floor, station, access_point);
+        }
         floor.find_next_absence();
     }
 
@@ -191,6 +194,7 @@ impl Power {
                 floor.record_roam(station, step);
             }
             RoamAction::Listen(channel) => self.search(floor, station, channel),
+            RoamAction::Follow(to) => self.follow(floor, station, to),
         }
         floor.find_next_absence();
     }
@@ -214,6 +218,7 @@ impl Power {
         state.forget_requests(now);
         let before = state.config.bss;
         state.config.bss = bss;
+        floor.away(station).tuned_to = None;
         floor.note_departure(station, before);
         floor.listen_to(station, bss, true);
         floor.attach(station, false);
@@ -284,9 +289,11 @@ impl Floor<'_> {
     /// is its `own`, and to all group frames.
     pub(super) fn listen_to(&mut self, station: StationId, bss: BssId, own: bool) {
         let now = self.now;
-        let Self { settings, stations, contention, air, channels, .. } = self;
+        let Self { settings, stations, bss: sets, contention, air, channels, .. } = self;
         let facts = &settings.bss[bss.index()];
-        channels.retune(air, contention, now, station, facts.primary);
+        let tuned_to = stations[station.index()].away.as_deref().and_then(|away| away.tuned_to);
+        let primary = tuned_to.filter(|_| own).unwrap_or(sets[bss.index()].primary);
+        channels.retune(air, contention, now, station, primary);
         contention.return_to_channel(station, now);
         channels.forget_navs(station);
         let state = &mut stations[station.index()];

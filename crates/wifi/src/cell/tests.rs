@@ -30,6 +30,7 @@ mod service;
 mod service_mpdus;
 mod snr_changes;
 mod spatial_reuse;
+mod switch;
 mod turns;
 mod uplink;
 mod waits;

@@ -12,9 +12,9 @@ use crate::mac::scan::{Leftover, NullConfig, PassiveChannels, ScanConfig, ScanKi
 use crate::station::BssId;
 use alloc::collections::BTreeSet;
 
-const FIRST: StationId = StationId(0);
-const SECOND: StationId = StationId(1);
-const ROAMER: StationId = StationId(2);
+pub(super) const FIRST: StationId = StationId(0);
+pub(super) const SECOND: StationId = StationId(1);
+pub(super) const ROAMER: StationId = StationId(2);
 
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -26,7 +26,12 @@ fn at(ms_: u64) -> Instant {
 
 /// Two access points on these channels and a station, which hears them with these levels in dBm, and
 /// scans every second below -60 dBm.
-fn office(channels: [u8; 2], levels: [f64; 2], security: Security, kind: ScanKind) -> CellConfig {
+pub(super) fn office(
+    channels: [u8; 2],
+    levels: [f64; 2],
+    security: Security,
+    kind: ScanKind,
+) -> CellConfig {
     let rate = mcs(4, ChannelWidth::Mhz20, GuardInterval::Long);
     let mut config = cell(2, rate, ChannelWidth::Mhz20, 65_535);
     config.record_events = true;

@@ -6,12 +6,13 @@
 //! The frames of a scan around each channel are those of [`Scan`]. Left out: neighbour reports and
 //! transition requests (802.11k, 802.11v), a choice by load.
 
+use super::follow::Follow;
 use super::frame::RoamFrame;
 use super::join::{Delays, Due, Join, JoinStep, Manner};
 use super::policy::{BeaconSignal, RoamCandidate, ScanPlan, ScanPolicy};
 use crate::mac::roam::frame::Security;
 use crate::mac::scan::{Scan, ScanConfig, ScanInput};
-use crate::phy::{Band, ChannelWidth};
+use crate::phy::{Band, ChannelWidth, Subchannel};
 use crate::station::BssId;
 use alloc::vec::Vec;
 use lasthop_units::{Dbm, Duration, Instant};
@@ -106,6 +107,8 @@ pub enum RoamAction {
     Failed,
     /// Listens on this channel of its list.
     Listen(u16),
+    /// Follows its access point to this channel.
+    Follow(Subchannel),
 }
 
 /// A station of an extended service set.
@@ -113,6 +116,8 @@ pub enum RoamAction {
 pub struct Roam {
     config: RoamingConfig,
     phase: RoamPhase,
+    /// The move of its access point that it follows.
+    pub(super) follow: Option<Follow>,
     /// The set that it is associated with or joins, or was associated with last.
     at: BssId,
     /// The set that it was associated with before.
@@ -143,6 +148,7 @@ impl Roam {
         let scan = Scan::on_demand(config.scan);
         let mut roam = Self {
             phase: RoamPhase::Connected,
+            follow: None,
             at,
             before: at,
             signal: BeaconSignal::default(),
@@ -236,15 +242,22 @@ impl Roam {
         self.config.members.iter().find(|it| it.bss == bss)
     }
 
+    pub(super) fn set_member_channel(&mut self, bss: BssId, channel: u16) {
+        if let Some(member) = self.config.members.iter_mut().find(|it| it.bss == bss) {
+            member.channel = channel;
+        }
+    }
+
     /// Instant of the next step.
     pub fn due(&self) -> Option<Instant> {
         let at = match &self.phase {
             RoamPhase::Connected => {
-                let plan = self.plan.as_ref().filter(|_| self.scan.is_resting());
+                let plan = self.plan.as_ref().filter(|_| self.may_scan());
                 let plan = plan.map_or(Instant::MAX, ScanPlan::due);
-                self.scan.due().unwrap_or(Instant::MAX).min(plan).min(self.tests_at)
+                let scan = self.scan.due().unwrap_or(Instant::MAX);
+                scan.min(plan).min(self.tests_at).min(self.follows_at())
             }
-            RoamPhase::Testing { .. } => Instant::MAX,
+            RoamPhase::Testing { .. } => self.follows_at(),
             RoamPhase::Joining { join, .. } => join.due(),
             RoamPhase::Searching { until, .. } | RoamPhase::Resting { until } => *until,
         };
@@ -255,7 +268,7 @@ impl Roam {
     pub fn handle_due(&mut self, now: Instant) -> RoamAction {
         match &mut self.phase {
             RoamPhase::Connected => self.connected_due(now),
-            RoamPhase::Testing { .. } => RoamAction::Nothing,
+            RoamPhase::Testing { .. } => self.follow_due(now).unwrap_or(RoamAction::Nothing),
             RoamPhase::Joining { join, .. } => {
                 let step = join.handle_due(now);
                 self.after(now, step)
@@ -276,20 +289,29 @@ impl Roam {
         }
     }
 
+    /// Whether a scan may begin: none is in progress, and no move of its access point.
+    fn may_scan(&self) -> bool {
+        self.scan.is_resting() && self.follow.is_none()
+    }
+
     fn connected_due(&mut self, now: Instant) -> RoamAction {
+        if let Some(action) = self.follow_due(now) {
+            return action;
+        }
         if self.scan.due().is_some_and(|due| due <= now) {
             return RoamAction::Scan(ScanInput::Due);
         }
         if self.tests_at <= now {
-            if self.scan.is_resting() {
+            if self.scan.is_resting() && self.follow.is_none_or(|follow| follow.moved) {
                 self.phase = RoamPhase::Testing { sent: 1 };
                 return RoamAction::Test;
             }
-            // While it scans, beacons are missed on purpose.
+            // While it scans, or is about to follow its access point, beacons are missed on purpose.
             self.hear_from_now(now);
         }
+        let may_scan = self.may_scan();
         if let Some(plan) = &mut self.plan
-            && self.scan.is_resting()
+            && may_scan
             && plan.due() <= now
         {
             plan.begin(now);
@@ -359,6 +381,7 @@ impl Roam {
         let has_key = self.keys.contains(&bss);
         let join = Join::new(now, Manner { security, roams, has_key, over_ds }, delays);
         let stays = join.is_before_leaving();
+        self.follow = None;
         self.phase = RoamPhase::Joining { join, to: bss };
         if stays {
             // What it leaves is still its access point.
@@ -430,6 +453,7 @@ impl Roam {
         self.phase = RoamPhase::Resting { until: now + BEFORE_SEARCH };
         self.signal = BeaconSignal::default();
         self.lost_at = Some(now);
+        self.follow = None;
         RoamAction::Lost
     }
 
@@ -459,7 +483,7 @@ impl Roam {
     }
 
     /// Tests the access point if no beacon comes from now on.
-    fn hear_from_now(&mut self, now: Instant) {
+    pub(super) fn hear_from_now(&mut self, now: Instant) {
         const SECOND: u64 = 1_000_000_000;
         let overdue = now + self.config.beacon_interval * BEACONS_LOST + self.clock;
         let since = (overdue - Instant::ZERO).as_nanos();
@@ -469,14 +493,15 @@ impl Roam {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use crate::mac::channel_switch::Announcement;
     use crate::mac::scan::{Leftover, NullConfig, PassiveChannels, ScanAction, ScanKind};
     use proptest::prelude::*;
 
-    const BEACON: Duration = Duration::from_micros(102_400);
+    pub const BEACON: Duration = Duration::from_micros(102_400);
 
-    fn config() -> RoamingConfig {
+    pub fn config() -> RoamingConfig {
         let member = |bss| Member {
             bss: BssId(bss),
             channel: bss,
@@ -550,6 +575,7 @@ mod tests {
         Beacon(u16, i8),
         Arrival,
         Tested(bool),
+        Announcement(u16, u8, bool),
     }
 
     fn input() -> impl Strategy<Value = Input> {
@@ -558,6 +584,8 @@ mod tests {
             3 => (0..3u16, -90..-30i8).prop_map(|(bss, level)| Input::Beacon(bss, level)),
             3 => Just(Input::Arrival),
             1 => any::<bool>().prop_map(Input::Tested),
+            1 => (0..3u16, any::<u8>(), any::<bool>())
+                .prop_map(|(bss, count, quiet)| Input::Announcement(bss, count, quiet)),
         ]
     }
 
@@ -585,7 +613,15 @@ mod tests {
                         now = now.max(due);
                         roam.handle_due(now)
                     }
+                    Input::Announcement(bss, count, quiet) => {
+                        let (to, width) = (Subchannel::default(), ChannelWidth::Mhz20);
+                        let said = Announcement { to, width, quiet, count };
+                        let follows = roam.handle_announcement(now, BssId(bss), said);
+                        prop_assert!(!follows || BssId(bss) == roam.at() && roam.sends_data());
+                        RoamAction::Nothing
+                    }
                     Input::Beacon(bss, level) => {
+                        roam.handle_first_beacon(BssId(bss));
                         roam.handle_heard(now, BssId(bss), Dbm(level.into()), true);
                         RoamAction::Nothing
                     }
@@ -614,6 +650,10 @@ mod tests {
                         }
                     }
                     RoamAction::Send(due) => sent = Some(due),
+                    RoamAction::Follow(_) => {
+                        prop_assert!(roam.sends_data());
+                        roam.moved(now);
+                    }
                     RoamAction::Leave(bss) => prop_assert!(bss.0 < 2 && !roam.sends_data()),
                     RoamAction::Joined => prop_assert!(roam.sends_data() && roam.is_connected()),
                     RoamAction::Lost | RoamAction::Failed => prop_assert!(!roam.sends_data()),
