@@ -123,7 +123,7 @@ fn network_of<'a>(raw: &'a RawScenario, bss: Option<&str>) -> Option<&'a str> {
     Some(cell.network.as_ref()?.value.0.as_str())
 }
 
-fn config(
+pub(super) fn config(
     raw: &RawRoaming,
     members: Vec<Member>,
     places: usize,
