@@ -5,10 +5,11 @@
 
 use crate::call::CallSummary;
 use crate::document::{
-    AbsenceClockSummary, AbsenceSummary, AggregationSummary, DriverQueueSummary, EmulationSummary,
-    FlowGroupSummary, FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary, NeighbourSummary,
-    NodeSummary, PowerSaveKind, ProgramSummary, PseudoRetryOutSummary, QueueKind, QueueSummary,
-    RateSummary, RoamSummary, RoamingSummary, RunDocument, WireSummary,
+    AbsenceClockSummary, AbsenceSummary, AggregationSummary, ChannelSwitchSummary,
+    DriverQueueSummary, EmulationSummary, FlowGroupSummary, FlowSummary, LatenessSummary,
+    LeftOutSummary, LinkSummary, NeighbourSummary, NodeSummary, PowerSaveKind, ProgramSummary,
+    PseudoRetryOutSummary, QueueKind, QueueSummary, RateSummary, RoamSummary, RoamingSummary,
+    RunDocument, WireSummary,
 };
 use crate::error::OutputError;
 use crate::experience::Experience;
@@ -31,8 +32,8 @@ use lasthop_wifi::cell::StationConfig;
 use lasthop_wifi::mac::power_save::Sending;
 use lasthop_wifi::mac::schedule::AbsenceConfig;
 use lasthop_wifi::mac::service_period::ServicePeriodConfig;
-use lasthop_wifi::phy::Rate;
-use lasthop_wifi::stats::{Levels, LinkStats, Roamed, StationStats};
+use lasthop_wifi::phy::{Band, Rate};
+use lasthop_wifi::stats::{Levels, LinkStats, Roamed, StationStats, Switched};
 use std::collections::BTreeMap;
 
 /// Facts about a run that the recorder does not know.
@@ -107,6 +108,7 @@ impl Recorder {
         let name = |node: NodeId| self.names.node(node).to_owned();
         let direction = |from, to| format!("{}->{}", self.names.node(from), self.names.node(to));
         let flows = self.names.flows.iter().zip(&self.flows);
+        let band = info.network.cell.as_ref().map_or(Band::Ghz5, |cell| cell.band);
         RunDocument {
             scenario: info.scenario.clone(),
             seed: info.seed,
@@ -153,7 +155,10 @@ impl Recorder {
                 .iter()
                 .filter(|(id, _)| !self.names.is_neighbours(*id))
                 .map(|(id, stats)| {
-                    (name(*id), node(stats, station(&info.network, *id), counted, &self.names))
+                    (
+                        name(*id),
+                        node(stats, station(&info.network, *id), counted, &self.names, band),
+                    )
                 })
                 .collect(),
             neighbours: self.neighbours(stats, counted),
@@ -374,6 +379,7 @@ fn node(
     station: Option<&StationConfig>,
     counted: Duration,
     names: &Names,
+    band: Band,
 ) -> NodeSummary {
     NodeSummary {
         queue_packets: window(&stats.queue_packets),
@@ -399,6 +405,24 @@ fn node(
                 roams: stats.roams.iter().map(|roamed| roam(roamed, names)).collect(),
             }
         }),
+        channel_switches: stats.switches.iter().map(|switched| moved(switched, band)).collect(),
+    }
+}
+
+fn moved(switched: &Switched, band: Band) -> ChannelSwitchSummary {
+    let ms = |time: Duration| rounded(time.as_nanos() as f64 / 1e6, 6);
+    let Switched { from, to, radar, quiet, ordered_at, moved_at, checked_at, .. } = *switched;
+    ChannelSwitchSummary {
+        from_channel: from.number(band),
+        to_channel: to.number(band),
+        radar,
+        quiet,
+        at_s: rounded((ordered_at - Instant::ZERO).as_secs_f64(), 6),
+        announced_ms: moved_at.map(|moved_at| ms(moved_at - ordered_at)),
+        check_ms: moved_at.zip(checked_at).map(|(moved, checked)| ms(checked - moved)),
+        stations: switched.stations,
+        followed: switched.followed,
+        without_ms: (switched.followed > 0).then(|| ms(switched.without)),
     }
 }
 
