@@ -240,6 +240,7 @@ fn helps(kind: Kind, delay: Option<&Number>, goodput: Option<&Number>) -> bool {
         | Kind::Scan
         | Kind::Sleep
         | Kind::Roaming
+        | Kind::ChannelSwitch
         | Kind::Wire => less_delay >= CHANGE,
         Kind::TcpWindow | Kind::Aggregation => more_goodput >= CHANGE,
         Kind::Absence => less_delay.max(more_goodput) >= CHANGE,
