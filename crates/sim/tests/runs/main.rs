@@ -23,6 +23,7 @@ mod roaming;
 mod saturated;
 mod shipped;
 mod stream;
+mod switching;
 mod tcp;
 mod warm_up;
 mod web;
