@@ -257,6 +257,35 @@ class CallSummary(_CallSummary, total=False):
     dissatisfied. The codec is G.711 with concealment. Absent if nothing arrived."""
 
 
+class _ChannelSwitchSummary(TypedDict):
+    from_channel: int
+    """Number of the primary channel before."""
+    to_channel: int
+    """Number of the new primary channel."""
+    radar: bool
+    """Whether a radar was the cause."""
+    quiet: bool
+    """Whether neither the access point nor its stations were to send data until the move."""
+    at_s: float
+    """Time in the run at which the access point was to move, in s."""
+    stations: int
+    """Stations of the access point at `at_s`."""
+    followed: int
+    """Stations of these that followed by an announcement."""
+
+
+class ChannelSwitchSummary(_ChannelSwitchSummary, total=False):
+    """A move of an access point to another channel."""
+
+    announced_ms: float
+    """Time from `at_s` to the move, in ms; absent if that did not come."""
+    check_ms: float
+    """Time from the move until the access point had heard no radar, in ms; absent without this
+    check."""
+    without_ms: float
+    """Longest time without data of a station that followed, in ms; absent if none did."""
+
+
 class CodedDirectionSummary(TypedDict):
     """One direction of a coded link."""
 
@@ -661,6 +690,8 @@ class NodeSummary(_NodeSummary, total=False):
     reachable."""
     aggregation: AggregationSummary
     """Limits of the node's A-MPDUs; absent if it sends none."""
+    channel_switches: list[ChannelSwitchSummary]
+    """Moves of an access point to other channels, after the warm-up; absent without any."""
     driver_queue: DriverQueueSummary
     """Driver's queue below that one; absent if there is none."""
     driver_queue_packets: WindowSummary

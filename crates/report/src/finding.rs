@@ -11,6 +11,7 @@ mod delay;
 mod flow;
 mod overload;
 mod roaming;
+mod switching;
 mod tcp;
 mod wire;
 
@@ -50,6 +51,8 @@ pub enum Kind {
     Sleep,
     /// A station is without an access point, or changes it too often or too slowly.
     Roaming,
+    /// An access point moves to another channel.
+    ChannelSwitch,
     /// Transmissions collide, or wait long for the channel.
     Contention,
     /// Much of the airtime goes into frames that fail without a collision.
@@ -75,6 +78,7 @@ impl Kind {
             Self::Absence => "absence",
             Self::Sleep => "sleep",
             Self::Roaming => "roaming",
+            Self::ChannelSwitch => "channel_switch",
             Self::Contention => "contention",
             Self::Retries => "retries",
             Self::SlowStation => "slow_station",
@@ -94,6 +98,7 @@ impl Kind {
             Self::Absence => "Absences by a clock",
             Self::Sleep => "A station that saves power",
             Self::Roaming => "Roaming",
+            Self::ChannelSwitch => "An access point that changes its channel",
             Self::Contention => "Contention and collisions",
             Self::Retries => "Retransmissions on the air",
             Self::SlowStation => "A slow station that takes the air",
@@ -112,6 +117,7 @@ pub fn findings(run: &RunDocument) -> Vec<Finding> {
     found.extend(delay::clock(run, &flows));
     found.extend(delay::sleep(run, &flows));
     found.extend(roaming::roaming(run));
+    found.extend(switching::moves(run));
     found.extend(wire::wire(run, &flows));
     found.extend(overload::coded(run, &flows));
     found.extend(tcp::window(run));

@@ -239,6 +239,7 @@ fn helps(kind: Kind, delay: Option<&Number>, goodput: Option<&Number>) -> bool {
         | Kind::Overload
         | Kind::Scan
         | Kind::Sleep
+        | Kind::ChannelSwitch
         | Kind::Wire => less_delay >= CHANGE,
         Kind::TcpWindow | Kind::Aggregation => more_goodput >= CHANGE,
         // A weak access point costs rate.

@@ -18,6 +18,7 @@ mod topology;
 mod traffic;
 
 pub(crate) use nodes::inherit_defaults;
+pub(crate) use radio::SwitchRules;
 
 use crate::raw::RawScenario;
 use crate::{Emulation, Node, Scenario};
@@ -102,6 +103,7 @@ pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -
         francs,
         flows,
         programs,
+        switches: radio::switch_rules(raw, &nodes),
         changes: Vec::new(),
         series_interval: raw.series_interval.value,
         emulation: Emulation { lateness_max: raw.emulation.lateness_max.value },

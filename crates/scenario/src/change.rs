@@ -3,6 +3,8 @@
 //! follow; the machines receive the differences. Differences that they cannot apply during a run
 //! are errors here.
 
+mod moves;
+
 use crate::assemble;
 use crate::raw::{RawChange, RawScenario};
 use crate::setting::{Edited, LeftOut, Setting};
@@ -32,7 +34,7 @@ const PAIRS_MAX: usize = 20_000_000;
 /// Keys that may change while a scenario runs.
 const ALLOWED: &str = "this cannot change during a run; these can: snr and loss of a [[link]], \
                        position and tx_power of a node, rate, delay, jitter, loss and queue of a \
-                       [[wire]], failed of an access point, and queue, scan, operating_mode, a fixed rate, cw_min and cw_max of a \
+                       [[wire]], failed of an access point, channel and channel_switch of a [[cell]], and queue, scan, operating_mode, a fixed rate, cw_min and cw_max of a \
                        node";
 
 /// Keys and values of a `[[change]]`. A quoted key is a path as in `--set`, whose value is taken
@@ -150,6 +152,7 @@ impl Scenario {
                 }
                 Change::Radio { .. }
                 | Change::Failure { .. }
+                | Change::Channel { .. }
                 | Change::OperatingMode { .. }
                 | Change::Link { .. } => {}
             }
@@ -327,10 +330,16 @@ fn differences(
             }
             radio(node, &mut cell.stations[index], &to.stations[index], &mut changes);
         }
+        moves::moves(now, then, cell, to, &node_of, &mut changes)?;
         crosses = links(cell, to, may_cross, &node_of, &mut changes)?;
     }
     // Whatever is not among the changes must be what it was.
-    let reached = Scenario { network: reached, changes: then.changes.clone(), ..now.clone() };
+    let reached = Scenario {
+        network: reached,
+        switches: then.switches.clone(),
+        changes: then.changes.clone(),
+        ..now.clone()
+    };
     if reached == *then { Ok((changes, crosses)) } else { Err(ALLOWED.into()) }
 }
 

@@ -89,6 +89,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// Programs to start in the nodes (emulation only).
     pub programs: Vec<Program>,
+    /// Rules by which sets move to other channels, by [`BssId`](lasthop_wifi::BssId).
+    switches: Vec<Option<assemble::SwitchRules>>,
     /// Changes during the run, in ascending order of instants.
     pub changes: Vec<(Instant, Change)>,
     /// Time between two samples of the series.

@@ -17,6 +17,7 @@ mod node;
 mod queue;
 mod roaming;
 mod scenario;
+mod switching;
 mod tcp;
 mod wire;
 
@@ -47,6 +48,7 @@ pub(crate) use queue::{
 };
 pub(crate) use roaming::{PolicyKind, RawRoaming, RawSteering};
 pub(crate) use scenario::{RawChange, RawRun, RawScenario, RawSweep};
+pub(crate) use switching::RawChannelSwitch;
 pub(crate) use tcp::{LocalDrop, PacingKind, RawTcp, ReceiverKind, SmallQueuesKind};
 pub(crate) use wire::{JitterKind, LossKind, RawJitter, RawLoss, RawWire, RawWireDirection};
 
@@ -72,6 +74,7 @@ pub(crate) fn all() -> Vec<(String, String, Keys)> {
         queue::all,
         roaming::all,
         scenario::all,
+        switching::all,
         tcp::all,
         wire::all,
     ];

@@ -8,6 +8,7 @@
 
 mod announced;
 mod roaming;
+mod switching;
 
 use crate::ethernet;
 use crate::names::Names;
@@ -35,7 +36,9 @@ use lasthop_wifi::wire::{
 };
 use lasthop_wifi::{Address, StationId};
 use roaming::RoamContents;
+use std::collections::BTreeMap;
 use std::io::Write;
+use switching::Announced;
 
 /// Properties of the cell, for beacons and radiotap headers.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +90,8 @@ pub(crate) struct AirWriter {
     channel: Channel,
     /// Channel of each station, if they differ.
     channels: Vec<Channel>,
+    /// Channels of stations that are there before their access point.
+    ahead: BTreeMap<StationId, Channel>,
     ampdus: u32,
     /// Buffers of radiotap headers: for the last frame of a PSDU, and for the frames before it.
     radiotap: [Vec<u8>; 2],
@@ -182,6 +187,7 @@ impl AirWriter {
             band: info.band,
             channel,
             channels,
+            ahead: BTreeMap::new(),
             ampdus: 0,
             radiotap: Default::default(),
             data: true,
@@ -202,6 +208,7 @@ impl AirWriter {
         let roams = self.maker.info.roams;
         let place = if roams { place_of(ppdu, contents.names) } else { ppdu.transmitter };
         let own = self.channels.get(usize::from(place.0)).copied();
+        let own = self.ahead.get(&ppdu.transmitter).copied().or(own);
         let channel = own.unwrap_or(self.channel);
         for (place, psdu) in ppdu.psdus.iter().enumerate() {
             let start = ppdu.start + psdu.rate.preamble_and_header(self.band);
@@ -385,7 +392,7 @@ impl Maker {
                 link.control(control::Body::BlockAck { transmitter, ack }).emit_mpdu(out);
             }
             FrameKind::PsPoll { aid } => link.ps_poll(aid).emit_mpdu(out),
-            FrameKind::Beacon { dtim_count, dtim_period, group_traffic } => {
+            FrameKind::Beacon { dtim_count, dtim_period, group_traffic, switch } => {
                 let (bitmap_offset, bitmap) = partial_virtual_bitmap(&frame.announced);
                 let bitmap = &bitmap;
                 let tim = Tim { dtim_count, dtim_period, group_traffic, bitmap_offset, bitmap };
@@ -394,7 +401,10 @@ impl Maker {
                 elements::Repr::Tim(tim)
                     .emit(&mut elements)
                     .expect("2 007 stations fit into 251 octets");
-                elements.extend_from_slice(behind);
+                match &switch {
+                    None => elements.extend_from_slice(behind),
+                    Some(said) => Announced { said, info: &self.info }.emit(behind, &mut elements),
+                }
                 let beacon = self.beacon(ppdu, &elements);
                 link.management(management::Body::Beacon(beacon)).emit_mpdu(out);
             }

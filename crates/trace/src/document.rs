@@ -339,6 +339,9 @@ pub struct NodeSummary {
     /// Changes of the node's access point; absent if it stayed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub roaming: Option<RoamingSummary>,
+    /// Moves of an access point to other channels, after the warm-up; absent without any.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub channel_switches: Vec<ChannelSwitchSummary>,
 }
 
 /// Absences by a clock, as the scenario has them.
@@ -355,6 +358,35 @@ pub struct AbsenceClockSummary {
     /// Number of the channel on which the node is meanwhile; absent if the scenario has none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub channel: Option<u8>,
+}
+
+/// A move of an access point to another channel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ChannelSwitchSummary {
+    /// Number of the primary channel before.
+    pub from_channel: u8,
+    /// Number of the new primary channel.
+    pub to_channel: u8,
+    /// Whether a radar was the cause.
+    pub radar: bool,
+    /// Whether neither the access point nor its stations were to send data until the move.
+    pub quiet: bool,
+    /// Time in the run at which the access point was to move, in s.
+    pub at_s: f64,
+    /// Time from `at_s` to the move, in ms; absent if that did not come.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub announced_ms: Option<f64>,
+    /// Time from the move until the access point had heard no radar, in ms; absent without this check.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub check_ms: Option<f64>,
+    /// Stations of the access point at `at_s`.
+    pub stations: u16,
+    /// Stations of these that followed by an announcement.
+    pub followed: u16,
+    /// Longest time without data of a station that followed, in ms; absent if none did.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub without_ms: Option<f64>,
 }
 
 /// Changes of a station's access point, after the warm-up.
@@ -447,7 +479,7 @@ pub struct RoamSummary {
     pub steered_by: Option<SteeredBy>,
     /// Duration of the scan or search that came before, in ms.
     pub scan_ms: f64,
-    /// Channels of that scan, if a list of access points chose them; absent if it had all.
+    /// Channels of that scan; absent if it had all.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub listed_channels: Option<u16>,
     /// Time from `at_s` to the end of authentication, in ms; absent if that did not come, as below.

@@ -13,7 +13,7 @@ use crate::value::LossReason;
 use lasthop_hosts::TcpSample;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant};
-use lasthop_wifi::event::{Event, FrameKind, PowerState, Ppdu, Psdu, RoamStep};
+use lasthop_wifi::event::{Event, FrameKind, PowerState, Ppdu, Psdu, RoamStep, SwitchStep};
 use lasthop_wifi::mac::roam::frame::RoamFrame;
 use lasthop_wifi::phy::{GuardInterval, Preamble, Rate};
 use lasthop_wifi::{Address, StationId};
@@ -265,6 +265,17 @@ impl EventsWriter {
                     station_name(&self.nodes, &self.stations, *access_point, &self.words),
                 );
             }
+            Event::ChannelSwitch { at, station, access_point, step, to: _ } => {
+                let [kind, step] =
+                    ["channel_switch", switch_step_name(*step)].map(|text| self.table.word(text));
+                let mut row = self.table.row()?;
+                row.int64(AT, at.as_nanos()).text(KIND, kind).text(REASON, step);
+                row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
+                row.text(
+                    PEER,
+                    station_name(&self.nodes, &self.stations, *access_point, &self.words),
+                );
+            }
         }
         Ok(())
     }
@@ -495,6 +506,18 @@ const fn step_name(step: RoamStep) -> &'static str {
         RoamStep::Accepted => "accepted",
         RoamStep::Refused => "refused",
         RoamStep::Removed => "removed",
+    }
+}
+
+/// Name of a step of a move to another channel.
+const fn switch_step_name(step: SwitchStep) -> &'static str {
+    match step {
+        SwitchStep::Ordered => "ordered",
+        SwitchStep::Heard => "heard",
+        SwitchStep::Moved => "moved",
+        SwitchStep::Checking => "checking",
+        SwitchStep::Checked => "checked",
+        SwitchStep::Followed => "followed",
     }
 }
 

@@ -231,6 +231,14 @@ impl Writers {
                 (Some(air), Event::Ppdu(ppdu)) => {
                     air.ppdu(ppdu, Contents { frames, segments: &files.segments, names })
                 }
+                (Some(air), Event::ChannelSwitch { station, access_point, step, to, .. }) => {
+                    air.switch(*station, *access_point, *step, *to);
+                    Ok(())
+                }
+                (Some(air), Event::Roam { station, .. }) => {
+                    air.roam(*station);
+                    Ok(())
+                }
                 _ => Ok(()),
             }
         });

@@ -106,11 +106,12 @@ pub use coded::{
 pub use comparison::{Comparison, FlowComparison, NodeComparison, Pair, comparison_schema};
 pub use deadline::DeadlineSummary;
 pub use document::{
-    AbsenceClockSummary, AbsenceSummary, AggregationSummary, DriverQueueSummary, EmulationSummary,
-    FindingSummary, FlowGroupSummary, FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary,
-    NeighbourSummary, NodeSummary, PowerSaveKind, ProgramSummary, PseudoRetryOutSummary, QueueKind,
-    QueueSummary, RateSummary, RoamSummary, RoamingSummary, RunDocument, StaySummary, SteeredBy,
-    SteeringSummary, TrialQuantity, TrialSummary, WaySummary, WireSummary, run_schema,
+    AbsenceClockSummary, AbsenceSummary, AggregationSummary, ChannelSwitchSummary,
+    DriverQueueSummary, EmulationSummary, FindingSummary, FlowGroupSummary, FlowSummary,
+    LatenessSummary, LeftOutSummary, LinkSummary, NeighbourSummary, NodeSummary, PowerSaveKind,
+    ProgramSummary, PseudoRetryOutSummary, QueueKind, QueueSummary, RateSummary, RoamSummary,
+    RoamingSummary, RunDocument, StaySummary, SteeredBy, SteeringSummary, TrialQuantity,
+    TrialSummary, WaySummary, WireSummary, run_schema,
 };
 pub use error::OutputError;
 pub use experience::ExperienceKind;

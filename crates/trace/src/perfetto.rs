@@ -20,7 +20,7 @@ use crate::snapshot::Snapshot;
 use crate::value::LossReason;
 use lasthop_packet::{DelayParts, DropReason, FlowId, NodeId, Packet};
 use lasthop_units::Instant;
-use lasthop_wifi::event::{Event, PowerState, Ppdu, Psdu, RoamStep};
+use lasthop_wifi::event::{Event, PowerState, Ppdu, Psdu, RoamStep, SwitchStep};
 use lasthop_wifi::{Address, StationId};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -136,6 +136,9 @@ impl PerfettoWriter {
             Event::Ppdu(ppdu) => self.ppdu(ppdu),
             Event::Power { at, station, state } => self.power(*at, *station, *state),
             Event::Roam { at, station, step, .. } => self.roam(*at, *station, *step),
+            Event::ChannelSwitch { at, station, access_point, step, .. } => {
+                self.switch(*at, *station, station == access_point, *step);
+            }
             _ => {}
         }
         self.write_if_full()
@@ -264,6 +267,19 @@ impl PerfettoWriter {
             | RoamStep::Accepted
             | RoamStep::Refused => {}
         }
+    }
+
+    /// Shows the time from the order of a move to its end, and from an announcement to the first beacon
+    /// on the new channel.
+    fn switch(&mut self, at: Instant, station: StationId, is_its: bool, step: SwitchStep) {
+        let name = match step {
+            SwitchStep::Ordered | SwitchStep::Heard => Some("is to change its channel"),
+            SwitchStep::Checking => Some("listens for radar"),
+            SwitchStep::Moved if is_its => None,
+            SwitchStep::Moved => Some("waits for a beacon on the new channel"),
+            SwitchStep::Checked | SwitchStep::Followed => None,
+        };
+        self.change(at, station, name);
     }
 
     /// Ends the absence of a station, and begins another.

@@ -5,10 +5,11 @@
 
 use crate::call::CallSummary;
 use crate::document::{
-    AbsenceClockSummary, AbsenceSummary, AggregationSummary, DriverQueueSummary, EmulationSummary,
-    FlowGroupSummary, FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary, NeighbourSummary,
-    NodeSummary, PowerSaveKind, ProgramSummary, PseudoRetryOutSummary, QueueKind, QueueSummary,
-    RateSummary, RoamSummary, RoamingSummary, RunDocument, StaySummary, SteeredBy, SteeringSummary, WireSummary,
+    AbsenceClockSummary, AbsenceSummary, AggregationSummary, ChannelSwitchSummary,
+    DriverQueueSummary, EmulationSummary, FlowGroupSummary, FlowSummary, LatenessSummary,
+    LeftOutSummary, LinkSummary, NeighbourSummary, NodeSummary, PowerSaveKind, ProgramSummary,
+    PseudoRetryOutSummary, QueueKind, QueueSummary, RateSummary, RoamSummary, RoamingSummary,
+    RunDocument, StaySummary, SteeredBy, SteeringSummary, WireSummary,
 };
 use crate::error::OutputError;
 use crate::experience::Experience;
@@ -32,8 +33,10 @@ use lasthop_wifi::mac::power_save::Sending;
 use lasthop_wifi::mac::roam::steering::{RoamCause, SteerCause};
 use lasthop_wifi::mac::schedule::AbsenceConfig;
 use lasthop_wifi::mac::service_period::ServicePeriodConfig;
-use lasthop_wifi::phy::Rate;
-use lasthop_wifi::stats::{Levels, LinkStats, Outranked, Roamed, StationStats, SteeringStats};
+use lasthop_wifi::phy::{Band, Rate};
+use lasthop_wifi::stats::{
+    Levels, LinkStats, Outranked, Roamed, StationStats, SteeringStats, Switched,
+};
 use std::collections::BTreeMap;
 
 /// Facts about a run that the recorder does not know.
@@ -108,6 +111,7 @@ impl Recorder {
         let name = |node: NodeId| self.names.node(node).to_owned();
         let direction = |from, to| format!("{}->{}", self.names.node(from), self.names.node(to));
         let flows = self.names.flows.iter().zip(&self.flows);
+        let band = info.network.cell.as_ref().map_or(Band::Ghz5, |cell| cell.band);
         RunDocument {
             scenario: info.scenario.clone(),
             seed: info.seed,
@@ -154,7 +158,10 @@ impl Recorder {
                 .iter()
                 .filter(|(id, _)| !self.names.is_neighbours(*id))
                 .map(|(id, stats)| {
-                    (name(*id), node(stats, station(&info.network, *id), counted, &self.names))
+                    (
+                        name(*id),
+                        node(stats, station(&info.network, *id), counted, &self.names, band),
+                    )
                 })
                 .collect(),
             neighbours: self.neighbours(stats, counted),
@@ -377,6 +384,7 @@ fn node(
     station: Option<&StationConfig>,
     counted: Duration,
     names: &Names,
+    band: Band,
 ) -> NodeSummary {
     NodeSummary {
         queue_packets: window(&stats.queue_packets),
@@ -397,6 +405,7 @@ fn node(
             .map(absence_clock)
             .collect(),
         roaming: roaming(stats, station, names),
+        channel_switches: stats.switches.iter().map(|switched| moved(switched, band)).collect(),
     }
 }
 
@@ -439,6 +448,23 @@ fn stay(spell: &Outranked, names: &Names) -> StaySummary {
         duration_s: in_s(spell.until - spell.from),
         level_dbm: rounded(spell.level.0, 2),
         stronger_dbm: rounded(spell.stronger.0, 2),
+    }
+}
+
+fn moved(switched: &Switched, band: Band) -> ChannelSwitchSummary {
+    let ms = |time: Duration| rounded(time.as_nanos() as f64 / 1e6, 6);
+    let Switched { from, to, radar, quiet, ordered_at, moved_at, checked_at, .. } = *switched;
+    ChannelSwitchSummary {
+        from_channel: from.number(band),
+        to_channel: to.number(band),
+        radar,
+        quiet,
+        at_s: rounded((ordered_at - Instant::ZERO).as_secs_f64(), 6),
+        announced_ms: moved_at.map(|moved_at| ms(moved_at - ordered_at)),
+        check_ms: moved_at.zip(checked_at).map(|(moved, checked)| ms(checked - moved)),
+        stations: switched.stations,
+        followed: switched.followed,
+        without_ms: (switched.followed > 0).then(|| ms(switched.without)),
     }
 }
 

@@ -298,6 +298,8 @@ pub(crate) struct Air {
     together: Together,
     /// Primary channel of each station; empty if all have the same.
     primaries: Vec<Subchannel>,
+    /// Whether access points may move to other channels.
+    channels_vary: bool,
     /// State of a cell whose stations may begin or cease to sense each other, boxed because most
     /// cells have none.
     varying: Option<Box<Varying>>,
@@ -398,6 +400,7 @@ impl Air {
             changed: 0,
             together: Together::default(),
             primaries: channels::primaries(config),
+            channels_vary: config.channels_vary,
             varying: Varying::new(config),
         })
     }

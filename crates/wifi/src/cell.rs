@@ -43,6 +43,7 @@
 //! | `roam` | stations that change their access point |
 //! | `steer` | access points that ask them to |
 //! | `unlinked` | packets at stations without an access point, and at access points that have failed |
+//! | `switch` | access points that move to another channel, and the stations that follow |
 //! | `floor` | the parts of the cell that answer, contend and queue frames |
 //! | `timers` | the next due instant, and due work |
 //! | `record` | events of PPDUs |
@@ -74,6 +75,7 @@ mod settings;
 mod settle;
 mod station;
 mod steer;
+mod switch;
 #[cfg(test)]
 pub(crate) mod tests;
 mod timers;
@@ -250,7 +252,10 @@ impl Cell {
                 .bss
                 .iter()
                 .map(|set| &config.stations[set.access_point.index()])
-                .map(|state| Bss::new(settings.beacon_interval, state.beacon_offset))
+                .map(|state| {
+                    let primary = config.channel_of(state.bss).primary;
+                    Bss::new(settings.beacon_interval, state.beacon_offset, primary)
+                })
                 .collect(),
             settings,
             now: Instant::ZERO,
@@ -267,6 +272,7 @@ impl Cell {
         cell.timers.beacon = Bss::next_beacon(&cell.bss);
         cell.power(|power, floor| {
             power.begin_service_periods(floor);
+            power.prepare_switches(floor);
             floor.find_next_absence();
         });
         for station in (0..config.stations.len() as u16).map(StationId) {

@@ -68,6 +68,9 @@ pub struct CellConfig {
     /// end of the list are on the band's first channel. The SNRs of links refer to the widest
     /// channel in use, wherever in the band it is.
     pub channels: Vec<OperatingChannel>,
+    /// Whether sets may move to other channels during the run
+    /// ([`Cell::change_channel`](crate::cell::Cell::change_channel)); `channels` then has all sets.
+    pub channels_vary: bool,
     /// Stations, indexed by [`StationId`]. Each basic service set has exactly one access point
     /// among them.
     pub stations: Vec<StationConfig>,
@@ -110,6 +113,7 @@ impl CellConfig {
             independent: false,
             colours: Vec::new(),
             channels: Vec::new(),
+            channels_vary: false,
             stations,
             links,
             movement: None,
@@ -123,8 +127,11 @@ impl CellConfig {
         self.channels.get(bss.index()).copied().unwrap_or_default()
     }
 
-    /// Whether sets have different primary channels.
+    /// Whether sets have different primary channels, or may have.
     pub(crate) fn has_several_channels(&self) -> bool {
+        if self.channels_vary {
+            return true;
+        }
         let primary = |station: &StationConfig| self.channel_of(station.bss).primary;
         let first = self.stations.first().map(primary);
         self.stations.iter().any(|station| Some(primary(station)) != first)

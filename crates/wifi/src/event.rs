@@ -4,8 +4,9 @@
 //! included.
 
 use crate::mac::block_ack::Bitmap;
+use crate::mac::channel_switch::Announcement;
 use crate::mac::roam::frame::{JoinFacts, RoamFrame};
-use crate::phy::{ChannelWidth, Feedback, HeGuardInterval, OperatingMode, Rate, Ru};
+use crate::phy::{ChannelWidth, Feedback, HeGuardInterval, OperatingMode, Rate, Ru, Subchannel};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_packet::{AccessCategory, DropReason, Packet};
@@ -108,6 +109,36 @@ pub enum Event {
         /// The step.
         step: RoamStep,
     },
+    /// An access point moves to another channel, or a station follows it.
+    ChannelSwitch {
+        /// The instant of the step.
+        at: Instant,
+        /// The access point, or the station.
+        station: StationId,
+        /// The access point.
+        access_point: StationId,
+        /// The step.
+        step: SwitchStep,
+        /// The new primary channel.
+        to: Subchannel,
+    },
+}
+
+/// Step of an access point's move to another channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwitchStep {
+    /// The access point is to move.
+    Ordered,
+    /// A station heard an announcement, and will follow.
+    Heard,
+    /// The access point, or a station that follows, is on the new channel.
+    Moved,
+    /// The access point is on the new channel, and listens for radar.
+    Checking,
+    /// The access point heard no radar, and sends.
+    Checked,
+    /// A station heard its access point on the new channel.
+    Followed,
 }
 
 /// Step of a station that changes its access point.
@@ -394,6 +425,8 @@ pub enum FrameKind {
         dtim_period: u8,
         /// Whether group frames follow.
         group_traffic: bool,
+        /// Announcement of the access point's move to another channel.
+        switch: Option<Announcement>,
     },
     /// Probe Request for any network.
     ProbeRequest {

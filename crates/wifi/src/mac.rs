@@ -4,7 +4,7 @@
 //!
 //! Mechanisms use each other's values, as a test compares: `adaptive_mtu` → `sizes`; `block_ack` →
 //! `mpdu`; `mpdu` → `absence`, `sizes`; `power_save` → `beacon_clock`; `retry_out` → `block_ack`;
-//! `originator` → `block_ack`, `mpdu`, `rate`, `retry_out`; `roam` → `scan`, `sizes`.
+//! `originator` → `block_ack`, `mpdu`, `rate`, `retry_out`; `roam` → `channel_switch`, `scan`, `sizes`.
 //!
 //! | module | models |
 //! |---|---|
@@ -17,6 +17,7 @@
 //! | [`power_save`] | doze of a station, and the TIM of a beacon |
 //! | [`service_period`] | agreements on service periods: U-APSD, TWT |
 //! | [`retry_out`] | MPDUs given up by the receiver (pseudo retry-out) |
+//! | [`channel_switch`] | an access point that moves to another channel |
 //! | [`roam`] | stations that move from one access point to another |
 //! | [`scan`] | schedule of background scans |
 //! | [`schedule`] | absences by a clock: other networks, Bluetooth, radar |
@@ -29,6 +30,7 @@ pub mod adaptive_mtu;
 pub mod backoff;
 pub mod beacon_clock;
 pub mod block_ack;
+pub mod channel_switch;
 pub mod contention;
 pub mod mpdu;
 pub mod originator;

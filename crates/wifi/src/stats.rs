@@ -2,7 +2,7 @@
 //! them. All start at zero and grow until [`Cell::clear_stats`](crate::cell::Cell).
 
 use crate::mac::roam::steering::RoamCause;
-use crate::phy::Rate;
+use crate::phy::{Rate, Subchannel};
 use crate::station::StationId;
 use alloc::vec::Vec;
 use lasthop_units::{Db, Dbm, Duration, Instant};
@@ -151,6 +151,8 @@ pub struct StationStats {
     /// Spells in which it stayed at a weak access point although another of its network was much
     /// stronger, in their order.
     pub outranked: Vec<Outranked>,
+    /// Moves of an access point to another channel, in their order.
+    pub switches: Vec<Switched>,
 }
 
 /// A spell in which a station's access point arrives below [`Outranked::WEAK`], and another one of its
@@ -192,6 +194,31 @@ pub struct SteeringStats {
     pub removed: u64,
 }
 
+/// A move of an access point to another channel, with the instants of its steps as far as they came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Switched {
+    /// The primary channel before.
+    pub from: Subchannel,
+    /// The new primary channel.
+    pub to: Subchannel,
+    /// Whether a radar was the cause.
+    pub radar: bool,
+    /// Whether nobody was to send data before the move.
+    pub quiet: bool,
+    /// Instant at which the access point was to move.
+    pub ordered_at: Instant,
+    /// Instant at which it moved.
+    pub moved_at: Option<Instant>,
+    /// Instant at which it had heard no radar, and sent again.
+    pub checked_at: Option<Instant>,
+    /// Stations of the set at the order.
+    pub stations: u16,
+    /// Stations that followed by an announcement, and heard the access point on the new channel.
+    pub followed: u16,
+    /// The longest time without data of a station that followed.
+    pub without: Duration,
+}
+
 /// A change of a station's access point, with the instants of its steps as far as they came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Roamed {
@@ -203,7 +230,7 @@ pub struct Roamed {
     pub cause: RoamCause,
     /// Instant at which the station began to look for another one.
     pub looked_from: Instant,
-    /// Channels of the scan before, if a list of access points chose them.
+    /// Channels of the scan before, if it had not all.
     pub listed_channels: Option<u16>,
     /// Instant since which no data flow: it left its access point, or noticed that it is gone.
     pub without_from: Instant,

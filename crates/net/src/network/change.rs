@@ -7,6 +7,7 @@ use lasthop_packet::NodeId;
 use lasthop_packet::queue::QueueConfig;
 use lasthop_units::{Db, Instant, Probability};
 use lasthop_wifi::cell::{AdjustError, Adjustment, OperatingMode};
+use lasthop_wifi::mac::channel_switch::ChannelSwitch;
 use lasthop_wifi::mac::scan::ScanConfig;
 
 /// A change during the run.
@@ -41,6 +42,13 @@ pub enum Change {
         node: NodeId,
         /// Whether it has failed from now on.
         failed: bool,
+    },
+    /// Move of an access point to another channel.
+    Channel {
+        /// Node of the access point.
+        node: NodeId,
+        /// The order to move.
+        order: ChannelSwitch,
     },
     /// Change of a station's operating mode, which it notifies to its access point.
     OperatingMode {
@@ -104,6 +112,10 @@ impl Network {
             Change::Failure { node, failed } => {
                 let station = radio(self, node);
                 self.cell.as_mut().expect(cell).change_failure(now, station, failed)?;
+            }
+            Change::Channel { node, order } => {
+                let station = radio(self, node);
+                self.cell.as_mut().expect(cell).change_channel(now, station, order)?;
             }
             Change::OperatingMode { node, mode } => {
                 let station = radio(self, node);

@@ -4,7 +4,8 @@
 //! 802.11ax; `mu_mimo` and `multi_user`: PPDUs for several stations; `cells`: settings of a set;
 //! `channels`: its place in the band; `absence`: scans; `schedule`: absences by a clock;
 //! `power_save`: dozing; `operating_mode`: reduced capabilities; `peer_rates`: fixed rates of single
-//! peers; `retry`: giving up early; `roaming`: stations that change their access point; `steering`: access points that ask them to; `movement`:
+//! peers; `retry`: giving up early; `roaming`: stations that change their access point; `steering`:
+//! access points that ask them to; `switching`: access points that change their channel; `movement`:
 //! positions and ways; `links`: the link of each pair.
 
 mod absence;
@@ -24,8 +25,10 @@ mod roaming;
 mod schedule;
 mod station;
 mod steering;
+mod switching;
 
 pub(crate) use retry::check_receivers;
+pub(crate) use switching::SwitchRules;
 
 use super::neighbour::Heard;
 use super::nodes::Expanded;
@@ -106,6 +109,7 @@ pub(crate) fn cell(
     let (colours, channels) = cells::apply(raw, &wifi, &sets, common.band, &mut stations, problems);
     roaming::apply(raw, &wifi, &channels, &common, &mut stations, problems);
     steering::apply(raw, &wifi, &mut stations, problems);
+    let vary = switching::apply(raw, &wifi, &channels, &common, &mut stations, problems);
     schedule::stay_on_own_channel(common.band, &channels, &mut stations);
     station::check_addresses(&wifi, &stations, problems);
     station::check_streams(&wifi, &own, problems);
@@ -138,6 +142,7 @@ pub(crate) fn cell(
         independent: channel.independent.value,
         colours,
         channels,
+        channels_vary: vary,
         stations,
         links: Arc::new(links),
         movement: movement.map(Arc::new),
@@ -145,6 +150,13 @@ pub(crate) fn cell(
         record_events: false,
     };
     Some((cell, shadowed))
+}
+
+/// Returns the rules by which each set moves to another channel, by [`BssId`]; empty if none does.
+pub(crate) fn switch_rules(raw: &RawScenario, nodes: &[Expanded<'_>]) -> Vec<Option<SwitchRules>> {
+    let wifi: Vec<WifiNode<'_>> =
+        nodes.iter().enumerate().filter(|(_, node)| node.is_wifi()).collect();
+    switching::rules(raw, &wifi, &sets(&wifi))
 }
 
 /// Returns the basic service set of each node: the one without a name first, then in the order of

@@ -2,7 +2,7 @@
 //! `[[neighbour]]` for another set known by level and load. Levels are those at a receiver, in dBm;
 //! numbers of channels are those of primary channels of 20 MHz.
 
-use super::{RawFading, RawSteering};
+use super::{RawChannelSwitch, RawFading, RawSteering};
 use crate::scalar::Word;
 use lasthop_config::choices;
 use lasthop_config::scalar::{Name, OrOff, Whole};
@@ -73,6 +73,8 @@ tables! {
         off_table steering: RawSteering = "\"off\": stations go as they like";
         /// Spatial reuse by OBSS-PD.
         table spatial_reuse: RawSpatialReuse;
+        /// Moves of the access point to another channel.
+        option_table channel_switch: RawChannelSwitch = "none: the set stays on its channel";
     }
 
     /// Spatial reuse by OBSS-PD (802.11ax). A node of the set that receives an HE PPDU of another

@@ -24,6 +24,7 @@ mod saturated;
 mod shipped;
 mod steering;
 mod stream;
+mod switching;
 mod tcp;
 mod warm_up;
 mod web;

@@ -203,6 +203,21 @@ impl<'a> Phy<'a> {
         }
     }
 
+    /// Returns the Secondary Channel Offset field of a channel of 40 MHz or more (9.4.2.19).
+    pub(super) fn secondary_offset(&self) -> u8 {
+        if self.is_secondary_above() {
+            HtOperation::SECONDARY_ABOVE
+        } else {
+            HtOperation::SECONDARY_BELOW
+        }
+    }
+
+    /// Returns width and centres of a channel as VHT Operation has them.
+    pub(super) fn vht_channel(&self) -> [u8; 3] {
+        let VhtOperation { width, centre_0, centre_1, .. } = self.vht_operation();
+        [width, centre_0, centre_1]
+    }
+
     /// Returns the number of the PHY's type (dot11PHYType in annex C).
     pub(super) fn number(&self) -> u8 {
         match self.band {

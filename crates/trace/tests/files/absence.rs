@@ -136,7 +136,7 @@ fn tshark_sees_who_is_away() {
         if let FrameKind::PsPoll { aid } = kind {
             assert_eq!(line[5], aid.to_string());
         }
-        if let FrameKind::Beacon { dtim_count, dtim_period, group_traffic } = kind {
+        if let FrameKind::Beacon { dtim_count, dtim_period, group_traffic, .. } = kind {
             assert_eq!(line[6..8], [dtim_count.to_string(), dtim_period.to_string()]);
             assert!(same(&line[8], group_traffic));
             let (_, bitmap) = partial_virtual_bitmap(&frame.announced);

@@ -239,7 +239,8 @@ pub fn ppdu(at_us: u64, from: u16, to: Address, rate: Rate, frames: Vec<Frame>) 
     }
 }
 
-const BEACON: FrameKind = FrameKind::Beacon { dtim_count: 0, dtim_period: 2, group_traffic: false };
+const BEACON: FrameKind =
+    FrameKind::Beacon { dtim_count: 0, dtim_period: 2, group_traffic: false, switch: None };
 
 /// The frames on the air: 20 PPDUs with 22 MPDUs.
 pub fn ppdus() -> Vec<Ppdu> {

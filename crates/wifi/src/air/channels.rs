@@ -40,6 +40,11 @@ impl Air {
         self.primaries[one.index()].shares(self.primaries[other.index()], width)
     }
 
+    /// Whether a PPDU occupies the primary channel of `station`, if those of stations vary.
+    pub fn is_on_channel(&self, flight: &Flight, station: StationId) -> bool {
+        !self.channels_vary || self.covers(flight.transmitter, self.occupied(flight), station)
+    }
+
     /// Moves a station to this primary channel; its PPDUs on the air stay where they are.
     pub fn retune(&mut self, station: StationId, primary: Subchannel) {
         if let Some(own) = self.primaries.get_mut(station.index()) {

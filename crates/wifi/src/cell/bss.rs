@@ -10,6 +10,7 @@ use super::timers::earliest;
 use super::{Cell, CellError, element_bytes};
 use crate::capabilities::Capabilities;
 use crate::mac::absence::Absences;
+use crate::mac::channel_switch::SwitchPlan;
 use crate::mac::sizes;
 use crate::phy::Subchannel;
 use crate::station::{BssId, StationId};
@@ -24,8 +25,6 @@ pub(super) struct BssFacts {
     pub probe_request_bytes: u32,
     /// BSS colour, 1 to 63; 0 for none.
     pub colour: u8,
-    /// Its primary channel.
-    pub primary: Subchannel,
 }
 
 /// The state of a set.
@@ -39,6 +38,10 @@ pub(super) struct Bss {
     pub group_held: Absences,
     /// Whether a station of the set repeats its operating mode notification after a beacon.
     pub has_unannounced: bool,
+    /// Its primary channel.
+    pub primary: Subchannel,
+    /// Its move to another channel.
+    pub switch: Option<SwitchPlan>,
 }
 
 /// The Traffic Indication Map of a beacon.
@@ -83,7 +86,6 @@ impl BssFacts {
             access_point: StationId(index as u16),
             beacon_bytes: beacon_bytes(&station.capabilities),
             probe_request_bytes: sizes::PROBE_REQUEST + elements.1,
-            primary: config.channel_of(bss).primary,
             colour: config.colours.get(bss.index()).copied().unwrap_or(usual_colour(bss)),
         })
     }
@@ -100,19 +102,28 @@ pub(super) fn beacon_bytes(capabilities: &Capabilities) -> u32 {
 }
 
 impl Bss {
-    /// The next instant at which one of these sets queues a beacon.
+    /// The next instant at which one of these sets queues a beacon, or performs a step of its move.
     pub fn next_beacon(all: &[Self]) -> Instant {
-        earliest(all.iter().map(|bss| bss.next_beacon))
+        let due = |bss: &Self| {
+            bss.switch.map_or(bss.next_beacon, |switch| switch.due().min(bss.next_beacon))
+        };
+        earliest(all.iter().map(due))
     }
 
     /// The set before its first beacon.
-    pub fn new(beacon_interval: Option<Duration>, beacon_offset: Duration) -> Self {
+    pub fn new(
+        beacon_interval: Option<Duration>,
+        beacon_offset: Duration,
+        primary: Subchannel,
+    ) -> Self {
         let first = beacon_interval.map(|interval| Instant::ZERO + interval + beacon_offset);
         Self {
             next_beacon: first.unwrap_or(Instant::MAX),
             tim: Tim::default(),
             group_held: Absences::default(),
             has_unannounced: false,
+            primary,
+            switch: None,
         }
     }
 }

@@ -14,7 +14,7 @@ mod schedule;
 mod service;
 mod waits;
 
-pub(super) use absence::{Away, Listening};
+pub(super) use absence::{Away, Listening, Rhythm};
 pub(super) use away::PROBE_DELAY;
 pub(super) use period::ServicePeriod;
 

@@ -3,7 +3,6 @@
 //! the cell it touches the air, its own state, the outputs and the reorder buffers' deadlines.
 
 use super::outbox::Outbox;
-use super::power::Away;
 use super::recipient::{Arrived, Fate, release};
 use super::station::Station;
 use super::timers::Timers;
@@ -55,23 +54,11 @@ impl<'a> Mpdus<'a> {
     }
 }
 
-impl Station {
-    /// Whether the station was away when the PPDU began, or listens to others.
-    pub fn misses(&self, flight: &Flight) -> bool {
-        flight.start < self.deaf_until && !self.listens_to(flight)
-    }
-
-    #[cold]
-    fn listens_to(&self, flight: &Flight) -> bool {
-        self.away.as_deref().and_then(Away::listening).is_some_and(|it| it.receives(flight))
-    }
-}
-
 impl Receiver<'_> {
     /// Draws whether the station decodes a control frame.
     pub fn decodes_control(&mut self, flight: &Flight) -> bool {
         let receiver = self.state.id;
-        if self.state.misses(flight) || !self.air.locks(flight, receiver) {
+        if self.state.misses(self.air, flight) || !self.air.locks(flight, receiver) {
             return false;
         }
         let snr = self.air.snr(flight, receiver);
@@ -84,7 +71,7 @@ impl Receiver<'_> {
 
     /// Draws whether the station decodes the preamble and header of a PPDU; returns its SNR if so.
     pub fn header(&mut self, flight: &Flight) -> Option<Db> {
-        if self.state.misses(flight) {
+        if self.state.misses(self.air, flight) {
             None
         } else {
             self.air.receives_header(flight, self.state.id)

@@ -8,6 +8,7 @@ use super::floor::Roster;
 use super::outbox::Outbox;
 use super::power::Power;
 use super::station::Station;
+use super::switch::announcement;
 use super::{Cell, Settings};
 use crate::air::{Action, Air, Carried, Content, Flight, Payload};
 use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu, QueueSize};
@@ -118,6 +119,10 @@ impl Recorder<'_> {
                     dtim_count: tim.dtim_count,
                     dtim_period: self.settings.dtim_period,
                     group_traffic: tim.group_traffic,
+                    switch: announcement(
+                        &self.bss[set.index()],
+                        &self.stations[flight.transmitter.index()],
+                    ),
                 };
                 let announced = tim.aids.clone();
                 alloc::vec![Frame { announced, ..plain(kind, SeqNo12::new(beacons as u16), false) }]

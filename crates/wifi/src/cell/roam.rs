@@ -200,6 +200,9 @@ impl Power {
         if is_beacon && roam.is_connected() && roam.at() == bss {
             floor.note_rank(station, access_point);
         }
+        if is_beacon && floor.settings.channels_vary {
+            self.follow_heard(floor, station, access_point);
+        }
         floor.find_next_absence();
     }
 
@@ -231,6 +234,7 @@ impl Power {
             RoamAction::Review => self.review(floor, station),
             RoamAction::Answered(true) => floor.record_roam(station, RoamStep::Accepted),
             RoamAction::Answered(false) => floor.record_roam(station, RoamStep::Refused),
+            RoamAction::Follow(to) => self.follow(floor, station, to),
         }
         floor.find_next_absence();
     }
@@ -254,6 +258,7 @@ impl Power {
         if let Some(roam) = state.roam() {
             roam.handle_left(now);
         }
+        floor.away(station).tuned_to = None;
         floor.note_departure(station, before);
         floor.listen_to(station, bss, true);
         floor.attach(station, false);
@@ -329,9 +334,11 @@ impl Floor<'_> {
     /// is its `own`, and to all group frames.
     pub(super) fn listen_to(&mut self, station: StationId, bss: BssId, own: bool) {
         let now = self.now;
-        let Self { settings, stations, contention, air, channels, .. } = self;
+        let Self { settings, stations, bss: sets, contention, air, channels, .. } = self;
         let facts = &settings.bss[bss.index()];
-        channels.retune(air, contention, now, station, facts.primary);
+        let tuned_to = stations[station.index()].away.as_deref().and_then(|away| away.tuned_to);
+        let primary = tuned_to.filter(|_| own).unwrap_or(sets[bss.index()].primary);
+        channels.retune(air, contention, now, station, primary);
         contention.return_to_channel(station, now);
         channels.forget_navs(station);
         let state = &mut stations[station.index()];

@@ -23,6 +23,8 @@ pub(super) struct Settings {
     pub beacon_interval: Option<Duration>,
     pub dtim_period: u8,
     pub independent: bool,
+    /// Whether sets may move to other channels.
+    pub channels_vary: bool,
     /// Whether an access point solicits uplink PPDUs.
     pub has_uplink: bool,
     /// Stations that also deliver packets to other stations.
@@ -57,6 +59,7 @@ impl Settings {
             beacon_interval: config.beacon_interval,
             dtim_period: config.dtim_period,
             independent: config.independent,
+            channels_vary: config.channels_vary,
             has_uplink: config.stations.iter().any(StationConfig::solicits),
             promiscuous: promiscuous.map(|(index, _)| StationId(index as u16)).collect(),
             bss: sets,

@@ -179,6 +179,15 @@ impl Station {
         Some(&access.originators[access.originator(peer)?].pending)
     }
 
+    /// Whether it hears nothing, because it is off its channel or dozes.
+    pub fn is_off_channel(&self) -> bool {
+        self.deaf_until == Instant::MAX && !self.is_listening()
+    }
+
+    fn is_listening(&self) -> bool {
+        self.away.as_deref().is_some_and(|away| away.listening().is_some())
+    }
+
     /// Whether a Block Ack agreement with `peer` is in force.
     pub fn has_agreement(&self, edcaf: usize, peer: Address) -> bool {
         let access = self.edcafs[edcaf].as_ref();

@@ -31,6 +31,7 @@ mod service_mpdus;
 mod snr_changes;
 mod spatial_reuse;
 mod steer;
+mod switch;
 mod turns;
 mod unlinked;
 mod uplink;

@@ -131,6 +131,12 @@ pub enum AdjustError {
     /// Failure of a station that is no access point.
     #[error("only an access point fails")]
     Failure,
+    /// A move to another channel in a run that began without, of a set whose nodes scan, save power,
+    /// have absences or do not roam, or to a channel too narrow for it.
+    #[error(
+        "this set cannot move to that channel: the run began without such moves, a node of it scans,          saves power or has absences, or the channel is too narrow"
+    )]
+    Channel,
     /// Scans of a station that saves power, roams, or has a schedule of absences.
     #[error("a station that saves power, roams or leaves by a schedule does not scan by itself")]
     Scan,

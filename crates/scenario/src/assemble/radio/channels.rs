@@ -24,7 +24,9 @@ pub(super) fn of_sets(
 ) -> Vec<OperatingChannel> {
     let mut given: BTreeMap<BssId, &Given> = BTreeMap::new();
     for (&set, cell) in cells {
-        given.extend(cell.channel.as_ref().map(|at| (set, at)));
+        let switch = cell.channel_switch.as_ref().filter(|switch| switch.radar.value);
+        let fled = switch.map(|switch| &switch.radar_channel);
+        given.extend(fled.or(cell.channel.as_ref()).map(|at| (set, at)));
     }
     for neighbour in &raw.neighbour {
         let name = format!("{}:", neighbour.name.value.0);
@@ -36,7 +38,9 @@ pub(super) fn of_sets(
             (_, None) => {}
         }
     }
-    let is_said = |cell: &&RawCell| cell.bandwidth.value != BandwidthKind::Dynamic;
+    let is_said = |cell: &&RawCell| {
+        cell.bandwidth.value != BandwidthKind::Dynamic || cell.channel_switch.is_some()
+    };
     if given.is_empty() && !cells.values().any(is_said) {
         return Vec::new();
     }

@@ -199,7 +199,7 @@ pub(super) fn network_of<'a>(raw: &'a RawScenario, bss: Option<&str>) -> Option<
     Some(cell.network.as_ref()?.value.0.as_str())
 }
 
-fn config(
+pub(super) fn config(
     raw: &RawRoaming,
     members: Vec<Member>,
     places: usize,

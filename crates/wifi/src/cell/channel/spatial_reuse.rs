@@ -225,7 +225,7 @@ impl SpatialReuse {
                 let Some((level, _)) = self.rules[listener.index()] else { continue };
                 let (own, theirs) = (set(listener), set(flight.transmitter));
                 if listener == flight.transmitter
-                    || stations[listener.index()].misses(flight)
+                    || stations[listener.index()].misses(air, flight)
                     || by_colour(own, theirs, &settings.bss) != Origin::Other
                 {
                     continue;

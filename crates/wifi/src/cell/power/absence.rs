@@ -12,6 +12,7 @@ use crate::mac::power_save::{self, PowerSaveConfig, Sending};
 use crate::mac::roam::station::Roam;
 use crate::mac::scan::{NullConfig, Scan, ScanPhase};
 use crate::mac::schedule::{Schedule, SchedulePhase};
+use crate::phy::Subchannel;
 use crate::station::{Address, BssId, StationId};
 use alloc::boxed::Box;
 use lasthop_packet::DropReason;
@@ -36,6 +37,10 @@ pub(in crate::cell) struct Away {
     pub listening: Option<Listening>,
     /// Set whose access point it joins once its frame exchange is over.
     pub leaves_for: Option<BssId>,
+    /// Primary channel of a roaming station, if its access point is or was on another.
+    pub tuned_to: Option<Subchannel>,
+    /// Gate of an access point that moves to another channel.
+    pub switching: Gate,
 }
 
 /// Frames that a roaming station receives.
@@ -65,7 +70,7 @@ pub(in crate::cell) enum Rhythm {
     Doze(Doze),
     Service(Service),
     Roam(Box<Roam>),
-    /// An access point that fails and comes back.
+    /// An access point that fails and comes back, or moves to another channel.
     Failure {
         failed: bool,
     },
@@ -116,6 +121,8 @@ impl Away {
             log: Log::default(),
             listening: None,
             leaves_for: None,
+            tuned_to: None,
+            switching: Gate::Open,
         }
     }
 
@@ -127,7 +134,10 @@ impl Away {
         };
         match &self.rhythm {
             Rhythm::Scan(scan) => of_scan(scan),
-            Rhythm::Roam(roam) if roam.sends_data() => of_scan(roam.scan()),
+            Rhythm::Roam(roam) if roam.sends_data() => match of_scan(roam.scan()) {
+                Gate::Open if roam.is_quiet() => Gate::Draining,
+                gate => gate,
+            },
             Rhythm::Roam(_) => Gate::Shut,
             Rhythm::Schedule(schedule) => match schedule.phase() {
                 SchedulePhase::Present => Gate::Open,
@@ -136,7 +146,7 @@ impl Away {
             Rhythm::Doze(doze) => doze.gate(),
             Rhythm::Service(service) => service.gate(),
             Rhythm::Failure { failed: true } => Gate::Shut,
-            Rhythm::Failure { failed: false } => Gate::Open,
+            Rhythm::Failure { failed: false } => self.switching,
         }
     }
 

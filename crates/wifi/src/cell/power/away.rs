@@ -221,6 +221,7 @@ impl Power {
                 floor.stations[station.index()].begin_scans(floor.now, scan);
             }
         }
+        self.go_on_after_failure(floor, station);
         floor.find_next_absence();
         Ok(())
     }

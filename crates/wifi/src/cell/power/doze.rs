@@ -102,13 +102,17 @@ impl Power {
     pub(in crate::cell) fn queue_beacons(&mut self, floor: &mut Floor<'_>) {
         let Some(interval) = floor.settings.beacon_interval else { return };
         for bss in (0..floor.bss.len() as u16).map(BssId) {
+            if floor.bss[bss.index()].switch.is_some() {
+                self.advance_switch(floor, bss);
+            }
             if floor.bss[bss.index()].next_beacon != floor.now {
                 continue;
             }
             self.expect_beacon(floor, bss);
             floor.bss[bss.index()].next_beacon = floor.now + interval;
             let access_point = floor.access_point(bss);
-            if floor.stations[access_point.index()].deaf_until == Instant::MAX {
+            if floor.stations[access_point.index()].is_off_channel() || floor.is_about_to_move(bss)
+            {
                 // It is on another channel.
                 floor.skip_beacon(bss);
                 continue;
@@ -128,8 +132,9 @@ impl Power {
     ) -> Single {
         let rate = floor.rates.lowest();
         let bss = floor.bss_of(access_point);
-        let psdu_bytes =
-            floor.settings.bss[bss.index()].beacon_bytes + self.announce_traffic(floor, bss);
+        let psdu_bytes = floor.settings.bss[bss.index()].beacon_bytes
+            + self.announce_traffic(floor, bss)
+            + floor.announced_octets(bss);
         Single {
             edcaf: BEACON_EDCAF,
             peer: Address::Group,

@@ -53,7 +53,7 @@ impl Receivers<'_> {
         self.advance(&mut arrival, flight, flight.end);
         // It may have begun to send itself, or left, since the first MPDU was in.
         let is_kept = (flight.overlaps.is_none() || self.air.locks(flight, receiver))
-            && !self.stations[receiver.index()].misses(flight);
+            && !self.stations[receiver.index()].misses(self.air, flight);
         Some(arrival.received().filter(|_| is_kept))
     }
 

@@ -6,6 +6,7 @@
 //! The frames of a scan around each channel are those of [`Scan`], neighbor reports those of
 //! [`Neighbours`], requests to move those of [`Steered`].
 
+use super::follow::Follow;
 use super::frame::RoamFrame;
 use super::join::{Delays, Due, Join, JoinStep, Manner};
 use super::neighbours::{NeighbourStep, Neighbours};
@@ -16,7 +17,7 @@ use super::steering::{self, Review, RoamCause, SteerStep, Steered, SteeringConfi
 use crate::capabilities::Generation;
 use crate::mac::roam::frame::Security;
 use crate::mac::scan::{PassiveChannels, Scan, ScanConfig, ScanInput};
-use crate::phy::{Band, ChannelWidth};
+use crate::phy::{Band, ChannelWidth, Subchannel};
 use crate::station::BssId;
 use alloc::vec::Vec;
 use lasthop_units::{Dbm, Duration, Instant};
@@ -129,6 +130,8 @@ pub enum RoamAction {
     Answered(bool),
     /// The access point has removed the station.
     Removed,
+    /// Follows its access point to this channel.
+    Follow(Subchannel),
 }
 
 /// A station of an extended service set.
@@ -136,6 +139,8 @@ pub enum RoamAction {
 pub struct Roam {
     config: RoamingConfig,
     phase: RoamPhase,
+    /// The move of its access point that it follows.
+    pub(super) follow: Option<Follow>,
     /// The set that it is associated with or joins, or was associated with last.
     at: BssId,
     /// The set that it was associated with before.
@@ -181,6 +186,7 @@ impl Roam {
         keys.add(Instant::ZERO, at);
         let mut roam = Self {
             phase: RoamPhase::Connected,
+            follow: None,
             at,
             before: at,
             signal: BeaconSignal::default(),
@@ -297,15 +303,21 @@ impl Roam {
         self.config.members.iter().find(|it| it.bss == bss)
     }
 
+    pub(super) fn set_member_channel(&mut self, bss: BssId, channel: u16) {
+        if let Some(member) = self.config.members.iter_mut().find(|it| it.bss == bss) {
+            member.channel = channel;
+        }
+    }
+
     /// Instant of the next step.
     pub fn due(&self) -> Option<Instant> {
         let at = match &self.phase {
             RoamPhase::Connected => {
                 let scan = self.scan.due().unwrap_or(Instant::MAX);
-                let rest = if self.scan.is_resting() { self.due_at_rest() } else { Instant::MAX };
-                scan.min(rest).min(self.tests_at)
+                let rest = if self.may_scan() { self.due_at_rest() } else { Instant::MAX };
+                scan.min(rest).min(self.tests_at).min(self.follows_at())
             }
-            RoamPhase::Testing { .. } => Instant::MAX,
+            RoamPhase::Testing { .. } => self.follows_at(),
             RoamPhase::Joining { join, .. } => join.due(),
             RoamPhase::Searching { until, .. } | RoamPhase::Resting { until } => *until,
         };
@@ -431,6 +443,7 @@ impl Roam {
         self.phase = RoamPhase::Resting { until: now + BEFORE_SEARCH };
         self.signal = BeaconSignal::default();
         self.lost_at = Some(now);
+        self.follow = None;
         if let Some(steered) = &mut self.steered {
             steered.moved();
         }
@@ -440,7 +453,7 @@ impl Roam {
     pub fn handle_due(&mut self, now: Instant) -> RoamAction {
         match &mut self.phase {
             RoamPhase::Connected => self.connected_due(now),
-            RoamPhase::Testing { .. } => RoamAction::Nothing,
+            RoamPhase::Testing { .. } => self.follow_due(now).unwrap_or(RoamAction::Nothing),
             RoamPhase::Joining { join, to } => {
                 let was_before_leaving = join.is_before_leaving();
                 let step = join.handle_due(now);
@@ -466,19 +479,27 @@ impl Roam {
         }
     }
 
+    /// Whether a scan may begin: none is in progress, and no move of its access point.
+    fn may_scan(&self) -> bool {
+        self.scan.is_resting() && self.follow.is_none()
+    }
+
     fn connected_due(&mut self, now: Instant) -> RoamAction {
+        if let Some(action) = self.follow_due(now) {
+            return action;
+        }
         if self.scan.due().is_some_and(|due| due <= now) {
             return RoamAction::Scan(ScanInput::Due);
         }
         if self.tests_at <= now {
-            if self.scan.is_resting() {
+            if self.scan.is_resting() && self.follow.is_none_or(|follow| follow.moved) {
                 self.phase = RoamPhase::Testing { sent: 1 };
                 return RoamAction::Test;
             }
-            // While it scans, beacons are missed on purpose.
+            // While it scans, or is about to follow its access point, beacons are missed on purpose.
             self.hear_from_now(now);
         }
-        if !self.scan.is_resting() {
+        if !self.may_scan() {
             return RoamAction::Nothing;
         }
         if let Some(steered) = &mut self.steered {
@@ -638,6 +659,7 @@ impl Roam {
         let has_key = self.keys.has(now, bss);
         let join = Join::new(now, Manner { security, roams, has_key, over_ds }, delays);
         let stays = join.is_before_leaving();
+        self.follow = None;
         self.phase = RoamPhase::Joining { join, to: bss };
         if stays {
             // What it leaves is still its access point.
@@ -766,7 +788,7 @@ impl Roam {
     }
 
     /// Tests the access point if no beacon comes from now on.
-    fn hear_from_now(&mut self, now: Instant) {
+    pub(super) fn hear_from_now(&mut self, now: Instant) {
         const SECOND: u64 = 1_000_000_000;
         let overdue = now + self.config.beacon_interval * BEACONS_LOST + self.clock;
         let since = (overdue - Instant::ZERO).as_nanos();
@@ -776,15 +798,16 @@ impl Roam {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use crate::mac::channel_switch::Announcement;
     use crate::mac::roam::policy::ScanPolicy;
     use crate::mac::scan::{Leftover, NullConfig, PassiveChannels, ScanAction, ScanKind};
     use proptest::prelude::*;
 
-    const BEACON: Duration = Duration::from_micros(102_400);
+    pub const BEACON: Duration = Duration::from_micros(102_400);
 
-    fn config() -> RoamingConfig {
+    pub fn config() -> RoamingConfig {
         let member = |bss| Member {
             bss: BssId(bss),
             channel: bss,
@@ -862,6 +885,7 @@ mod tests {
         Beacon(u16, i8),
         Arrival,
         Tested(bool),
+        Announcement(u16, u8, bool),
     }
 
     fn input() -> impl Strategy<Value = Input> {
@@ -870,6 +894,8 @@ mod tests {
             3 => (0..3u16, -90..-30i8).prop_map(|(bss, level)| Input::Beacon(bss, level)),
             3 => Just(Input::Arrival),
             1 => any::<bool>().prop_map(Input::Tested),
+            1 => (0..3u16, any::<u8>(), any::<bool>())
+                .prop_map(|(bss, count, quiet)| Input::Announcement(bss, count, quiet)),
         ]
     }
 
@@ -897,7 +923,15 @@ mod tests {
                         now = now.max(due);
                         roam.handle_due(now)
                     }
+                    Input::Announcement(bss, count, quiet) => {
+                        let (to, width) = (Subchannel::default(), ChannelWidth::Mhz20);
+                        let said = Announcement { to, width, quiet, count };
+                        let follows = roam.handle_announcement(now, BssId(bss), said);
+                        prop_assert!(!follows || BssId(bss) == roam.at() && roam.sends_data());
+                        RoamAction::Nothing
+                    }
                     Input::Beacon(bss, level) => {
+                        roam.handle_first_beacon(BssId(bss));
                         roam.handle_heard(now, BssId(bss), Dbm(level.into()), true);
                         RoamAction::Nothing
                     }
@@ -926,6 +960,10 @@ mod tests {
                         }
                     }
                     RoamAction::Send(due) => sent = Some(due),
+                    RoamAction::Follow(_) => {
+                        prop_assert!(roam.sends_data());
+                        roam.moved(now);
+                    }
                     RoamAction::Leave(bss) => prop_assert!(bss.0 < 2 && !roam.sends_data()),
                     RoamAction::Joined => prop_assert!(roam.sends_data() && roam.is_connected()),
                     RoamAction::Lost | RoamAction::Failed => prop_assert!(!roam.sends_data()),
