@@ -182,6 +182,17 @@ impl Join {
         join
     }
 
+    /// The same join of a station that chose the access point before it answered a request to move.
+    pub fn chosen(mut self, now: Instant) -> Self {
+        if self.chooses {
+            let commit = self.commit();
+            self.chooses = !commit.is_zero();
+            let wait = if self.chooses { commit } else { self.delay() };
+            self.state = State::Sends(now + wait);
+        }
+        self
+    }
+
     /// Time to compute the frame at the present place, if it is a commit message.
     fn commit(&self) -> Duration {
         let is_commit = matches!(

@@ -422,7 +422,10 @@ impl Roam {
             return RoamAction::Nothing;
         }
         match self.steered.as_mut().and_then(Steered::go) {
-            Some(target) => self.begin_join(now, target, true),
+            Some(target) => {
+                let join = Join::new(now, self.manner(now, target, true), self.config.delays);
+                self.go_to(target, join.chosen(now))
+            }
             None => RoamAction::Nothing,
         }
     }
@@ -655,9 +658,16 @@ impl Roam {
     }
 
     fn begin_join(&mut self, now: Instant, bss: BssId, roams: bool) -> RoamAction {
-        let RoamingConfig { security, over_ds, delays, .. } = self.config;
-        let has_key = self.keys.has(now, bss);
-        let join = Join::new(now, Manner { security, roams, has_key, over_ds }, delays);
+        let manner = self.manner(now, bss, roams);
+        self.go_to(bss, Join::new(now, manner, self.config.delays))
+    }
+
+    fn manner(&self, now: Instant, bss: BssId, roams: bool) -> Manner {
+        let RoamingConfig { security, over_ds, .. } = self.config;
+        Manner { security, roams, has_key: self.keys.has(now, bss), over_ds }
+    }
+
+    fn go_to(&mut self, bss: BssId, join: Join) -> RoamAction {
         let stays = join.is_before_leaving();
         self.follow = None;
         self.phase = RoamPhase::Joining { join, to: bss };
