@@ -40,6 +40,12 @@ impl Air {
         self.primaries[one.index()].shares(self.primaries[other.index()], width)
     }
 
+    /// Whether a PPDU occupies the channel on which a roaming `station`, or an access point that it
+    /// may find, is now.
+    pub fn is_on_own_channel(&self, flight: &Flight, station: StationId) -> bool {
+        self.covers(flight.transmitter, self.occupied(flight), station)
+    }
+
     /// Whether a PPDU occupies the primary channel of `station`, if those of stations vary.
     pub fn is_on_channel(&self, flight: &Flight, station: StationId) -> bool {
         !self.channels_vary || self.covers(flight.transmitter, self.occupied(flight), station)

@@ -165,7 +165,8 @@ impl Cell {
     /// Delivers a beacon to a roaming station that listens on its channel.
     fn roamer_hears(&mut self, flight: &Flight, station: StationId) {
         let access_point = flight.transmitter;
-        if self.receivers().at(station).decode_one(flight) == Some(true) {
+        let is_there = self.air.is_on_own_channel(flight, station);
+        if is_there && self.receivers().at(station).decode_one(flight) == Some(true) {
             let signal = self.air.last_power(access_point, station);
             self.power(|power, floor| power.roam_heard(floor, station, access_point, signal, true));
         }
@@ -184,6 +185,9 @@ impl Cell {
         };
         for bss in sets {
             let access_point = self.access_point(BssId(bss as u16));
+            if !self.air.is_on_own_channel(flight, access_point) {
+                continue;
+            }
             let decoded = self.receivers().decode(flight, payload, access_point);
             if decoded == Some(Bitmap::FIRST) {
                 self.power(|power, floor| power.answer_probe(floor, access_point, sender));

@@ -338,3 +338,23 @@ fn scans_of_their_own_are_refused() {
     assert_eq!(refused, Err(AdjustError::Scan));
     assert_eq!(cell, before);
 }
+
+/// In each scan of three channels the station asks on those of the two access points, and each of them
+/// hears and answers the request on its own channel only.
+#[test]
+fn probes_are_answered_on_their_channel() {
+    let config = office([36, 52], [-65.0, -68.0], Security::Open, ScanKind::Active);
+    let walk = Walk::new(&config, ms(20_000));
+    let sent = |sender: StationId, is_kind: fn(&FrameKind) -> bool| {
+        let of = |ppdu: &&Ppdu| {
+            let frame = &ppdu.psdus[0].frames[0];
+            ppdu.transmitter == sender && !frame.retry && is_kind(&frame.kind)
+        };
+        walk.ppdus.iter().filter(of).count()
+    };
+    let asked = sent(ROAMER, |kind| matches!(kind, FrameKind::ProbeRequest { .. }));
+    let is_response = |kind: &FrameKind| matches!(kind, FrameKind::ProbeResponse);
+    let answered = [FIRST, SECOND].map(|access_point| sent(access_point, is_response));
+    assert!(asked >= 10, "{asked}");
+    assert_eq!(answered, [asked / 2; 2]);
+}
