@@ -11,11 +11,12 @@
 //! | [`neighbours`] | neighbor reports, which shorten its scans |
 //! | [`steering`] | requests of access points to move |
 //! | [`pmksa`] | keys of earlier joins |
-//! | [`follow`] | a station that follows its access point to another channel |
+//! | [`follow`], `following` | a station that follows its access point to another channel |
 //! | [`station`] | a station that is associated, looks for access points, joins and loses them |
 
 pub mod elements;
 pub mod follow;
+mod following;
 pub mod frame;
 pub mod join;
 pub mod neighbours;

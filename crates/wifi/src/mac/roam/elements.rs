@@ -55,10 +55,10 @@ const CLASSES: [(u8, Band, ChannelWidth); 23] = {
 impl JoinFacts {
     /// The operating classes that a station lists, in their order.
     pub fn operating_classes(&self) -> impl Iterator<Item = u8> + '_ {
-        CLASSES.iter().filter(|class| self.has_class(class)).map(|(number, ..)| *number)
+        CLASSES.iter().filter(|class| self.has_class(class.1, class.2)).map(|class| class.0)
     }
 
-    const fn has_class(&self, &(_, band, width): &(u8, Band, ChannelWidth)) -> bool {
+    const fn has_class(&self, band: Band, width: ChannelWidth) -> bool {
         let has_band = !matches!(band, Band::Ghz6) || matches!(self.band, Band::Ghz6);
         has_band && mhz(width) <= mhz(self.width)
     }
@@ -67,7 +67,7 @@ impl JoinFacts {
     const fn operating_class_octets(&self) -> u32 {
         let (mut number, mut index) = (0, 0);
         while index < CLASSES.len() {
-            if self.has_class(&CLASSES[index]) {
+            if self.has_class(CLASSES[index].1, CLASSES[index].2) {
                 number += 1;
             }
             index += 1;

@@ -18,17 +18,17 @@ const ANSWER: Duration = Duration::from_secs(1);
 /// A station's knowledge of its access point's neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Neighbours {
-    state: State,
+    state: ReportState,
     /// Whether it has asked for the sake of the next scan.
     has_asked_for_scan: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ReportState {
     /// The station asks then.
     Asks(Instant),
     /// The station has asked, and waits until then.
-    Asked { answer: Answer, until: Instant },
+    Asked { answer: ReportAnswer, until: Instant },
     /// It has a report.
     Known,
     /// No report came.
@@ -37,7 +37,7 @@ enum State {
 
 /// The access point's part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answer {
+enum ReportAnswer {
     /// The request has not arrived.
     Awaited,
     /// The access point answers then.
@@ -62,41 +62,44 @@ pub enum NeighbourStep {
 impl Neighbours {
     /// A station that has joined an access point, and asks it at `at`.
     pub const fn new(at: Instant) -> Self {
-        Self { state: State::Asks(at), has_asked_for_scan: false }
+        Self { state: ReportState::Asks(at), has_asked_for_scan: false }
     }
 
     /// Whether the station has the report.
     pub fn is_known(&self) -> bool {
-        self.state == State::Known
+        self.state == ReportState::Known
     }
 
     /// Whether a request is about to be sent, or its answer awaited.
     pub fn is_pending(&self) -> bool {
-        matches!(self.state, State::Asks(_) | State::Asked { .. })
+        matches!(self.state, ReportState::Asks(_) | ReportState::Asked { .. })
     }
 
     /// Instant of the next step; [`Instant::MAX`] for none.
     pub fn due(&self) -> Instant {
         match self.state {
-            State::Asks(at) | State::Asked { answer: Answer::Due(at), .. } => at,
-            State::Asked { until, .. } => until,
-            State::Known | State::Missing => Instant::MAX,
+            ReportState::Asks(at) | ReportState::Asked { answer: ReportAnswer::Due(at), .. } => at,
+            ReportState::Asked { until, .. } => until,
+            ReportState::Known | ReportState::Missing => Instant::MAX,
         }
     }
 
     /// Performs the step that is due at `now`.
     pub fn handle_due(&mut self, now: Instant) -> NeighbourStep {
         match self.state {
-            State::Asks(at) if at <= now => {
-                self.state = State::Asked { answer: Answer::Awaited, until: now + ANSWER };
+            ReportState::Asks(at) if at <= now => {
+                self.state =
+                    ReportState::Asked { answer: ReportAnswer::Awaited, until: now + ANSWER };
                 NeighbourStep::Send(RoamFrame::NeighborReportRequest)
             }
-            State::Asked { answer: Answer::Due(at), until } if at <= now => {
-                self.state = State::Asked { answer: Answer::Sent, until };
+            ReportState::Asked { answer: ReportAnswer::Due(at), until } if at <= now => {
+                self.state = ReportState::Asked { answer: ReportAnswer::Sent, until };
                 NeighbourStep::Send(RoamFrame::NeighborReportResponse)
             }
-            State::Asked { answer: Answer::Awaited | Answer::Sent, until } if until <= now => {
-                self.state = State::Missing;
+            ReportState::Asked { answer: ReportAnswer::Awaited | ReportAnswer::Sent, until }
+                if until <= now =>
+            {
+                self.state = ReportState::Missing;
                 NeighbourStep::Unreported
             }
             _ => NeighbourStep::Wait,
@@ -111,12 +114,15 @@ impl Neighbours {
         delay: Duration,
     ) -> NeighbourStep {
         match (frame, self.state) {
-            (RoamFrame::NeighborReportRequest, State::Asked { answer: Answer::Awaited, until }) => {
-                self.state = State::Asked { answer: Answer::Due(now + delay), until };
+            (
+                RoamFrame::NeighborReportRequest,
+                ReportState::Asked { answer: ReportAnswer::Awaited, until },
+            ) => {
+                self.state = ReportState::Asked { answer: ReportAnswer::Due(now + delay), until };
                 NeighbourStep::Wait
             }
-            (RoamFrame::NeighborReportResponse, State::Asked { .. }) => {
-                self.state = State::Known;
+            (RoamFrame::NeighborReportResponse, ReportState::Asked { .. }) => {
+                self.state = ReportState::Known;
                 NeighbourStep::Reported
             }
             // An answer too late: iwd has removed its callback.
@@ -126,8 +132,8 @@ impl Neighbours {
 
     /// Whether a scan may begin at `now`; if not, the station asks first.
     pub fn allows_scan(&mut self, now: Instant) -> bool {
-        if self.state == State::Missing && !self.has_asked_for_scan {
-            self.state = State::Asks(now);
+        if self.state == ReportState::Missing && !self.has_asked_for_scan {
+            self.state = ReportState::Asks(now);
             self.has_asked_for_scan = true;
         } else if !self.is_pending() {
             self.has_asked_for_scan = false;

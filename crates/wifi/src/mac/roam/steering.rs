@@ -104,11 +104,11 @@ struct Request {
     target: BssId,
     cause: SteerCause,
     removal: u16,
-    state: State,
+    state: RequestState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum State {
+enum RequestState {
     /// The access point sends the request then.
     Sends(Instant),
     /// It has sent it.
@@ -148,7 +148,7 @@ impl Steered {
     /// Instant of the next step while the station is associated and on its channel.
     pub fn due(&self) -> Instant {
         let of_request = match self.request.map(|request| request.state) {
-            Some(State::Sends(at) | State::Answers { at, .. }) => at,
+            Some(RequestState::Sends(at) | RequestState::Answers { at, .. }) => at,
             _ => Instant::MAX,
         };
         self.reviews_at.min(self.removes_at).min(of_request)
@@ -158,14 +158,14 @@ impl Steered {
     pub fn handle_due(&mut self, now: Instant) -> SteerStep {
         if let Some(request) = &mut self.request {
             match request.state {
-                State::Sends(_) => {
-                    request.state = State::Sent;
+                RequestState::Sends(_) => {
+                    request.state = RequestState::Sent;
                     return SteerStep::Send(RoamFrame::TransitionRequest {
                         removal: request.removal,
                     });
                 }
-                State::Answers { status, at } if at <= now => {
-                    request.state = State::Answered { status, heard: false };
+                RequestState::Answers { status, at } if at <= now => {
+                    request.state = RequestState::Answered { status, heard: false };
                     return SteerStep::Send(RoamFrame::TransitionResponse { status });
                 }
                 _ => {}
@@ -190,7 +190,7 @@ impl Steered {
     /// Whether the access point waits for the station's answer at `now`.
     pub fn is_awaited(&self, now: Instant) -> bool {
         let is_open = self.request.is_some_and(|request| {
-            !matches!(request.state, State::Answered { status, heard: true } if status != 0)
+            !matches!(request.state, RequestState::Answered { status, heard: true } if status != 0)
         });
         is_open && self.asked_at.is_some_and(|at| now < at + ANSWER)
     }
@@ -217,7 +217,7 @@ impl Steered {
             () => return None,
         };
         let removal = if config.insists { REMOVAL } else { 0 };
-        self.request = Some(Request { target, cause, removal, state: State::Sends(now) });
+        self.request = Some(Request { target, cause, removal, state: RequestState::Sends(now) });
         self.asked_at = Some(now);
         self.weak = 0;
         if config.insists {
@@ -234,38 +234,42 @@ impl Steered {
     /// Handles the request at the station: whether it is a new one.
     pub fn handle_request(&mut self) -> bool {
         let Some(request) = &mut self.request else { return false };
-        let is_new = request.state == State::Sent;
+        let is_new = request.state == RequestState::Sent;
         if is_new {
-            request.state = State::Looks;
+            request.state = RequestState::Looks;
         }
         is_new
     }
 
     /// Whether the station looks for the candidates.
     pub fn is_looking(&self) -> bool {
-        self.request.is_some_and(|request| request.state == State::Looks)
+        self.request.is_some_and(|request| request.state == RequestState::Looks)
     }
 
     /// Whether the station is about to answer, or to go, and begins no scan.
     pub fn is_answering(&self) -> bool {
         let state = self.request.map(|request| request.state);
-        matches!(state, Some(State::Answers { .. } | State::Answered { status: 0, .. }))
+        matches!(
+            state,
+            Some(RequestState::Answers { .. } | RequestState::Answered { status: 0, .. })
+        )
     }
 
     /// Lets the station, which looks for the candidates, answer at `at`: it goes to `target`, or stays.
     pub fn answer(&mut self, at: Instant, target: Option<BssId>) {
-        let Some(request) = self.request.as_mut().filter(|it| it.state == State::Looks) else {
+        let Some(request) = self.request.as_mut().filter(|it| it.state == RequestState::Looks)
+        else {
             return;
         };
         request.target = target.unwrap_or(request.target);
         let status = if target.is_some() { 0 } else { NO_CANDIDATE };
-        request.state = State::Answers { status, at };
+        request.state = RequestState::Answers { status, at };
     }
 
     /// Handles the answer at the access point: whether it is the first.
     pub fn handle_answer(&mut self) -> bool {
         match &mut self.request {
-            Some(Request { state: State::Answered { heard, .. }, .. }) => {
+            Some(Request { state: RequestState::Answered { heard, .. }, .. }) => {
                 !core::mem::replace(heard, true)
             }
             _ => false,
@@ -275,7 +279,12 @@ impl Steered {
     /// The set to which the station goes after its answer, which has been sent.
     pub fn go(&mut self) -> Option<BssId> {
         match self.request {
-            Some(Request { state: State::Answered { status: 0, .. }, target, cause, .. }) => {
+            Some(Request {
+                state: RequestState::Answered { status: 0, .. },
+                target,
+                cause,
+                ..
+            }) => {
                 self.request = None;
                 self.removes_at = Instant::MAX;
                 self.moves = Some(cause);
