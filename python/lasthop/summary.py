@@ -282,6 +282,8 @@ class ChannelSwitchSummary(_ChannelSwitchSummary, total=False):
     check_ms: float
     """Time from the move until the access point had heard no radar, in ms; absent without this
     check."""
+    checking: bool
+    """Whether this check had not ended at the end of the run; absent if not."""
     without_ms: float
     """Longest time without data of a station that followed, in ms; absent if none did."""
 

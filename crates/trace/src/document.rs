@@ -380,6 +380,9 @@ pub struct ChannelSwitchSummary {
     /// Time from the move until the access point had heard no radar, in ms; absent without this check.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub check_ms: Option<f64>,
+    /// Whether this check had not ended at the end of the run; absent if not.
+    #[serde(skip_serializing_if = "core::ops::Not::not", default)]
+    pub checking: bool,
     /// Stations of the access point at `at_s`.
     pub stations: u16,
     /// Stations of these that followed by an announcement.

@@ -453,7 +453,8 @@ fn stay(spell: &Outranked, names: &Names) -> StaySummary {
 
 fn moved(switched: &Switched, band: Band) -> ChannelSwitchSummary {
     let ms = |time: Duration| rounded(time.as_nanos() as f64 / 1e6, 6);
-    let Switched { from, to, radar, quiet, ordered_at, moved_at, checked_at, .. } = *switched;
+    let Switched { from, to, radar, quiet, ordered_at, moved_at, checks, checked_at, .. } =
+        *switched;
     ChannelSwitchSummary {
         from_channel: from.number(band),
         to_channel: to.number(band),
@@ -462,6 +463,7 @@ fn moved(switched: &Switched, band: Band) -> ChannelSwitchSummary {
         at_s: rounded((ordered_at - Instant::ZERO).as_secs_f64(), 6),
         announced_ms: moved_at.map(|moved_at| ms(moved_at - ordered_at)),
         check_ms: moved_at.zip(checked_at).map(|(moved, checked)| ms(checked - moved)),
+        checking: checks && checked_at.is_none(),
         stations: switched.stations,
         followed: switched.followed,
         without_ms: (switched.followed > 0).then(|| ms(switched.without)),

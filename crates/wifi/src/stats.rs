@@ -209,6 +209,8 @@ pub struct Switched {
     pub ordered_at: Instant,
     /// Instant at which it moved.
     pub moved_at: Option<Instant>,
+    /// Whether it listened for radar before it sent again.
+    pub checks: bool,
     /// Instant at which it had heard no radar, and sent again.
     pub checked_at: Option<Instant>,
     /// Stations of the set at the order.

@@ -36,8 +36,10 @@ fn fault(name: &str, one: &ChannelSwitchSummary, counted_ms: f64) -> Option<Find
         (left, all) if left == all => format!("its {all} stations lose it, and search"),
         (left, all) => format!("{left} of its {all} stations lose it, and search"),
     };
-    let (sentence, device) = if check > 0.0 {
-        let sentence = format!("{moved}, and listens for radar for {} there: {lost}", ms(check));
+    let (sentence, device) = if check > 0.0 || one.checking {
+        let time =
+            if one.checking { "until the end".to_owned() } else { format!("for {}", ms(check)) };
+        let sentence = format!("{moved}, and listens for radar {time} there: {lost}");
         (sentence, "A channel without radar (36 to 48, 149 to 165)")
     } else if left > 0 {
         let sentence = format!("{moved}, and {lost}: they heard no announcement");
@@ -68,6 +70,7 @@ mod tests {
             at_s: 10.0,
             announced_ms: Some(500.0),
             check_ms,
+            checking: false,
             stations: 3,
             followed,
             without_ms: (followed > 0).then_some(without_ms),
@@ -88,5 +91,8 @@ mod tests {
             check.contains("listens for radar for 60000 ms there: its 3 stations lose it"),
             "{check}"
         );
+        let checking = ChannelSwitchSummary { checking: true, ..one(0, None, 0.0) };
+        let checking = says(checking).expect("it is one");
+        assert!(checking.contains("listens for radar until the end there"), "{checking}");
     }
 }

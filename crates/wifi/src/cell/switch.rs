@@ -128,6 +128,7 @@ impl Power {
                 quiet: order.quiet,
                 ordered_at: now,
                 moved_at: None,
+                checks: false,
                 checked_at: None,
                 stations: stations as u16,
                 followed: 0,
@@ -182,7 +183,7 @@ impl Power {
         channels.forget_navs(access_point);
         let state = &mut stations[access_point.index()];
         if let Some(switched) = state.stats.switches.last_mut() {
-            switched.moved_at = Some(now);
+            (switched.moved_at, switched.checks) = (Some(now), checks);
         }
         let has_failed = state.away.as_deref().is_some_and(Away::has_failed);
         if !has_failed {
