@@ -813,7 +813,7 @@ class RoamSummary(_RoamSummary, total=False):
     handshake_ms: float
     """Time from there to the end of the handshake, in ms; 0 without one."""
     listed_channels: int
-    """Channels of that scan, if a list of access points chose them; absent if it had all."""
+    """Channels of that scan; absent if it had all."""
     steered_by: SteeredBy
     """Reason, if an access point is it; absent if the station chose, or lost its access point."""
     without_ms: float
@@ -835,8 +835,33 @@ class RoamingSummary(_RoamingSummary, total=False):
     """Number of neighbor reports that it received; absent without any."""
     neighbor_reports_missed: int
     """Number of neighbor reports that did not come; absent without any."""
+    policy: str
+    """When it scans for another, and which one it prefers: `simple`, `learn`, `iwd` or `phone`;
+    absent if it scans only without an access point."""
+    stays: list[StaySummary]
+    """Spells of 30 s and more in which it stayed at an access point below -70 dBm while another one
+    was at least 12 dB stronger."""
     steering: SteeringSummary
     """Requests of access points to move, and what became of them; absent without any."""
+    threshold_dbm: float
+    """Level in dBm below which it scans, or scans often; absent without a policy."""
+
+
+class StaySummary(TypedDict):
+    """A spell in which a station stays at a weak access point."""
+
+    access_point: str
+    """Its access point."""
+    stronger: str
+    """The strongest one of the network at the end."""
+    at_s: float
+    """Time in the run at which the spell began, in s."""
+    duration_s: float
+    """Duration of the spell in s."""
+    level_dbm: float
+    """Level of its access point at the end, without fading, in dBm."""
+    stronger_dbm: float
+    """Level of the stronger one at the end in dBm."""
 
 
 SteeredBy = Literal["signal", "stations", "removal"]
