@@ -26,7 +26,7 @@ pub mod transport;
 
 pub use drop_reason::DropReason;
 pub use packet::{
-    AccessCategory, DelayParts, FlowId, Fragment, NodeId, Packet, Released, Transport,
+    Absent, AccessCategory, DelayParts, FlowId, Fragment, NodeId, Packet, Released, Transport,
 };
 
 /// Runs the examples of the README as tests.

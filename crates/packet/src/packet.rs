@@ -3,6 +3,10 @@
 //! [`Packet::tag`]. Priorities are those of IEEE 802.11-2020, 10.2.3.2, and RFC 8325; fragments
 //! those of RFC 791. Left out: headers, which are in [`crate::ip`].
 
+mod absent;
+
+pub use absent::Absent;
+
 use crate::aqm;
 use crate::ip::Ecn;
 use alloc::collections::VecDeque;
@@ -123,8 +127,7 @@ const fn user_priority(dscp: u8) -> u8 {
 /// On a Wi-Fi hop these instants separate the parts: arrival in the queue; start of the contention
 /// for the exchange that first carried the packet; start of that first PPDU; start of the PPDU that
 /// delivered it; end of that PPDU; release by the recipient's reorder buffer. The time of an
-/// absence of sender or receiver before the delivering PPDU counts only as [`away`](Self::away),
-/// [`asleep`](Self::asleep) or [`roam`](Self::roam).
+/// absence of sender or receiver before the delivering PPDU counts only as [`absent`](Self::absent).
 ///
 /// ```
 /// use lasthop_packet::DelayParts;
@@ -138,16 +141,8 @@ const fn user_priority(dscp: u8) -> u8 {
 pub struct DelayParts {
     /// Time behind other packets in the queues of the Wi-Fi hop.
     pub queue: Duration,
-    /// Wait for a station that scans: its uplink was stopped from the flush to the end of the
-    /// absence, or it could not be reached, and the access point buffered its packets or sent them
-    /// without success.
-    pub away: Duration,
-    /// Wait for a station that dozes, until the frame that wakes it or the PS-Poll that requests
-    /// the packet; for group frames, until the DTIM.
-    pub asleep: Duration,
-    /// Wait for a station without an access point: from its departure, or its notice that the access
-    /// point is gone, until data flow again.
-    pub roam: Duration,
+    /// Waits for stations that were not there.
+    pub absent: Absent,
     /// Wait for access to the channel: AIFS, backoff, other stations, RTS/CTS.
     pub contention: Duration,
     /// Time from the first PPDU that carried the packet to the one that delivered it.
@@ -163,9 +158,8 @@ pub struct DelayParts {
 impl DelayParts {
     /// The total delay: the sum of all parts.
     pub fn total(&self) -> Duration {
-        let absent = self.away + self.asleep + self.roam;
         let channel = self.contention + self.retries + self.air;
-        self.queue + absent + channel + self.reorder + self.wire
+        self.queue + self.absent.total() + channel + self.reorder + self.wire
     }
 }
 

@@ -395,15 +395,15 @@ fn flow_column(row: &mut Row<'_>, flow: FlowId, flows: &[Word]) {
 fn delay_columns(row: &mut Row<'_>, now: Instant, packet: &Packet, has_roam: bool) {
     row.int64(DELAY, now.saturating_since(packet.created).as_nanos());
     row.int64(PART_QUEUE, packet.parts.queue.as_nanos());
-    row.int64(PART_AWAY, packet.parts.away.as_nanos());
-    row.int64(PART_ASLEEP, packet.parts.asleep.as_nanos());
+    row.int64(PART_AWAY, packet.parts.absent.away().as_nanos());
+    row.int64(PART_ASLEEP, packet.parts.absent.asleep().as_nanos());
     row.int64(PART_CONTENTION, packet.parts.contention.as_nanos());
     row.int64(PART_RETRIES, packet.parts.retries.as_nanos());
     row.int64(PART_REORDER, packet.parts.reorder.as_nanos());
     row.int64(PART_AIR, packet.parts.air.as_nanos());
     row.int64(PART_WIRE, packet.parts.wire.as_nanos());
     if has_roam {
-        row.int64(PART_ROAM, packet.parts.roam.as_nanos());
+        row.int64(PART_ROAM, packet.parts.absent.roam().as_nanos());
     }
 }
 

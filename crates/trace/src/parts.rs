@@ -1,11 +1,11 @@
 //! Sums of the parts of packets' delays, over all packets and over the slowest 1 %.
 //! Sums in nanoseconds are kept by class of delay: [`CLASSES`] per octave, each 1.6 %
-//! wide or less. Memory grows with the eighths of octaves that have packets, by 768 bytes
+//! wide or less. Memory grows with the eighths of octaves that have packets, by 896 bytes
 //! each, not with the number of packets. The sums are exact; the class in which the
 //! slowest 1 % start counts in proportion to how many of its packets are needed.
 
 use crate::value::{DelayPartsSummary, rounded};
-use lasthop_packet::DelayParts;
+use lasthop_packet::{Absent, DelayParts};
 
 /// Number of delay classes per octave, as a power of two.
 const CLASSES_LOG2: u32 = 6;
@@ -23,7 +23,19 @@ struct Sums {
     parts: [u64; PARTS],
 }
 
-const PARTS: usize = 9;
+impl Sums {
+    #[cold]
+    fn add_absent(&mut self, absent: Absent) {
+        let times = [absent.away(), absent.asleep(), absent.roam()];
+        for (sum, time) in self.parts[PRESENT..].iter_mut().zip(times) {
+            *sum += time.as_nanos();
+        }
+    }
+}
+
+const PARTS: usize = PRESENT + 3;
+/// Parts but the waits for absent stations.
+const PRESENT: usize = 6;
 
 /// Sums over all packets so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,9 +68,10 @@ pub(crate) struct PartSums {
 /// Classes that are kept together.
 const BLOCK: usize = 8;
 
-fn parts(parts: &DelayParts) -> [u64; PARTS] {
-    let DelayParts { queue, away, asleep, roam, contention, retries, air, reorder, wire } = *parts;
-    [queue, away, asleep, roam, contention, retries, air, reorder, wire].map(|part| part.as_nanos())
+/// The parts but the waits for absent stations, whose three sums follow.
+fn parts(parts: &DelayParts) -> [u64; PRESENT] {
+    let DelayParts { queue, absent: _, contention, retries, air, reorder, wire } = *parts;
+    [queue, contention, retries, air, reorder, wire].map(|part| part.as_nanos())
 }
 
 impl PartSums {
@@ -75,6 +88,9 @@ impl PartSums {
         sums.delay += u128::from(delay);
         for (sum, part) in sums.parts.iter_mut().zip(parts(of)) {
             *sum += part;
+        }
+        if !of.absent.is_zero() {
+            sums.add_absent(of.absent);
         }
     }
 
@@ -144,7 +160,7 @@ fn mean(packets: f64, delay: f64, sums: [f64; PARTS]) -> DelayPartsSummary {
     // No time is counted in two parts, so the difference is negative only by the rounding of
     // sums.
     let other = delay - sums.iter().sum::<f64>();
-    let [queue, away, asleep, roam, contention, retries, air, reorder, wire] = sums.map(ms);
+    let [queue, contention, retries, air, reorder, wire, away, asleep, roam] = sums.map(ms);
     let other = Some(ms(other)).filter(|other| *other > 0.0);
     DelayPartsSummary { queue, away, asleep, roam, contention, retries, reorder, air, wire, other }
 }
@@ -175,7 +191,10 @@ mod tests {
         let ms = Duration::from_millis;
         for n in 0..1_000 {
             let parts = match n % 100 {
-                7 => DelayParts { away: ms(100), queue: ms(n / 100), ..DelayParts::default() },
+                7 => {
+                    let absent = Absent::new(ms(100), ms(0), ms(0));
+                    DelayParts { absent, queue: ms(n / 100), ..DelayParts::default() }
+                }
                 _ => DelayParts { queue: ms(2), ..DelayParts::default() },
             };
             sums.add(parts.total().as_nanos(), &parts);
@@ -198,7 +217,8 @@ mod tests {
                 let queue = Duration::from_nanos((delay as f64 * share) as u64);
                 let absent = Duration::from_nanos(delay) - queue;
                 let [roam, asleep] = [absent / 3, absent - absent / 3];
-                sums.add(delay, &DelayParts { queue, asleep, roam, ..DelayParts::default() });
+                let absent = Absent::new(Duration::ZERO, asleep, roam);
+                sums.add(delay, &DelayParts { queue, absent, ..DelayParts::default() });
             }
             delays.sort_by_key(|(delay, _)| core::cmp::Reverse(*delay));
             for (taken, parts) in

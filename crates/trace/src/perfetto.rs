@@ -181,13 +181,12 @@ impl PerfettoWriter {
             let (uuid, name) = (process + flow.made as u64, flow.name.clone());
             descriptor(&mut self.waiting, uuid, Some(process), &name, |_| {});
         }
-        let DelayParts { queue, away, asleep, roam, contention, retries, air, reorder, wire } =
-            packet.parts;
+        let DelayParts { queue, absent, contention, retries, air, reorder, wire } = packet.parts;
         let parts = [
             ("queue", queue),
-            ("away", away),
-            ("asleep", asleep),
-            ("roam", roam),
+            ("away", absent.away()),
+            ("asleep", absent.asleep()),
+            ("roam", absent.roam()),
             ("contention", contention),
             ("retries", retries),
             ("air", air),

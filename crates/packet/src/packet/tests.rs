@@ -99,20 +99,25 @@ fn both_capable_codepoints_become_the_same_mark() {
     }
 }
 
+/// A packet is copied some ten times on its way: 8 bytes more were 21 instructions of 596 a packet in an
+/// A-MPDU.
+#[test]
+fn packets_are_small() {
+    assert_eq!(size_of::<Packet>(), 112);
+}
+
 /// Each part is a different digit, so the total shows that each is in the sum once.
 #[test]
 fn every_part_is_in_the_total() {
     let digit = |place: u32| Duration::from_nanos(10_u64.pow(place));
     let parts = DelayParts {
         queue: digit(0),
-        away: digit(1),
-        asleep: digit(2),
+        absent: Absent::new(digit(1), digit(2), digit(8)),
         contention: digit(3),
         retries: digit(4),
         air: digit(5),
         reorder: digit(6),
         wire: digit(7),
-        roam: digit(8),
     };
     assert_eq!(parts.total().as_nanos(), 111_111_111);
 }

@@ -324,7 +324,7 @@ impl<A> List<A> {
 mod tests {
     use super::*;
     use crate::packet::{Fragment, Transport};
-    use crate::{AccessCategory, DelayParts, FlowId, NodeId};
+    use crate::{Absent, AccessCategory, DelayParts, FlowId, NodeId};
     use lasthop_units::Duration;
     use proptest::prelude::*;
 
@@ -358,9 +358,7 @@ mod tests {
                 arrived: Instant::from_nanos(tag / 2),
                 parts: DelayParts {
                     queue,
-                    away,
-                    asleep,
-                    roam,
+                    absent: Absent::new(away, asleep, roam),
                     contention,
                     retries,
                     air,

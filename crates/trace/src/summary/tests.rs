@@ -7,7 +7,7 @@ use lasthop_hosts::{Sink, TcpSample};
 use lasthop_net::cable::CableConfig;
 use lasthop_net::network::{NetworkConfig, NetworkStats, NodeConfig, WireStats, WiredLink};
 use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
-use lasthop_packet::{AccessCategory, DelayParts, DropReason, FlowId, NodeId, Packet};
+use lasthop_packet::{Absent, AccessCategory, DelayParts, DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Bitrate, Bytes, Duration, Identity, Instant, MacAddr};
 use lasthop_wifi::StationId;
 use lasthop_wifi::cell::{CellConfig, Role, StationConfig};
@@ -82,9 +82,7 @@ fn three_seconds(recorder: &mut Recorder) {
         let fifth = delay / 5;
         packet.parts = DelayParts {
             queue: fifth,
-            away: fifth / 2,
-            asleep: fifth - fifth / 2 - fifth / 9,
-            roam: fifth / 9,
+            absent: Absent::new(fifth / 2, fifth - fifth / 2 - fifth / 9, fifth / 9),
             contention: fifth,
             retries: fifth / 3,
             air: fifth - fifth / 3,

@@ -1,12 +1,13 @@
 //! Waits of frames for an absent station, which is off its channel (background scan), dozes (power
-//! save, IEEE 802.11-2020, 11.2.3), or is between access points (11.3). The parts `away`, `asleep` and
-//! `roam` of [`DelayParts`](lasthop_packet::DelayParts) are these spans within a packet's wait.
+//! save, IEEE 802.11-2020, 11.2.3), or is between access points (11.3). Their time within a
+//! packet's wait is [`Absent`].
 //!
 //! A history keeps [`SPANS_MAX`] spans. If a packet waited through more, the oldest ones count to
 //! the parts that they would be in without an absence.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use lasthop_packet::Absent;
 use lasthop_units::{Duration, Instant};
 
 /// Number of spans that a history keeps. A station that wakes for every beacon causes ten a second,
@@ -71,24 +72,6 @@ impl Absences {
     }
 }
 
-/// Time of absences within a wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Absent {
-    /// Time for which a station was off its channel.
-    pub away: Duration,
-    /// Time for which a station dozed.
-    pub asleep: Duration,
-    /// Time for which a station had no access point.
-    pub roam: Duration,
-}
-
-impl Absent {
-    /// Returns the sum of all.
-    pub fn total(&self) -> Duration {
-        self.away + self.asleep + self.roam
-    }
-}
-
 /// The absences that delayed one MPDU, or several to the same peer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Waits {
@@ -113,22 +96,21 @@ impl Waits {
     /// Returns the time of absences between `from` and `to`, for a packet that left the upper queue
     /// at `dequeued`.
     pub fn within(&self, from: Instant, to: Instant, dequeued: Instant) -> Absent {
-        let mut absent = Absent::default();
-        add(&mut absent, &self.above, from, to.min(dequeued));
-        add(&mut absent, &self.below, from.max(dequeued), to);
-        absent
+        within(&self.above, from, to.min(dequeued)) + within(&self.below, from.max(dequeued), to)
     }
 }
 
-fn add(absent: &mut Absent, spans: &[Span], from: Instant, to: Instant) {
+fn within(spans: &[Span], from: Instant, to: Instant) -> Absent {
+    let [mut away, mut asleep, mut roam] = [Duration::ZERO; 3];
     for span in spans {
         let time = span.until.min(to).saturating_since(span.from.max(from));
         match span.cause {
-            Cause::Away => absent.away += time,
-            Cause::Asleep => absent.asleep += time,
-            Cause::Roam => absent.roam += time,
+            Cause::Away => away += time,
+            Cause::Asleep => asleep += time,
+            Cause::Roam => roam += time,
         }
     }
+    Absent::new(away, asleep, roam)
 }
 
 /// The union of `spans`; if two overlap, the one that began first counts.
@@ -210,7 +192,8 @@ mod tests {
             let expected = (from..from + length).filter(held).count() as u64;
             prop_assert_eq!(absent.total(), Duration::from_nanos(expected));
             // A part grows only by spans of its cause.
-            for (cause, part) in CAUSES.into_iter().zip([absent.away, absent.asleep, absent.roam]) {
+            let parts = [absent.away(), absent.asleep(), absent.roam()];
+            for (cause, part) in CAUSES.into_iter().zip(parts) {
                 let is_there = above.iter().chain(&below).any(|span| span.cause == cause);
                 prop_assert!(is_there || part.is_zero(), "{cause:?}: {part}");
             }

@@ -129,9 +129,7 @@ impl Mpdu {
         ] {
             let absent = waits.within(from, to, self.dequeued);
             *part -= absent.total();
-            parts.away += absent.away;
-            parts.asleep += absent.asleep;
-            parts.roam += absent.roam;
+            parts.absent += absent;
         }
     }
 }

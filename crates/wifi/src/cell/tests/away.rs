@@ -388,7 +388,7 @@ fn an_access_point_leaves_without_a_word() {
     assert_eq!((run.delivered, run.dropped.len()), (run.sent, 0));
     let longest = run.delays.iter().max().expect("packets came");
     assert!((ms(100)..ms(140)).contains(longest), "{longest:?}");
-    assert!(run.packets.iter().any(|(_, packet)| packet.parts.away > ms(90)));
+    assert!(run.packets.iter().any(|(_, packet)| packet.parts.absent.away() > ms(90)));
 }
 
 /// Stations do not know of the absence: they send, and lose packets whose retries end before it.

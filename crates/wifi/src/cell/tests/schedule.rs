@@ -98,7 +98,7 @@ fn a_station_that_is_gone_without_notice_loses_time_or_packets() {
         is_away && is_data
     });
     assert!(in_vain.count() > 6 * 5);
-    assert!(run.packets.iter().any(|(_, packet)| packet.parts.away > ms(80)));
+    assert!(run.packets.iter().any(|(_, packet)| packet.parts.absent.away() > ms(80)));
     // The usual seven attempts end within the absence.
     config.stations[AP.index()].retry_limit = 7;
     let run = Run::new(&config, AP, ms(7), SECOND * 3);
@@ -127,7 +127,7 @@ fn an_access_point_that_looks_for_radar_sends_no_beacons() {
         let due = (1..=last.as_nanos() / interval.as_nanos()).map(|n| Instant::ZERO + interval * n);
         let there = due.filter(|at| !is_away(*at, *at + Duration::from_nanos(1))).count();
         assert_eq!(beacons.len(), there);
-        assert!(run.packets.iter().any(|(_, packet)| packet.parts.away > ms(80)));
+        assert!(run.packets.iter().any(|(_, packet)| packet.parts.absent.away() > ms(80)));
     }
 }
 
@@ -151,12 +151,12 @@ fn the_mean_wait_is_that_of_the_closed_form() {
             // Arrivals have all phases of the clock, in steps of 0.1 ms.
             let run = Run::new(&config, from, Duration::from_micros(13_900), SECOND * 140);
             assert_eq!(run.dropped, []);
-            let waited = mean(&run, |parts| parts.away);
+            let waited = mean(&run, |parts| parts.absent.away());
             let error = waited / expected - 1.0;
             assert!(error.abs() < 0.02, "{absent:?} {absence:?} {from:?}: {waited}, {error}");
             // Announced, nothing else waits.
             if absence.announced {
-                let others = mean(&run, |parts| parts.total() - parts.away);
+                let others = mean(&run, |parts| parts.total() - parts.absent.away());
                 assert!(others < 0.001, "{others}");
             }
         }

@@ -348,7 +348,7 @@ fn a_call_needs_no_beacons() {
             if both_ways {
                 let (_, came, packet) =
                     log.packets.iter().find(|p| p.1 == answer.1).expect("it came");
-                assert_eq!(packet.parts.asleep, data.1 - packet.created);
+                assert_eq!(packet.parts.absent.asleep(), data.1 - packet.created);
                 assert_eq!(packet.parts.contention, answer.0 - data.1);
                 assert_eq!(packet.parts.total(), *came - packet.created);
             }
@@ -404,7 +404,7 @@ fn what_a_beacon_announces_is_triggered() {
     assert_eq!(log.stats[1].triggers, log.sent);
     for (_, came, packet) in &log.packets {
         assert!(*came - packet.created < ms(104), "{packet:?}");
-        assert!(packet.parts.asleep + ms(1) > *came - packet.created, "{packet:?}");
+        assert!(packet.parts.absent.asleep() + ms(1) > *came - packet.created, "{packet:?}");
     }
     // Beacons, and a few hundred microseconds for each packet.
     let awake = ms(5_000) - log.stats[1].away;
@@ -487,9 +487,9 @@ fn delays_to_a_target_wake_time_are_uniform() {
                     // It may be told while it is awake still.
                     continue;
                 }
-                assert_eq!(packet.parts.asleep, known - packet.created, "{packet:?}");
+                assert_eq!(packet.parts.absent.asleep(), known - packet.created, "{packet:?}");
                 let delay = *came - packet.created;
-                assert!(delay < packet.parts.asleep + us(900), "{packet:?}");
+                assert!(delay < packet.parts.absent.asleep() + us(900), "{packet:?}");
                 (sum, number) = (sum + delay, number + 1);
                 longest = longest.max(delay);
             }
@@ -554,8 +554,8 @@ fn uplink_waits_for_the_target_wake_time() {
                     let since = (packet.created - at(ms(10))).as_nanos() % ms(50).as_nanos();
                     let rest = ms(50) - Duration::from_nanos(since);
                     let is_in = since < us(8_192).as_nanos();
-                    assert_eq!(parts.asleep, if is_in { Duration::ZERO } else { rest });
-                    assert!(*came - packet.created < parts.asleep + ms(1), "{packet:?}");
+                    assert_eq!(parts.absent.asleep(), if is_in { Duration::ZERO } else { rest });
+                    assert!(*came - packet.created < parts.absent.asleep() + ms(1), "{packet:?}");
                 }
             }
         }

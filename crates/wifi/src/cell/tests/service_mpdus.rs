@@ -162,7 +162,7 @@ fn all_but_the_last_frame_of_a_period_are_aggregated() {
                 for _ in 0..mpdus {
                     let (_, came, packet) = delivered.next().expect("it is sent");
                     assert_eq!(*came, data.end, "{of:?}");
-                    assert_eq!(packet.parts.asleep, knows - packet.created, "{of:?}");
+                    assert_eq!(packet.parts.absent.asleep(), knows - packet.created, "{of:?}");
                     assert_eq!(packet.parts.total(), *came - packet.created, "{of:?}");
                 }
             }

@@ -74,7 +74,7 @@ impl Traffic {
         for (arrived, _, packet) in &self.delivered {
             assert_eq!(packet.parts.total(), *arrived - packet.created);
             let outside = (*arrived).min(until).saturating_since(packet.created.max(from));
-            assert!(packet.parts.roam <= outside, "{packet:?}");
+            assert!(packet.parts.absent.roam() <= outside, "{packet:?}");
         }
         for (lost, station, packet, reason) in &self.dropped {
             if *reason != DropReason::NotAssociated {
@@ -139,9 +139,9 @@ fn a_wait_for_the_return_is_roam() {
         // As it searches and joins, it already hears the access point.
         let start = *arrived - packet.parts.air - packet.parts.reorder;
         if start <= joined {
-            assert_eq!(packet.parts.roam, start - packet.created, "{packet:?}");
+            assert_eq!(packet.parts.absent.roam(), start - packet.created, "{packet:?}");
         } else {
-            assert_eq!(packet.parts.roam, joined - packet.created, "{packet:?}");
+            assert_eq!(packet.parts.absent.roam(), joined - packet.created, "{packet:?}");
         }
         number += 1;
     }

@@ -34,7 +34,7 @@ fn check(run: &Run, absent: fn(&DelayParts) -> Duration, around: Duration) {
     for (at, packet) in &run.packets {
         let parts = packet.parts;
         assert_eq!(parts.total(), *at - packet.created, "{parts:?}");
-        assert_eq!(absent(&parts), parts.away + parts.asleep, "{parts:?}");
+        assert_eq!(absent(&parts), parts.absent.away() + parts.absent.asleep(), "{parts:?}");
         let (least, count) = overlap(*at, packet, &absences);
         let most = least + around * (count + 1);
         assert!(least <= absent(&parts), "{least} of {packet:?}");
@@ -80,7 +80,7 @@ proptest! {
         });
         let run = Run::new(&config, from, Duration::from_micros(interval), ms(900));
         // Above the driver a packet waits for the flush, too.
-        check(&run, |parts| parts.away, AROUND * 4 + ms(flush));
+        check(&run, |parts| parts.absent.away(), AROUND * 4 + ms(flush));
     }
 
     #[test]
@@ -113,11 +113,11 @@ proptest! {
         });
         let run = Run::new(&config, from, Duration::from_micros(interval), ms(900));
         if absent == STA {
-            check(&run, |parts| parts.away, AROUND * 4);
+            check(&run, |parts| parts.absent.away(), AROUND * 4);
         }
         for (at, packet) in &run.packets {
             prop_assert_eq!(packet.parts.total(), *at - packet.created);
-            prop_assert_eq!(packet.parts.asleep, Duration::ZERO);
+            prop_assert_eq!(packet.parts.absent.asleep(), Duration::ZERO);
         }
     }
 
@@ -143,7 +143,7 @@ proptest! {
         // A station that misses what a poll asks for, or a beacon, stays awake
         // up to the next one; its packets are held all the same.
         let around = if loss > 0.0 { ms(450) } else { AROUND * 16 };
-        check(&run, |parts| parts.asleep, around);
+        check(&run, |parts| parts.absent.asleep(), around);
     }
 }
 
@@ -158,7 +158,7 @@ fn what_is_sent_to_nobody_is_away_not_retried() {
     let run = Run::new(&config, AP, Duration::from_micros(900), ms(900));
     let worst = run.packets.iter().map(|(_, p)| p.parts.retries).max().expect("some came");
     assert!(worst < ms(10), "{worst} of retries");
-    let away = run.packets.iter().map(|(_, packet)| packet.parts.away).max();
+    let away = run.packets.iter().map(|(_, packet)| packet.parts.absent.away()).max();
     assert!(away > Some(ms(100)), "{away:?}");
 }
 
@@ -170,7 +170,7 @@ fn a_wait_is_split_where_the_absence_begins() {
     // Twice as fast as the air carries them.
     let run = Run::new(&config, STA, Duration::from_micros(50), ms(250));
     let absences = run.absences();
-    check(&run, |parts| parts.away, AROUND + ms(1));
+    check(&run, |parts| parts.absent.away(), AROUND + ms(1));
     let several = |(at, packet): &&(Instant, Packet)| overlap(*at, packet, &absences).1 > 1;
     let mixed: Vec<_> = run.packets.iter().filter(several).collect();
     assert!(mixed.len() > 100, "{} waited through several absences", mixed.len());
@@ -183,7 +183,7 @@ fn what_waits_for_its_poll_is_asleep() {
     let run = Run::new(&dozing(1, Retrieval::PsPoll), AP, ms(333), Duration::from_secs(4));
     for (_, packet) in &run.packets[1..] {
         let parts = packet.parts;
-        assert!(parts.asleep > ms(1) && parts.queue.is_zero(), "{parts:?}");
+        assert!(parts.absent.asleep() > ms(1) && parts.queue.is_zero(), "{parts:?}");
         assert!(parts.contention < ms(1), "{parts:?}");
     }
 }
@@ -219,11 +219,15 @@ fn group_frames_are_asleep_until_the_dtim() {
             // After the first 100 ms somebody dozes, and frames wait for the DTIM.
             if packet.created > Instant::ZERO + ms(110) {
                 let dtim = beacons.last().copied().expect("it was sent after one");
-                assert_eq!(parts.asleep, dtim.saturating_since(packet.created), "{parts:?}");
+                assert_eq!(
+                    parts.absent.asleep(),
+                    dtim.saturating_since(packet.created),
+                    "{parts:?}"
+                );
                 // Up to nine of them follow a DTIM.
                 assert!(parts.queue + parts.contention < ms(8), "{parts:?}");
             }
-            asleep += parts.asleep;
+            asleep += parts.absent.asleep();
             heard += 1;
         }
     }
@@ -246,5 +250,5 @@ fn a_slow_cell_is_emptied() {
     let run = Run::new(&config, AP, Duration::from_micros(500), ms(900));
     let (last, _) = run.packets.last().expect("some came");
     assert!(*last > Instant::ZERO + ms(1_900), "{last:?}");
-    check(&run, |parts| parts.away, AROUND * 5);
+    check(&run, |parts| parts.absent.away(), AROUND * 5);
 }
