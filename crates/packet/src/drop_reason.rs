@@ -26,7 +26,8 @@ pub enum DropReason {
     OffChannel,
     /// The station left or lost its access point, and has not joined another one.
     NotAssociated,
-    /// The access point that held the packet, or to which the packet came, has failed.
+    /// The access point that held the packet, or to which the packet came, has failed, or listens
+    /// for radar before it sends.
     Failed,
     /// The access point's buffer for a station that cannot be reached was full.
     PowerSaveBuffer,

@@ -28,8 +28,9 @@ pub(super) struct Power {
     flushing: Vec<StationId>,
     /// Stations that their access points know to be unreachable.
     pub dozing: Vec<StationId>,
-    /// Number of these, of stations that roam, and of access points that have failed.
-    special: usize,
+    /// Number of these, of stations that roam, and of access points that have failed; one more if access
+    /// points may listen for radar.
+    pub(super) special: usize,
     /// Whether a station has service periods, or dozes between its frames.
     has_services: bool,
     /// Whether a station has a schedule of absences, or roams.

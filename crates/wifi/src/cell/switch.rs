@@ -3,10 +3,12 @@
 //! station.
 //!
 //! An access point moves at the beacon time that it announced, or once the frame exchange is over in
-//! which it is then, and sends its beacon there. Its queue waits: with Channel Switch Mode 1 only
-//! frames in driver and hardware are sent before, and during a check nothing is. A station that heard
-//! no announcement stays where it was, misses beacons, and looks for its access point. Left out:
-//! another width on the new channel, and stations that save power or scan by themselves.
+//! which it is then, and sends its beacon there. With Channel Switch Mode 1 its queue waits: only
+//! frames in driver and hardware are sent before. During a check the access point loses its packets
+//! (`unlinked`), because hostapd takes the interface down (`hostapd_dfs_start_channel_switch_cac`). A
+//! station that heard no announcement stays where it was, misses beacons, and looks for its access
+//! point. Left out: another width on the new channel, and stations that save power or scan by
+//! themselves.
 
 use super::floor::Floor;
 use super::power::{Away, Listening, Power};
@@ -92,6 +94,8 @@ impl Power {
         if !floor.settings.channels_vary {
             return;
         }
+        // An access point may lose packets, during a check.
+        self.special += 1;
         for set in 0..floor.bss.len() as u16 {
             let access_point = floor.access_point(BssId(set));
             let state = &mut floor.stations[access_point.index()];
@@ -196,6 +200,7 @@ impl Power {
             floor.set_switching(access_point, bss);
             if !has_failed {
                 floor.fall_silent(self, access_point);
+                self.abandon_all(floor, access_point);
             }
             return;
         }
@@ -228,6 +233,7 @@ impl Power {
         }
         floor.set_switching(access_point, bss);
         floor.record_switch(access_point, SwitchStep::Checked, to);
+        floor.announce_link(access_point);
         self.resume(floor, access_point);
     }
 

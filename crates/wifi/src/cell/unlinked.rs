@@ -1,5 +1,5 @@
 //! Packets at a device without a link: a roaming station between two access points, and an access
-//! point that has failed. All are lost: those that it holds when its link ends, and those that come
+//! point that has failed, or listens for radar before it sends. All are lost: those that it holds when its link ends, and those that come
 //! until it has one again.
 //!
 //! A station loses its link as it decides for another access point or notices that its own is gone.

@@ -230,6 +230,7 @@ impl Away {
         match &self.rhythm {
             Rhythm::Roam(roam) if !roam.sends_data() => Some(DropReason::NotAssociated),
             Rhythm::Failure { failed: true } => Some(DropReason::Failed),
+            Rhythm::Failure { .. } if self.switching == Gate::Shut => Some(DropReason::Failed),
             _ => None,
         }
     }

@@ -1,7 +1,7 @@
 //! A station of an extended service set (IEEE 802.11-2020, 4.3.5): it is associated with one access
 //! point, looks for others in background scans, moves to a better one, notices that its own is gone,
-//! and looks for one again, as wpa_supplicant 2.10 over mac80211 of Linux 6.1 does. Signals are in
-//! dBm.
+//! and looks for one again, as wpa_supplicant 2.10 over mac80211 of Linux 6.1 does; when it scans, and
+//! what it prefers, is its [`RoamPolicy`]. Signals are in dBm.
 //!
 //! The frames of a scan around each channel are those of [`Scan`], neighbor reports those of
 //! [`Neighbours`], requests to move those of [`Steered`].
