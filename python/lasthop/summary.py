@@ -842,7 +842,7 @@ class RoamingSummary(_RoamingSummary, total=False):
     """Spells of 30 s and more in which it stayed at an access point below -70 dBm while another one
     was at least 12 dB stronger."""
     steering: SteeringSummary
-    """Requests of access points to move, and what became of them; absent without any."""
+    """Requests of access points to move, and their results; absent without any."""
     threshold_dbm: float
     """Level in dBm below which it scans, or scans often; absent without a policy."""
 
@@ -851,7 +851,7 @@ class StaySummary(TypedDict):
     """A spell in which a station stays at a weak access point."""
 
     access_point: str
-    """Its access point."""
+    """Access point of the station."""
     stronger: str
     """The strongest one of the network at the end."""
     at_s: float
@@ -859,7 +859,7 @@ class StaySummary(TypedDict):
     duration_s: float
     """Duration of the spell in s."""
     level_dbm: float
-    """Level of its access point at the end, without fading, in dBm."""
+    """Level of the access point at the end, without fading, in dBm."""
     stronger_dbm: float
     """Level of the stronger one at the end in dBm."""
 

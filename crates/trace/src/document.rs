@@ -411,7 +411,7 @@ pub struct RoamingSummary {
     /// Number of neighbor reports that did not come; absent without any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub neighbor_reports_missed: Option<u64>,
-    /// Requests of access points to move, and what became of them; absent without any.
+    /// Requests of access points to move, and their results; absent without any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub steering: Option<SteeringSummary>,
     /// Attempts to join another, in their order.
@@ -426,7 +426,7 @@ pub struct RoamingSummary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StaySummary {
-    /// Its access point.
+    /// Access point of the station.
     pub access_point: String,
     /// The strongest one of the network at the end.
     pub stronger: String,
@@ -434,7 +434,7 @@ pub struct StaySummary {
     pub at_s: f64,
     /// Duration of the spell in s.
     pub duration_s: f64,
-    /// Level of its access point at the end, without fading, in dBm.
+    /// Level of the access point at the end, without fading, in dBm.
     pub level_dbm: f64,
     /// Level of the stronger one at the end in dBm.
     pub stronger_dbm: f64,
@@ -459,11 +459,11 @@ pub struct SteeringSummary {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SteeredBy {
-    /// Its access point asked it to go, because its level was low.
+    /// The access point asked the station to go, because the station's level was low.
     Signal,
-    /// Its access point asked it to go, because another one had fewer stations.
+    /// The access point asked the station to go, because another one had fewer stations.
     Stations,
-    /// Its access point removed it.
+    /// The access point removed the station.
     Removal,
 }
 

@@ -79,8 +79,8 @@ impl RoamPolicy {
     }
 
     /// Whether a station at the access point `own` moves to `other`. wpa_supplicant compares
-    /// throughputs and levels, iwd rates (`station_roam_scan_notify`; the load that beacons may tell
-    /// and the noise of the other channel do not count here), a phone levels.
+    /// throughputs and levels, iwd rates (`station_roam_scan_notify`), a phone levels. Left out: iwd's
+    /// weights of the load that beacons tell, and of the noise.
     pub fn moves(&self, own: &RoamCandidate, other: &RoamCandidate) -> bool {
         match self {
             Self::Simple(_) | Self::Learn(_) => own.gives_way_to(other),
@@ -100,9 +100,9 @@ impl RoamPolicy {
 pub enum Extent {
     /// All that the station supports.
     All,
-    /// Those on which its network is.
+    /// Channels of the station's network.
     Network,
-    /// Those, and one other.
+    /// Channels of the station's network, and one other.
     NetworkAndOne,
 }
 
@@ -126,16 +126,16 @@ impl Extent {
 /// A station's background scans: the next one, and its channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plan {
-    /// wpa_supplicant's.
+    /// Scans of wpa_supplicant.
     Supplicant {
-        /// When it scans.
+        /// Instants of the scans.
         scans: ScanPlan,
-        /// Which channels.
+        /// Channels of the scans.
         extent: Extent,
     },
-    /// iwd's.
+    /// Scans of iwd.
     Iwd(IwdPlan),
-    /// A phone's.
+    /// Scans of a phone.
     Phone(PhonePlan),
 }
 
@@ -437,8 +437,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the signal does, a plan is due once at most until its scan ends, never covers more
-        /// channels than there are, and prefers nobody to itself.
+        /// For all signals a plan is due at most once until its scan ends, and covers only channels
+        /// that exist; no access point is preferred to itself.
         #[test]
         fn plans_are_in_order(
             levels in prop::collection::vec(-95..-30i32, 1..200),

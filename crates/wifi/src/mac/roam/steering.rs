@@ -51,7 +51,7 @@ pub struct SteeringConfig {
 /// Reason for which an access point asks a station to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SteerCause {
-    /// Its level is low.
+    /// The station's level is low.
     Signal,
     /// The set has more stations than another.
     Stations,
@@ -62,11 +62,11 @@ pub enum SteerCause {
 pub enum RoamCause {
     /// The station found a better one.
     Better,
-    /// It lost its own, or could not join the one before.
+    /// The station lost its access point, or could not join the one before.
     Lost,
-    /// Its own removed it.
+    /// The access point removed the station.
     Removed,
-    /// Its own asked it to go.
+    /// The access point asked the station to go.
     Steered(SteerCause),
 }
 
@@ -111,13 +111,13 @@ struct Request {
 enum RequestState {
     /// The access point sends the request then.
     Sends(Instant),
-    /// It has sent it.
+    /// The access point has sent the request.
     Sent,
     /// The station looks for the candidates.
     Looks,
     /// The station answers then.
     Answers { status: u8, at: Instant },
-    /// It has sent its answer; `heard`: the access point has it.
+    /// The station has answered; `heard`: the access point has the answer.
     Answered { status: u8, heard: bool },
 }
 
@@ -386,7 +386,7 @@ mod tests {
         assert!(is_acceptable(None, -90));
     }
 
-    /// hostapd removes after 100 beacon intervals whoever did not go.
+    /// hostapd removes a station that did not go after 100 beacon intervals.
     #[test]
     fn who_stays_is_removed() {
         let mut steered = Steered::new(at(1));
@@ -411,7 +411,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes, requests to a station are an interval apart, and nothing is due twice in
+        /// Requests to a station are an interval apart for all inputs, and no step is due twice in
         /// vain.
         #[test]
         fn requests_are_an_interval_apart(
