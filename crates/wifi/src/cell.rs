@@ -44,6 +44,7 @@
 //! | `steer` | access points that ask them to |
 //! | `unlinked` | packets at stations without an access point, and at access points that have failed |
 //! | `switch` | access points that move to another channel, and the stations that follow |
+//! | `devices` | devices of several links: what their stations share |
 //! | `floor` | the parts of the cell that answer, contend and queue frames |
 //! | `timers` | the next due instant, and due work |
 //! | `record` | events of PPDUs |
@@ -55,6 +56,7 @@ mod ahead;
 mod arrival;
 mod bss;
 mod channel;
+mod devices;
 mod edcaf;
 mod exchange;
 mod floor;
@@ -83,7 +85,7 @@ mod unlinked;
 
 pub use crate::config::{
     AdjustError, Aggregation, BandwidthAccess, BlockAck, BlockAckRequestPolicy, CellConfig,
-    CellError, EdcaParameters, Links, Movement, MuEdcaParameters, MuMimoConfig, ObssPd,
+    CellError, DeviceConfig, EdcaParameters, LinkMode, Links, Movement, MuEdcaParameters, MuMimoConfig, ObssPd,
     OfdmaAcknowledgement, OfdmaConfig, OperatingChannel, OperatingMode, PairConfig, PeerRate, Role,
     RxHold, RxInterrupt, StationConfig, Track, UplinkConfig, Waypoint, distance,
 };
@@ -102,6 +104,7 @@ use alloc::vec::Vec;
 use arrival::Arrivals;
 use bss::{Bss, BssFacts};
 use channel::{Channels, Scene};
+use devices::Devices;
 use edcaf::Edcaf;
 use floor::{Floor, Roster};
 use frames::Context;
@@ -216,6 +219,7 @@ pub struct Cell {
     bss: Vec<Bss>,
     power: Power,
     channels: Channels,
+    devices: Devices,
     rates: Rates,
     outbox: Outbox,
 }
@@ -262,6 +266,7 @@ impl Cell {
             timers: Timers::new(),
             power: Power::default(),
             channels,
+            devices: Devices::new(config),
             stations,
             contention,
             air,
@@ -360,15 +365,23 @@ impl Cell {
     /// The next packet that left the cell.
     #[inline]
     pub fn poll_output(&mut self) -> Option<Output> {
-        self.outbox.next_output()
+        let mut output = self.outbox.next_output();
+        if let Some(output) = &mut output {
+            self.devices.answer_for(output);
+        }
+        output
     }
 
     /// Passes the next packets of [`Cell::poll_output`] to `take`, as long as they were delivered
     /// and are [`passive`](Packet::passive): with the instant and the station. In contrast to
     /// `poll_output`, this copies no packet.
     #[inline(never)]
-    pub fn poll_passive(&mut self, take: impl FnMut(Instant, StationId, &Packet)) {
-        self.outbox.take_passive(take);
+    pub fn poll_passive(&mut self, mut take: impl FnMut(Instant, StationId, &Packet)) {
+        if self.devices.is_empty() {
+            return self.outbox.take_passive(take);
+        }
+        let Self { outbox, devices, .. } = self;
+        outbox.take_passive(|at, station, packet| take(at, devices.head(station), packet));
     }
 
     /// The next event, if events are recorded.
@@ -383,7 +396,7 @@ impl Cell {
     pub fn poll_space(&mut self) -> Option<StationId> {
         let station = self.outbox.space.pop_front()?;
         self.stations[station.index()].space_announced = false;
-        Some(station)
+        Some(self.devices.head(station))
     }
 
     /// Returns a packet with [`Packet::notify`] that its station released.
@@ -394,6 +407,10 @@ impl Cell {
 
     /// Number of packets that `station` holds: queued, in its driver, in flight.
     pub fn held_packets(&self, station: StationId) -> u32 {
+        if self.devices.has(station) {
+            let links = self.devices.links(station).iter();
+            return links.map(|link| self.stations[link.index()].held_packets).sum();
+        }
         self.stations[station.index()].held_packets
     }
 
@@ -566,7 +583,7 @@ impl Cell {
     #[inline]
     fn parts(&mut self) -> (&mut Power, Floor<'_>) {
         let Self { settings, stations, bss, contention, timers, air, .. } = self;
-        let Self { now, channels, rates, outbox, power, .. } = self;
+        let Self { now, channels, devices, rates, outbox, power, .. } = self;
         let now = *now;
         let floor = Floor {
             now,
@@ -577,6 +594,7 @@ impl Cell {
             timers,
             air,
             channels,
+            devices,
             rates,
             outbox,
         };
@@ -602,7 +620,9 @@ impl Cell {
 
     #[cold]
     fn make_edcaf(&mut self, station: StationId, edcaf: usize) {
-        self.power(|power, floor| floor.make_edcaf(power, station, edcaf));
+        self.power(|power, floor| {
+            floor.edcaf(power, station, edcaf);
+        });
     }
 }
 

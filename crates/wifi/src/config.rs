@@ -3,6 +3,7 @@
 //! defaults. `air`, `medium` and `cell` read them; the module knows none of these.
 
 mod channel;
+mod device;
 mod error;
 mod links;
 mod movement;
@@ -18,6 +19,7 @@ use lasthop_units::{Db, Dbm, Duration};
 pub use crate::phy::OperatingMode;
 pub use crate::station::Role;
 pub use channel::{BandwidthAccess, ObssPd, OperatingChannel};
+pub use device::{DeviceConfig, LinkMode};
 pub use error::{AdjustError, CellError};
 pub use links::{Links, PairConfig};
 pub use movement::{Movement, Track, Waypoint, distance};
@@ -74,6 +76,8 @@ pub struct CellConfig {
     /// Stations, indexed by [`StationId`]. Each basic service set has exactly one access point
     /// among them.
     pub stations: Vec<StationConfig>,
+    /// Devices of several links, each with a station on each. Stations in none have one link.
+    pub devices: Vec<DeviceConfig>,
     /// Links between each ordered pair of stations, shared between copies because they are most of
     /// the data of a large cell.
     pub links: Arc<Links>,
@@ -115,6 +119,7 @@ impl CellConfig {
             channels: Vec::new(),
             channels_vary: false,
             stations,
+            devices: Vec::new(),
             links,
             movement: None,
             senses_vary: false,

@@ -38,6 +38,9 @@ impl Cell {
             access.hardware.call();
         }
         station.build_ahead(&mut cx, category, to);
+        if self.devices.has(from) {
+            return self.floor().arm_links(from, category);
+        }
         let begins = !self.contention.is_armed(contender)
             && self.stations[from.index()].arm(&mut self.contention, self.now, category);
         begins
@@ -100,10 +103,18 @@ impl Cell {
         if self.settings.has_uplink {
             return self.solicitor().build_either_way(station, edcaf, opportunity_end);
         }
+        let is_linked = self.devices.has(station);
+        if is_linked {
+            self.floor().lend(station, edcaf);
+        }
         let Self { now, settings, rates, outbox, power, stations, air, .. } = self;
         let services = &mut power.services;
         let mut cx = Context { now: *now, settings, rates, outbox, services };
-        stations[station.index()].build(&mut cx, air, edcaf, opportunity_end)
+        let built = stations[station.index()].build(&mut cx, air, edcaf, opportunity_end);
+        if is_linked {
+            self.floor().take_back(station, edcaf, built.as_ref());
+        }
+        built
     }
 }
 
@@ -120,6 +131,7 @@ impl Station {
             && away.is_none()
             && config.adaptive_mtu.is_none()
             && !access.driver.is_used()
+            && access.link.is_none()
             && !config.aggregation.built_ahead
     }
 }

@@ -4,7 +4,10 @@
 //!
 //! The module knows neither the air nor other stations. Backoffs are in slots.
 
+mod link;
 mod turns;
+
+pub(super) use link::Link;
 
 use super::config::{EdcaParameters, StationConfig};
 use super::exchange::uplink::Reports;
@@ -19,7 +22,7 @@ use crate::station::{Address, StationId};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use lasthop_packet::queue::{DriverQueue, Held, Queue};
+use lasthop_packet::queue::{DriverQueue, Held, PeerId, Queue};
 use lasthop_packet::{AccessCategory, Packet};
 use lasthop_units::{Duration, Instant, Stream};
 
@@ -71,6 +74,8 @@ pub(super) struct Edcaf {
     pub absent: Unreachable,
     /// Buffer status of the stations, at an access point that solicits uplink PPDUs.
     pub reports: Option<Box<Reports>>,
+    /// The part in a device of several links, if it has one.
+    pub link: Option<Box<Link>>,
 }
 
 /// Unreachable stations in an EDCAF of the access point.
@@ -252,13 +257,23 @@ impl Edcaf {
             gate: Gate::Open,
             absent: Unreachable::default(),
             reports: None,
+            link: None,
         }
     }
 
     /// Whether there are frames to send, or stations to solicit.
     #[inline]
     pub fn has_work(&mut self) -> bool {
+        if let Some(link) = &self.link {
+            return link.has_work || self.next_management().is_some();
+        }
         self.next_work().is_some() || self.reports.as_ref().is_some_and(|reports| reports.wants())
+    }
+
+    /// Key of the packets for `peer` in the queue: that of the peer's device.
+    #[inline]
+    pub fn key(&self, peer: Address) -> PeerId {
+        link::key_of(&self.link, peer)
     }
 
     /// Index of the originator towards `peer`, if there is one.
@@ -286,7 +301,10 @@ impl Edcaf {
     /// Packets below the queue that count towards its limit: without a driver queue, those in
     /// flight.
     pub fn held_below(&self) -> Held {
-        if self.driver.is_used() { Held::NONE } else { self.held }
+        if self.driver.is_used() {
+            return Held::NONE;
+        }
+        self.link.as_ref().map_or(self.held, |link| link.with_elsewhere(self.held))
     }
 
     /// Whether data may be sent to `peer` now: it can be reached, no ADDBA is in progress, and the
@@ -327,7 +345,7 @@ impl Edcaf {
         let waits = |frame: &&Management| {
             Address::Station(frame.peer) == peer && !frame.action.is_about_absence()
         };
-        self.queue.len_packets_for(peer.into())
+        self.queue.len_packets_for(self.key(peer))
             + self.driver.len_packets_for(peer.into())
             + (pending + self.management.iter().filter(waits).count()) as u32
     }
@@ -370,16 +388,16 @@ impl Edcaf {
             Gate::Shut => return None,
         }
         if self.queue.schedules_airtime() && !self.driver.is_used() {
-            let Self { queue, originators, index, absent, .. } = self;
-            let next = queue.next_peer_where(|peer| {
-                let peer = Address::from(peer);
+            let Self { queue, originators, index, absent, link, .. } = self;
+            let next = queue.next_peer_where(|key| {
+                let Some(peer) = link::peer_of(link, key) else { return false };
                 !absent.holds(peer)
                     && originator_of(originators, index, peer).is_none_or(|originator| {
                         originator.agreement != Agreement::Requested
                             && (originator.is_waiting() || originator.has_window())
                     })
             });
-            return next.map(Address::from);
+            return next.and_then(|key| link::peer_of(&self.link, key));
         }
         let (waiting, fresh) = (self.waiting(), self.fresh());
         // Peers with something to repeat and peers with new packets take turns.
@@ -430,7 +448,7 @@ impl Edcaf {
     ) -> u64 {
         let retries = self.sent(peer, mpdus, now);
         self.served(peer);
-        self.queue.charge_airtime(peer.into(), duration);
+        self.queue.charge_airtime(self.key(peer), duration);
         retries
     }
 
@@ -463,7 +481,7 @@ impl Edcaf {
             } else {
                 self.originators[index].is_waiting()
             };
-            self.queue.set_waiting(peer.into(), is_waiting);
+            self.queue.set_waiting(self.key(peer), is_waiting);
         }
     }
 
@@ -493,15 +511,15 @@ impl Edcaf {
             let next = self.driver.next_peer_where(|peer| self.may_send(peer.into()));
             return next.map(Address::from);
         }
-        let Self { queue, originators, index, absent, .. } = self;
-        let next = queue.next_peer_where(|peer| {
-            let peer = Address::from(peer);
+        let Self { queue, originators, index, absent, link, .. } = self;
+        let next = queue.next_peer_where(|key| {
+            let Some(peer) = link::peer_of(link, key) else { return false };
             !absent.holds(peer)
                 && originator_of(originators, index, peer).is_none_or(|originator| {
                     originator.agreement != Agreement::Requested && originator.has_window()
                 })
         });
-        next.map(Address::from)
+        next.and_then(|key| link::peer_of(&self.link, key))
     }
 
     /// The next management frame that may be sent now.
@@ -526,7 +544,7 @@ impl Edcaf {
         }
         self.dequeued = now;
         match self.gate {
-            Gate::Open => self.queue.dequeue_for(now, peer.into(), dropped),
+            Gate::Open => self.queue.dequeue_for(now, self.key(peer), dropped),
             _ => None,
         }
     }
@@ -550,11 +568,11 @@ impl Edcaf {
         index: usize,
         dropped: &mut Vec<Packet>,
     ) -> Option<u32> {
-        let Self { queue, originators, held, contends_since, dequeued, .. } = self;
+        let Self { queue, originators, held, contends_since, dequeued, link, .. } = self;
         let originator = &mut originators[index];
         *dequeued = now;
         let overhead = originator.mpdu_overhead();
-        queue.dequeue_with(now, originator.peer.into(), dropped, |packet| {
+        queue.dequeue_with(now, link::key_of(link, originator.peer), dropped, |packet| {
             let bytes = overhead + u32::from(packet.bytes);
             let more = originator.push_one(packet, bytes, now, *contends_since);
             held.packets += more.packets;
@@ -575,7 +593,7 @@ impl Edcaf {
         dropped: &mut Vec<Packet>,
         mut takes: impl FnMut(u32) -> bool,
     ) {
-        let Self { queue, originators, held, contends_since, dequeued, .. } = self;
+        let Self { queue, originators, held, contends_since, dequeued, link, .. } = self;
         let originator = &mut originators[index];
         let mut left = count.min(originator.window_left());
         if left == 0 {
@@ -584,7 +602,7 @@ impl Edcaf {
         *dequeued = now;
         let before = originator.held();
         let overhead = originator.mpdu_overhead();
-        queue.dequeue_runs(now, originator.peer.into(), dropped, |packet, there| {
+        queue.dequeue_runs(now, link::key_of(link, originator.peer), dropped, |packet, there| {
             let bytes = overhead + u32::from(packet.bytes);
             let most = left.min(there as usize);
             let (mut taken, mut goes_on) = (0, true);
@@ -641,7 +659,7 @@ impl Edcaf {
         if self.driver.is_used() {
             self.driver.peek_len_for(peer.into())
         } else if self.gate == Gate::Open {
-            self.queue.peek_len_for(peer.into())
+            self.queue.peek_len_for(self.key(peer))
         } else {
             None
         }
@@ -651,6 +669,6 @@ impl Edcaf {
     /// its lengths are known in advance.
     fn put_back(&mut self, peer: Address, packet: Packet) {
         debug_assert!(!self.driver.is_used());
-        self.queue.put_back(peer.into(), packet);
+        self.queue.put_back(self.key(peer), packet);
     }
 }

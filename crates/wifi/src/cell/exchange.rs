@@ -95,8 +95,10 @@ impl Cell {
             Some(Exchange::Answer(_)) => state.send_answer(&cx),
             None => unreachable!("a frame belongs to an exchange"),
         };
-        let Self { arrivals, stations, air, settings, outbox, .. } = self;
-        arrivals.begin(stations, air, settings.band, &flight, outbox.records);
+        let Self { arrivals, stations, air, settings, outbox, devices, .. } = self;
+        if !devices.has(station) {
+            arrivals.begin(stations, air, settings.band, &flight, outbox.records);
+        }
         self.transmit(flight);
     }
 
@@ -137,6 +139,7 @@ impl Cell {
                     Some(exchange) if !exchange.is_within(now, self.settings.timing.sifs) => {
                         let access = self.stations[station.index()].edcaf(edcaf);
                         access.keep_turn(exchange.peer());
+                        self.floor().give_back(station, edcaf);
                         let Self { stations, contention, channels, now, .. } = self;
                         stations[station.index()]
                             .end_opportunity(contention, channels, *now, edcaf);
@@ -266,6 +269,9 @@ impl Cell {
     pub(super) fn exchange_over(&mut self, station: StationId, exchange: &Outline, success: bool) {
         let now = self.now;
         let edcaf = exchange.edcaf;
+        if self.devices.has(station) && edcaf != BEACON_EDCAF {
+            self.floor().give_back(station, edcaf);
+        }
         let sifs = self.settings.timing.sifs;
         let state = &mut self.stations[station.index()];
         let gap = state.config.transmit_gap;
@@ -331,6 +337,9 @@ impl Floor<'_> {
             return;
         }
         state.agreement = Agreement::Established { window };
+        if let Some(common) = self.devices.common(originator, edcaf, recipient) {
+            common.agreement = Agreement::Established { window };
+        }
         let at = self.now;
         self.outbox.record(|| Event::BlockAckAgreement {
             at,
@@ -360,6 +369,9 @@ impl Floor<'_> {
         // An answer may have arrived without its acknowledgement.
         if state.agreement == Agreement::Requested {
             state.agreement = Agreement::Failed { until };
+            if let Some(common) = self.devices.common(originator, edcaf, to) {
+                common.agreement = Agreement::Failed { until };
+            }
             self.arm(originator, edcaf);
         }
     }
@@ -458,9 +470,10 @@ impl Station {
         let padding = originator.map_or(PacketPadding::None, |one| one.shared.packet_padding);
         let bytes = originator.and_then(|one| one.pending.front());
         let bytes = bytes.map(|mpdu| u32::from(mpdu.bytes));
+        let key = access.key(peer);
         let bytes = bytes.or_else(|| {
             let around = sizes::mpdu(0, true) + encryption.bytes();
-            access.queue.peek_len_for(peer.into()).map(|bytes| u32::from(bytes) + around)
+            access.queue.peek_len_for(key).map(|bytes| u32::from(bytes) + around)
         });
         let bytes = bytes.unwrap_or(sizes::ADDBA);
         // What comes behind a Block Ack Request or a management frame is sent faster than that.

@@ -6,7 +6,8 @@ use super::Settings;
 use super::bss::Bss;
 use super::channel::Channels;
 use super::config::EdcaParameters;
-use super::edcaf::{BEACON_EDCAF, Edcaf};
+use super::devices::Devices;
+use super::edcaf::{BEACON_EDCAF, EDCAFS, Edcaf};
 use super::exchange::uplink::Reports;
 use super::frames::Context;
 use super::outbox::Outbox;
@@ -29,6 +30,7 @@ pub(super) struct Floor<'a> {
     pub timers: &'a mut Timers,
     pub air: &'a mut Air,
     pub channels: &'a mut Channels,
+    pub devices: &'a mut Devices,
     pub rates: &'a mut Rates,
     pub outbox: &'a mut Outbox,
 }
@@ -83,7 +85,11 @@ impl Floor<'_> {
     /// An EDCAF, created at its first use.
     pub fn edcaf(&mut self, power: &Power, station: StationId, edcaf: usize) -> &mut Edcaf {
         if self.stations[station.index()].edcafs[edcaf].is_none() {
-            self.make_edcaf(power, station, edcaf);
+            if edcaf < EDCAFS && self.devices.has(station) {
+                self.make_linked_edcafs(power, station, edcaf);
+            } else {
+                self.make_edcaf(power, station, edcaf);
+            }
         }
         self.stations[station.index()].edcaf(edcaf)
     }
@@ -116,6 +122,9 @@ impl Floor<'_> {
 
     /// Lets the EDCAF contend if it has work and does not contend yet; returns whether it began to.
     pub fn arm(&mut self, station: StationId, edcaf: usize) -> bool {
+        if edcaf < EDCAFS && self.devices.has(station) {
+            return self.arm_links(station, edcaf);
+        }
         self.stations[station.index()].arm(self.contention, self.now, edcaf)
     }
 

@@ -47,6 +47,17 @@ impl Cell {
     }
 
     fn receive(&mut self, flight: &Flight) {
+        if let Address::Station(receiver) = flight.receiver
+            && self.devices.head(receiver) != receiver
+        {
+            self.floor().swap_recipients(receiver, flight.transmitter);
+            self.receive_on_link(flight);
+            return self.floor().swap_recipients(receiver, flight.transmitter);
+        }
+        self.receive_on_link(flight);
+    }
+
+    fn receive_on_link(&mut self, flight: &Flight) {
         match (flight.carried, flight.receiver) {
             (Carried::Payload, Address::Group) => self.receive_group(flight),
             (Carried::Payload, Address::Station(receiver)) => {

@@ -78,6 +78,7 @@ pub(super) fn check(config: &CellConfig, sets: &[BssFacts]) -> Result<(), CellEr
     if config.basic_rates.is_empty() {
         return Err(CellError::NoBasicRate);
     }
+    super::devices::check(config)?;
     super::roam::check(config, sets.len())?;
     super::steer::check(config)?;
     for station in &config.stations {

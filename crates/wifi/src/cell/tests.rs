@@ -5,6 +5,7 @@ mod arrival;
 mod away;
 mod bandwidth;
 mod bss;
+mod devices;
 mod doze;
 mod encryption;
 mod failure;

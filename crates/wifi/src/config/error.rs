@@ -41,6 +41,18 @@ pub enum CellError {
     /// An access point that announces its absences.
     #[error("an access point leaves without notice")]
     AccessPointAnnounces,
+    /// A device with one link, with a station of another device, or with two in one set.
+    #[error("a device has several links, each a station of its own in a set of its own")]
+    DeviceLinks,
+    /// An access point whose links depend on each other.
+    #[error("the links of an access point do not depend on each other (STR)")]
+    DeviceMode,
+    /// A device with an ability that is not modelled for several links.
+    #[error(
+        "a device of several links neither roams nor saves power, has no driver queue, and sends \
+         to one station at a time"
+    )]
+    DeviceAbility,
     /// OFDMA at a client; only access points send to several stations at once.
     #[error("only an access point sends to several stations at once (OFDMA)")]
     StationSendsOfdma,

@@ -102,6 +102,74 @@ pub struct Originator {
     chain: Option<RateChain>,
     next_sequence: SeqNo12,
     held: Held,
+    /// Oldest MPDU that another link of the same device has on the air.
+    elsewhere: Option<SeqNo12>,
+}
+
+/// The part of an originator that the links of a device share (IEEE 802.11be-2024, 35.3.8): MPDUs
+/// that are on no link's air, in sequence order, one sequence space and one agreement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Common {
+    /// MPDUs that wait for a retransmission, on whichever link.
+    pending: VecDeque<Mpdu>,
+    held: Held,
+    next_sequence: SeqNo12,
+    /// The Block Ack agreement.
+    pub agreement: Agreement,
+    block_ack_request_due: bool,
+    block_ack_request_attempts: u8,
+}
+
+impl Default for Common {
+    fn default() -> Self {
+        Self {
+            pending: VecDeque::new(),
+            held: Held::NONE,
+            next_sequence: SeqNo12::default(),
+            agreement: Agreement::None,
+            block_ack_request_due: false,
+            block_ack_request_attempts: 0,
+        }
+    }
+}
+
+impl Common {
+    /// The number and length of its packets.
+    pub fn held(&self) -> Held {
+        self.held
+    }
+
+    /// Whether it has MPDUs to retransmit, or a Block Ack Request is due, and neither waits for an
+    /// agreement.
+    pub fn is_waiting(&self) -> bool {
+        self.agreement != Agreement::Requested
+            && (!self.pending.is_empty() || self.block_ack_request_due)
+    }
+
+    /// Whether a new MPDU fits into the window, with `elsewhere` the oldest MPDU on the air.
+    pub fn has_window(&self, elsewhere: Option<SeqNo12>) -> bool {
+        let oldest = self.oldest(elsewhere);
+        let ahead = oldest.map_or(0, |oldest| self.next_sequence.distance_from(oldest));
+        match self.agreement {
+            Agreement::Established { window } => ahead < window,
+            Agreement::Requested => false,
+            Agreement::None | Agreement::Failed { .. } => oldest.is_none(),
+        }
+    }
+
+    fn oldest(&self, other: Option<SeqNo12>) -> Option<SeqNo12> {
+        self.older(self.pending.front().map(|mpdu| mpdu.sequence), other)
+    }
+
+    /// The older one of two sequence numbers in the window.
+    pub fn older(&self, one: Option<SeqNo12>, other: Option<SeqNo12>) -> Option<SeqNo12> {
+        older(self.next_sequence, one, other)
+    }
+}
+
+/// The older of two sequence numbers in a window that ends at `next`.
+fn older(next: SeqNo12, one: Option<SeqNo12>, other: Option<SeqNo12>) -> Option<SeqNo12> {
+    [one, other].into_iter().flatten().max_by_key(|sequence| next.distance_from(*sequence))
 }
 
 impl Originator {
@@ -126,6 +194,7 @@ impl Originator {
             chain: None,
             next_sequence: SeqNo12::default(),
             held: Held::NONE,
+            elsewhere: None,
         }
     }
 
@@ -154,7 +223,63 @@ impl Originator {
 
     /// First sequence number that is not yet settled (WinStartO).
     pub fn window_start(&self) -> SeqNo12 {
-        self.pending.front().map_or(self.next_sequence, |mpdu| mpdu.sequence)
+        let own = self.pending.front().map(|mpdu| mpdu.sequence);
+        if self.elsewhere.is_none() {
+            return own.unwrap_or(self.next_sequence);
+        }
+        older(self.next_sequence, own, self.elsewhere).unwrap_or(self.next_sequence)
+    }
+
+    /// Takes over what the links of its device share, for the PPDU to build; `elsewhere` is the
+    /// oldest MPDU that another link has on the air.
+    pub fn borrow_common(&mut self, common: &mut Common, elsewhere: Option<SeqNo12>) {
+        debug_assert!(self.pending.is_empty(), "what a link had on the air is settled");
+        core::mem::swap(&mut self.pending, &mut common.pending);
+        self.held = core::mem::replace(&mut common.held, Held::NONE);
+        self.next_sequence = common.next_sequence;
+        self.agreement = common.agreement;
+        self.block_ack_request_due = core::mem::take(&mut common.block_ack_request_due);
+        self.block_ack_request_attempts = common.block_ack_request_attempts;
+        self.elsewhere = elsewhere;
+    }
+
+    /// Returns what the PPDU that was built leaves: all but the first `kept` MPDUs, and a due Block
+    /// Ack Request unless `asks`.
+    pub fn return_common(&mut self, common: &mut Common, kept: usize, asks: bool) {
+        common.next_sequence = self.next_sequence;
+        common.agreement = self.agreement;
+        if kept == 0 {
+            core::mem::swap(&mut self.pending, &mut common.pending);
+            common.held = core::mem::replace(&mut self.held, Held::NONE);
+        } else if kept < self.pending.len() {
+            common.pending = self.pending.split_off(kept);
+            common.held = held_by(&common.pending);
+            self.held.packets -= common.held.packets;
+            self.held.bytes = self.held.bytes - common.held.bytes;
+        }
+        if !asks {
+            common.block_ack_request_due = core::mem::take(&mut self.block_ack_request_due);
+            common.block_ack_request_attempts = self.block_ack_request_attempts;
+        }
+    }
+
+    /// Returns the MPDUs that an exchange did not settle.
+    pub fn return_unsettled(&mut self, common: &mut Common) {
+        if self.block_ack_request_due || self.pending.is_empty() && common.pending.is_empty() {
+            common.block_ack_request_attempts = self.block_ack_request_attempts;
+        }
+        common.block_ack_request_due |= core::mem::take(&mut self.block_ack_request_due);
+        if common.pending.is_empty() {
+            core::mem::swap(&mut self.pending, &mut common.pending);
+        } else if !self.pending.is_empty() {
+            let next = common.next_sequence;
+            common.pending.append(&mut self.pending);
+            let age = |mpdu: &Mpdu| core::cmp::Reverse(next.distance_from(mpdu.sequence));
+            common.pending.make_contiguous().sort_by_key(age);
+        }
+        let held = core::mem::replace(&mut self.held, Held::NONE);
+        common.held.packets += held.packets;
+        common.held.bytes += held.bytes;
     }
 
     /// Whether one more MPDU fits into the window.
@@ -162,7 +287,7 @@ impl Originator {
         let ahead = self.next_sequence.distance_from(self.window_start());
         match self.agreement {
             Agreement::Established { window } => ahead < window,
-            _ => self.pending.is_empty(),
+            _ => self.pending.is_empty() && self.elsewhere.is_none(),
         }
     }
 
@@ -171,7 +296,7 @@ impl Originator {
         let ahead = self.next_sequence.distance_from(self.window_start());
         match self.agreement {
             Agreement::Established { window } => usize::from(window.saturating_sub(ahead)),
-            _ => usize::from(self.pending.is_empty()),
+            _ => usize::from(self.pending.is_empty() && self.elsewhere.is_none()),
         }
     }
 
@@ -483,6 +608,16 @@ impl Originator {
     pub fn next_sequence(&self) -> SeqNo12 {
         self.next_sequence
     }
+}
+
+/// The number and length of the packets in these MPDUs.
+fn held_by(mpdus: &VecDeque<Mpdu>) -> Held {
+    let mut held = Held::NONE;
+    for packet in mpdus.iter().flat_map(|mpdu| mpdu.msdus.packets()) {
+        held.packets += 1;
+        held.bytes += Bytes::new(u64::from(packet.bytes));
+    }
+    held
 }
 
 /// Counts the packets of an A-MSDU, in a separate loop because most networks send none.

@@ -1,0 +1,483 @@
+//! Devices of several links (IEEE 802.11be-2024, 35.3): a station on each link, with one queue, one
+//! sequence space and one reorder buffer.
+//!
+//! The first station of a device has its queue and its recipients. A link that gains the channel
+//! borrows the queue and the MPDUs to retransmit, builds its PPDU, and returns the rest; the MPDUs
+//! on its air return when they are settled, if they were not acknowledged. Whichever link is first
+//! takes the next packets. In the same way a link that receives borrows the recipients.
+
+use super::config::{CellConfig, DeviceConfig, LinkMode};
+use super::edcaf::{EDCAFS, Link};
+use super::exchange::content::Exchange;
+use super::floor::Floor;
+use super::power::Power;
+use super::station::Station;
+use super::{CellError, Output, Role};
+use crate::air::Content;
+use crate::mac::originator::{Common, Originator};
+use crate::station::{Address, StationId};
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use lasthop_packet::queue::{DriverLimit, Held};
+use lasthop_units::SeqNo12;
+
+/// The devices of a cell.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub(super) struct Devices {
+    /// Device and link of each station; empty without devices.
+    places: Vec<Option<Place>>,
+    /// First station of the device of each station, itself if it is alone.
+    heads: Arc<[StationId]>,
+    all: Vec<Device>,
+}
+
+/// Place of a station in a device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Place {
+    device: usize,
+    link: usize,
+}
+
+/// A device of several links.
+#[derive(Clone, Debug, PartialEq)]
+struct Device {
+    links: Vec<StationId>,
+    mode: LinkMode,
+    /// What its links share, by access category, with the first station of the peer.
+    common: [Vec<(StationId, Common)>; EDCAFS],
+    /// The link that exchanges frames with a device of a single radio, or that it returns from.
+    engaged: Option<StationId>,
+}
+
+impl Devices {
+    /// The devices of a configuration.
+    pub fn new(config: &CellConfig) -> Self {
+        if config.devices.is_empty() {
+            return Self::default();
+        }
+        let number = config.stations.len() as u16;
+        let mut heads: Vec<_> = (0..number).map(StationId).collect();
+        let mut places = alloc::vec![None; heads.len()];
+        for (device, DeviceConfig { links, .. }) in config.devices.iter().enumerate() {
+            for (link, station) in links.iter().enumerate() {
+                heads[station.index()] = links[0];
+                places[station.index()] = Some(Place { device, link });
+            }
+        }
+        let device = |device: &DeviceConfig| Device {
+            links: device.links.clone(),
+            mode: device.mode,
+            common: Default::default(),
+            engaged: None,
+        };
+        Self {
+            places,
+            heads: heads.into(),
+            all: config.devices.iter().map(device).collect(),
+        }
+    }
+
+    fn place(&self, station: StationId) -> Option<Place> {
+        *self.places.get(station.index())?
+    }
+
+    /// Whether a station is a link of a device.
+    #[inline]
+    pub fn has(&self, station: StationId) -> bool {
+        !self.places.is_empty() && self.place(station).is_some()
+    }
+
+    /// First station of the device of a station, itself if it is alone.
+    #[inline]
+    pub fn head(&self, station: StationId) -> StationId {
+        self.heads.get(station.index()).copied().unwrap_or(station)
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Lets the first station of a device answer for the others.
+    pub fn answer_for(&self, output: &mut Output) {
+        if !self.is_empty() {
+            match output {
+                Output::Delivered { station, .. }
+                | Output::Overheard { station, .. }
+                | Output::Dropped { station, .. }
+                | Output::GroupSent { station, .. } => *station = self.head(*station),
+                Output::Attached { .. } => {}
+            }
+        }
+    }
+
+    /// Stations of the device of a station, which is one of them.
+    pub fn links(&self, station: StationId) -> &[StationId] {
+        self.place(station).map_or(&[], |place| &self.all[place.device].links)
+    }
+
+    /// Mode of the device of a station.
+    pub fn mode(&self, station: StationId) -> LinkMode {
+        self.place(station).map_or(LinkMode::Simultaneous, |place| self.all[place.device].mode)
+    }
+
+    fn device(&mut self, station: StationId) -> Option<&mut Device> {
+        let place = self.place(station)?;
+        Some(&mut self.all[place.device])
+    }
+
+    /// What the links of a device share towards a peer, if it has sent to it.
+    pub fn common(
+        &mut self,
+        station: StationId,
+        edcaf: usize,
+        peer: StationId,
+    ) -> Option<&mut Common> {
+        let peer = self.head(peer);
+        let all = &mut self.device(station)?.common[edcaf];
+        all.iter_mut().find(|(other, _)| *other == peer).map(|(_, common)| common)
+    }
+
+    /// The station through which `link` reaches the device that begins with `peer`, now.
+    fn on_link(&self, stations: &[Station], link: StationId, peer: StationId) -> Option<StationId> {
+        let bss = stations[link.index()].config.bss;
+        let Some(place) = self.place(peer) else {
+            return Some(peer).filter(|peer| stations[peer.index()].config.bss == bss);
+        };
+        let device = &self.all[place.device];
+        let mut links = device.links.iter().copied();
+        let there = links.find(|station| stations[station.index()].config.bss == bss)?;
+        let is_free = device.engaged.is_none_or(|engaged| engaged == there);
+        is_free.then_some(there)
+    }
+
+    /// First MPDU of these originators on the air to a link of the device that begins with `peer`.
+    fn first_on_air(&self, originators: &[Originator], peer: StationId) -> Option<SeqNo12> {
+        let is_its = |it: &&Originator| match it.peer {
+            Address::Station(station) => self.head(station) == peer,
+            Address::Group => false,
+        };
+        let its = originators.iter().find(is_its)?;
+        its.pending.front().map(|mpdu| mpdu.sequence)
+    }
+
+    /// First MPDU that a link has on the air to the device that begins with `peer`.
+    fn first_of(
+        &self,
+        stations: &[Station],
+        link: StationId,
+        edcaf: usize,
+        peer: StationId,
+    ) -> Option<SeqNo12> {
+        let access = stations[link.index()].edcafs[edcaf].as_ref()?;
+        self.first_on_air(&access.originators, peer)
+    }
+
+    /// Oldest MPDU that the other links of a device have on the air.
+    fn oldest_elsewhere(
+        &self,
+        stations: &[Station],
+        link: StationId,
+        edcaf: usize,
+        peer: StationId,
+        common: &Common,
+    ) -> Option<SeqNo12> {
+        let others = self.links(link).iter().filter(|other| **other != link);
+        let on_air = others.filter_map(|other| self.first_of(stations, *other, edcaf, peer));
+        on_air.fold(None, |oldest, it| common.older(oldest, Some(it)))
+    }
+}
+
+/// Checks the devices of a configuration.
+///
+/// # Errors
+/// Returns an error for devices that no cell can have.
+pub(super) fn check(config: &CellConfig) -> Result<(), CellError> {
+    let mut seen = alloc::vec![false; config.stations.len()];
+    for DeviceConfig { links, mode } in &config.devices {
+        if links.len() < 2 {
+            return Err(CellError::DeviceLinks);
+        }
+        for station in links {
+            let Some(seen) = seen.get_mut(station.index()) else {
+                return Err(CellError::DeviceLinks);
+            };
+            if core::mem::replace(seen, true) {
+                return Err(CellError::DeviceLinks);
+            }
+        }
+        let of = |station: &StationId| &config.stations[station.index()];
+        let first = of(&links[0]);
+        let mut sets: Vec<_> = links.iter().map(|station| of(station).bss).collect();
+        sets.sort_unstable();
+        sets.dedup();
+        if sets.len() < links.len() || links.iter().any(|station| of(station).role != first.role) {
+            return Err(CellError::DeviceLinks);
+        }
+        let is_access_point = first.role == Role::AccessPoint;
+        if is_access_point && *mode != LinkMode::Simultaneous {
+            return Err(CellError::DeviceMode);
+        }
+        for station in links.iter().map(of) {
+            let comes_and_goes = station.scan.is_some()
+                || station.roaming.is_some()
+                || station.power_save.is_some()
+                || station.service_periods.is_some()
+                || !station.absences.is_empty()
+                || station.failed;
+            let is_other = station.driver_queue != DriverLimit::None
+                || station.aggregation.built_ahead
+                || station.ofdma.is_some()
+                || station.mu_mimo.is_some()
+                || station.solicits()
+                || station.adaptive_mtu.is_some()
+                || station.pseudo_retry_out.is_some();
+            if comes_and_goes || is_other || !station.capabilities.qos {
+                return Err(CellError::DeviceAbility);
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Floor<'_> {
+    /// Creates the EDCAFs of all links of a device.
+    #[cold]
+    pub(super) fn make_linked_edcafs(
+        &mut self,
+        power: &Power,
+        station: StationId,
+        edcaf: usize,
+    ) {
+        for link in self.devices.links(station).to_vec() {
+            if self.stations[link.index()].edcafs[edcaf].is_none() {
+                self.make_edcaf(power, link, edcaf);
+            }
+            let peers = alloc::vec![None; self.stations.len()];
+            let heads = self.devices.heads.clone();
+            let of_link =
+                Link { heads, peers, lent: Vec::new(), has_work: false, elsewhere: Held::NONE };
+            self.stations[link.index()].edcaf(edcaf).link = Some(Box::new(of_link));
+            self.seek_peers(link, edcaf);
+        }
+    }
+
+    /// Finds the peers that a link reaches now.
+    fn seek_peers(&mut self, link: StationId, edcaf: usize) {
+        let Self { devices, stations, .. } = self;
+        let Some(access) = &mut stations[link.index()].edcafs[edcaf] else { return };
+        let Some(mut of_link) = access.link.take() else { return };
+        for index in 0..of_link.peers.len() {
+            let peer = StationId(index as u16);
+            if devices.head(peer) == peer && peer != devices.head(link) {
+                of_link.peers[index] = devices.on_link(stations, link, peer);
+            }
+        }
+        self.stations[link.index()].edcaf(edcaf).link = Some(of_link);
+    }
+
+    /// Lends a link what its device shares, for the PPDU to build.
+    pub(super) fn lend(&mut self, link: StationId, edcaf: usize) {
+        self.seek_peers(link, edcaf);
+        let mut moved = self.swap_queue(link, edcaf);
+        let Self { devices, stations, settings, .. } = self;
+        let Some(place) = devices.place(link) else { return };
+        let mut all = core::mem::take(&mut devices.all[place.device].common[edcaf]);
+        let mut lent = Vec::new();
+        for (head, common) in &mut all {
+            let Some(to) = devices.on_link(stations, link, *head) else { continue };
+            let elsewhere = devices.oldest_elsewhere(stations, link, edcaf, *head, common);
+            let state = &mut stations[link.index()];
+            let index = state.originator(settings, edcaf, Address::Station(to));
+            let access = state.edcaf(edcaf);
+            access.originators[index].borrow_common(common, elsewhere);
+            let held = access.originators[index].held();
+            access.held = plus(access.held, held);
+            moved += held.packets;
+            lent.push(index);
+        }
+        devices.all[place.device].common[edcaf] = all;
+        if let Some(of_link) = &mut stations[link.index()].edcaf(edcaf).link {
+            of_link.lent = lent;
+        }
+        self.move_held(self.devices.head(link), link, moved);
+    }
+
+    /// Takes back what the PPDU that was built, if one was, leaves.
+    pub(super) fn take_back(&mut self, link: StationId, edcaf: usize, built: Option<&Exchange>) {
+        let (peer, kept, asks) = match built {
+            Some(Exchange::Single(single)) => match single.content {
+                Content::Data { mpdus, .. } => (Some(single.peer), mpdus, false),
+                Content::BlockAckRequest { .. } => (Some(single.peer), usize::MAX, true),
+                Content::Management(_) | Content::Beacon => (None, 0, false),
+            },
+            _ => (None, 0, false),
+        };
+        let Self { devices, stations, .. } = self;
+        let Some(place) = devices.place(link) else { return };
+        let access = stations[link.index()].edcaf(edcaf);
+        let lent = access.link.as_mut().map(|of_link| core::mem::take(&mut of_link.lent));
+        let lent = lent.unwrap_or_default();
+        let mut moved = 0;
+        for index in 0..access.originators.len() {
+            let Address::Station(to) = access.originators[index].peer else { continue };
+            let head = devices.head(to);
+            let all = &mut devices.all[place.device].common[edcaf];
+            let known = all.iter().position(|(other, _)| *other == head);
+            if known.is_some() && !lent.contains(&index) {
+                continue;
+            }
+            let position = known.unwrap_or_else(|| {
+                all.push((head, Common::default()));
+                all.len() - 1
+            });
+            let is_its = peer == Some(Address::Station(to));
+            let (kept, asks) = if is_its { (kept, asks) } else { (0, false) };
+            let before = access.originators[index].held();
+            access.originators[index].return_common(&mut all[position].1, kept, asks);
+            let after = access.originators[index].held();
+            moved += access.let_go(before, after);
+        }
+        moved += self.swap_queue(link, edcaf);
+        self.move_held(link, self.devices.head(link), moved);
+        self.seek_work(link, edcaf);
+    }
+
+    /// Takes back the MPDUs that an exchange of a link has not settled, and lets the other links
+    /// contend for them.
+    pub(super) fn give_back(&mut self, link: StationId, edcaf: usize) {
+        let Self { devices, stations, .. } = self;
+        let Some(place) = devices.place(link) else { return };
+        let access = stations[link.index()].edcaf(edcaf);
+        if access.link.is_none() {
+            return;
+        }
+        let mut moved = 0;
+        for index in 0..access.originators.len() {
+            let Address::Station(to) = access.originators[index].peer else { continue };
+            let head = devices.head(to);
+            let all = &mut devices.all[place.device].common[edcaf];
+            let Some((_, common)) = all.iter_mut().find(|(other, _)| *other == head) else {
+                continue;
+            };
+            let before = access.originators[index].held();
+            access.originators[index].return_unsettled(common);
+            let after = access.originators[index].held();
+            moved += access.let_go(before, after);
+        }
+        self.move_held(link, self.devices.head(link), moved);
+        self.arm_links(link, edcaf);
+    }
+
+    /// Lets all links of a device contend that have work.
+    pub(super) fn arm_links(&mut self, link: StationId, edcaf: usize) -> bool {
+        self.seek_work(link, edcaf);
+        let Self { devices, stations, contention, now, .. } = self;
+        let mut begins = false;
+        for link in devices.links(link) {
+            begins |= stations[link.index()].arm(contention, *now, edcaf);
+        }
+        begins
+    }
+
+    /// Finds which links of a device have work, and what each does not hold itself.
+    fn seek_work(&mut self, link: StationId, edcaf: usize) {
+        let Some(place) = self.devices.place(link) else { return };
+        let links = self.devices.all[place.device].links.clone();
+        let head = links[0];
+        let held = |stations: &[Station], link: StationId| {
+            stations[link.index()].edcafs[edcaf].as_ref().map_or(Held::NONE, |access| access.held)
+        };
+        let common = &self.devices.all[place.device].common[edcaf];
+        let mut whole = common.iter().fold(Held::NONE, |sum, (_, it)| plus(sum, it.held()));
+        for link in &links {
+            whole = plus(whole, held(&self.stations, *link));
+        }
+        for &link in &links {
+            self.seek_peers(link, edcaf);
+            let Self { devices, stations, .. } = self;
+            let common = &devices.all[place.device].common[edcaf];
+            let repeats = |(head, common): &(StationId, Common)| {
+                common.is_waiting() && devices.on_link(stations, link, *head).is_some()
+            };
+            let mut has_work = common.iter().any(repeats);
+            if !has_work && let Some(mut access) = stations[head.index()].edcafs[edcaf].take() {
+                let next = access.queue.next_peer_where(|key| {
+                    let Address::Station(peer) = Address::from(key) else { return link == head };
+                    let known = common.iter().find(|(other, _)| *other == peer);
+                    let has_window = known.is_none_or(|(_, common)| {
+                        let oldest = |link: &StationId| match *link == head {
+                            true => devices.first_on_air(&access.originators, peer),
+                            false => devices.first_of(stations, *link, edcaf, peer),
+                        };
+                        let on_air = links.iter().filter_map(oldest);
+                        let on_air = on_air.fold(None, |one, it| common.older(one, Some(it)));
+                        common.has_window(on_air)
+                    });
+                    has_window && devices.on_link(stations, link, peer).is_some()
+                });
+                has_work = next.is_some();
+                stations[head.index()].edcafs[edcaf] = Some(access);
+            }
+            let own = held(stations, link);
+            if let Some(of_link) = &mut stations[link.index()].edcaf(edcaf).link {
+                of_link.has_work = has_work;
+                of_link.elsewhere = Held {
+                    packets: whole.packets - own.packets,
+                    bytes: whole.bytes - own.bytes,
+                };
+            }
+        }
+    }
+
+    /// Swaps the queue of a link with that of its device; returns the number of packets that the
+    /// link had or has.
+    fn swap_queue(&mut self, link: StationId, edcaf: usize) -> u32 {
+        let head = self.devices.head(link);
+        if head == link {
+            return 0;
+        }
+        let both = self.stations.get_disjoint_mut([head.index(), link.index()]);
+        let [first, own] = both.expect("they are two");
+        let (first, own) = (first.edcaf(edcaf), own.edcaf(edcaf));
+        core::mem::swap(&mut first.queue, &mut own.queue);
+        first.queue.len_packets() + own.queue.len_packets()
+    }
+
+    /// Counts packets of one link at another one.
+    fn move_held(&mut self, from: StationId, to: StationId, packets: u32) {
+        if from != to {
+            self.stations[from.index()].hold(self.now, 0, packets);
+            self.stations[to.index()].hold(self.now, packets, 0);
+        }
+    }
+
+    /// Swaps the recipients of a link that receives with those of its device.
+    pub(super) fn swap_recipients(&mut self, receiver: StationId, transmitter: StationId) {
+        let head = self.devices.head(receiver);
+        let (theirs, own) = (self.devices.head(transmitter).index() * 4, transmitter.index() * 4);
+        for category in 0..EDCAFS {
+            let (first, place) = (theirs + category, own + category);
+            for (station, key) in [(head, first), (receiver, place)] {
+                let recipients = &mut self.stations[station.index()].recipients;
+                if recipients.len() <= key {
+                    recipients.resize_with(key + 1, || None);
+                }
+            }
+            let kept = self.stations[head.index()].recipients[first].take();
+            let its = self.stations[receiver.index()].recipients[place].take();
+            self.stations[head.index()].recipients[first] = its;
+            self.stations[receiver.index()].recipients[place] = kept;
+        }
+    }
+}
+
+/// The sum of two.
+fn plus(one: Held, other: Held) -> Held {
+    let mut sum = one;
+    sum.packets += other.packets;
+    sum.bytes += other.bytes;
+    sum
+}

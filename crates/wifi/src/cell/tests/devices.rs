@@ -1,0 +1,127 @@
+//! Devices of several links: closed forms of what their links carry, and random traffic of which
+//! each packet arrives once and in order.
+
+use super::bandwidth::{dynamic, vht};
+use super::*;
+use crate::station::BssId;
+use proptest::prelude::*;
+
+const PEER: Address = Address::Station(StationId(1));
+
+/// An access point and a client with a link on each of these channels: stations 0 and 1 are the
+/// first link, 2 and 3 the second one, and so on.
+fn devices(of: &[(u8, Rate)], mode: LinkMode, window: u16) -> CellConfig {
+    let mut config = cell(2 * of.len() - 1, of[0].1, ChannelWidth::Mhz80, 1_048_575);
+    config.standard = Standard::Dot11ac;
+    config.beacon_interval = None;
+    config.channels = dynamic(&of.iter().map(|(number, _)| *number).collect::<Vec<_>>());
+    for (index, (station, number)) in config.stations.iter_mut().zip(0..).enumerate() {
+        let role = if index % 2 == 0 { Role::AccessPoint } else { Role::Station };
+        *station = super::station(role, of[index / 2].1, 1_048_575);
+        station.bss = BssId(number / 2);
+        station.identity = Identity::numbered(number.into());
+        station.capabilities.ampdu_bytes_max = 1_048_575;
+        station.capabilities.block_ack_window_max = window;
+        station.block_ack.window = window;
+        station.aggregation.ampdu_frames_max = window;
+        station.queue = QueueConfig::DropTail { limit: Limit::Packets(3_000) };
+        station.retry_limit = 30;
+    }
+    config.change_links(|pair| pair.link.snr = Db(45.0));
+    let link = |first: u16| (0..of.len() as u16).map(|n| StationId(2 * n + first)).collect();
+    config.devices = vec![
+        DeviceConfig { links: link(0), mode: LinkMode::Simultaneous },
+        DeviceConfig { links: link(1), mode },
+    ];
+    config
+}
+
+fn goodput(config: &CellConfig, senders: &[(StationId, Address)], held: u32) -> f64 {
+    let time = Duration::from_secs(1);
+    let mut cell = Cell::new(config, Seed::new(1, 0)).expect("a sound cell");
+    mbps(saturate_up_to(held, &mut cell, senders, time, 1_500), 1_472, time)
+}
+
+/// Links that do not depend on each other carry what each carries alone, in either direction.
+#[test]
+fn two_links_carry_the_sum_of_each() {
+    let (slow, fast) = (vht(3, ChannelWidth::Mhz20), vht(5, ChannelWidth::Mhz80));
+    let both = [(36, slow), (100, fast)];
+    for senders in [[(AP, PEER)], [(StationId(1), Address::Station(AP))]] {
+        let mut sum = 0.0;
+        for alone in both {
+            let mut config = devices(&[alone, alone], LinkMode::Simultaneous, 1_024);
+            config.devices.clear();
+            sum += goodput(&config, &senders, 2_500);
+        }
+        let together = goodput(&devices(&both, LinkMode::Simultaneous, 1_024), &senders, 2_500);
+        let ratio = together / sum;
+        assert!((ratio - 1.0).abs() < 0.01, "{together} of {sum}: {ratio}");
+    }
+}
+
+/// One window serves all links: while a long PPDU is on the slow link, the fast one has no more
+/// MPDUs than fit into the window.
+#[test]
+fn a_small_window_holds_the_fast_link_back() {
+    let (slow, fast) = (vht(3, ChannelWidth::Mhz20), vht(5, ChannelWidth::Mhz80));
+    let of = |window| {
+        let config = devices(&[(36, slow), (100, fast)], LinkMode::Simultaneous, window);
+        goodput(&config, &[(AP, PEER)], 2_500)
+    };
+    let (small, large) = (of(64), of(1_024));
+    assert!(small < 0.8 * large, "{small} and {large}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// Whatever is lost on the links: each packet is delivered once and in order, or given up.
+    #[test]
+    fn packets_arrive_once_and_in_order(
+        losses in (0.0f64..0.5, 0.0f64..0.5),
+        window in prop::sample::select(vec![1u16, 4, 64, 256, 1_024]),
+        retry_limit in 1u8..12,
+        number in 1u64..1_500,
+        up in any::<bool>(),
+        links in 2usize..4,
+    ) {
+        let rate = vht(3, ChannelWidth::Mhz20);
+        let of = [(36, rate), (100, vht(5, ChannelWidth::Mhz80)), (149, rate)];
+        let mut config = devices(&of[..links], LinkMode::Simultaneous, window);
+        for station in &mut config.stations {
+            station.retry_limit = retry_limit;
+        }
+        config.change_links(|pair| {
+            let loss = if pair.from.0 < 2 { losses.0 } else { losses.1 };
+            pair.link.loss = Probability::new(loss);
+        });
+        let (from, to) = if up { (StationId(1), Address::Station(AP)) } else { (AP, PEER) };
+        let receiver = if up { AP } else { StationId(1) };
+        let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+        for tag in 0..number {
+            cell.handle_packet(Instant::ZERO, from, to, Packet::new(tag, 100, Instant::ZERO));
+        }
+        let (mut delivered, mut dropped) = (Vec::new(), 0);
+        let end = Instant::ZERO + Duration::from_secs(60);
+        while let Some((at, _)) = cell.poll_timeout().filter(|(at, _)| *at < end) {
+            cell.handle_timeout(at);
+            while let Some(output) = cell.poll_output() {
+                match output {
+                    Output::Delivered { packet, station, .. } => {
+                        prop_assert_eq!(station, receiver);
+                        delivered.push(packet.tag);
+                    }
+                    Output::Dropped { .. } => dropped += 1,
+                    _ => unreachable!("nobody overhears, and there is no group"),
+                }
+            }
+            if cell.held_packets(from) == 0 && delivered.len() + dropped >= number as usize {
+                break;
+            }
+        }
+        prop_assert!(delivered.is_sorted());
+        prop_assert_eq!(delivered.len() + dropped, number as usize);
+        prop_assert_eq!(cell.held_packets(from), 0);
+    }
+}
