@@ -480,7 +480,9 @@ impl Cell {
         if winners.len() > 1 {
             winners.sort_unstable_by_key(|winner| {
                 let (station, edcaf) = access::owner(&self.contention, &self.stations, *winner);
-                (self.stations[station.index()].rank, edcaf)
+                // Of the links of a device the one that waited longest.
+                let (first, last) = self.devices.turn(station);
+                (self.stations[first.index()].rank, last, edcaf)
             });
         }
         self.start_sequels();
@@ -497,7 +499,10 @@ impl Cell {
             self.exchange_failed(station);
         }
         while let Some((station, key)) = self.timers.take_gap(at) {
+            let sender = StationId((key / edcaf::EDCAFS) as u16);
+            self.floor().swap_recipients(station, sender);
             self.receivers().at(station).expire_gap(key);
+            self.floor().swap_recipients(station, sender);
         }
         if self.timers.beacon == at {
             self.power(|power, floor| power.queue_beacons(floor));

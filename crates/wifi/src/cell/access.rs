@@ -76,6 +76,11 @@ impl Cell {
             access.backoff.widen();
             let slots = access.backoff.draw();
             self.contention.set_backoff(winner, slots);
+        } else if let Err(until) = self.devices.may_begin(self.now, station) {
+            self.contention.disarm(winner);
+            if let Some(until) = until {
+                self.timers.rest(until, station, edcaf);
+            }
         } else {
             let limit = access.parameters.txop_limit;
             let Self { channels, air, now, stations, contention, .. } = self;

@@ -20,7 +20,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use lasthop_packet::queue::{DriverLimit, Held};
-use lasthop_units::SeqNo12;
+use lasthop_units::{Duration, Instant, SeqNo12};
 
 /// The devices of a cell.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -46,9 +46,34 @@ struct Device {
     mode: LinkMode,
     /// What its links share, by access category, with the first station of the peer.
     common: [Vec<(StationId, Common)>; EDCAFS],
-    /// The link that exchanges frames with a device of a single radio, or that it returns from.
-    engaged: Option<StationId>,
+    /// Exchange of a device whose links depend on each other.
+    engaged: Option<Engaged>,
+    /// Instant from which it listens on all links, if it is not engaged.
+    listens: Instant,
+    /// Instants until which links, in which it sensed nothing, are without the state of the medium
+    /// (MediumSyncDelay, 35.3.16.8), and whether they used their one attempt.
+    unsynced: Vec<(Instant, bool)>,
+    /// Begin of the last exchange of each link.
+    used: Vec<Instant>,
 }
+
+/// An exchange that a device takes part in on one of its links.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Engaged {
+    link: StationId,
+    /// The station that began it.
+    by: StationId,
+    since: Instant,
+    /// Whether the device has turned its radio to the link.
+    is_there: bool,
+}
+
+/// aMediumSyncThreshold: a link that sensed nothing for longer lost the state of the medium
+/// (IEEE 802.11be-2024, 35.3.16.8.2).
+const SYNC_THRESHOLD: Duration = Duration::from_micros(72);
+/// Time for which it then begins with an RTS: aPPDUMaxTime, the default of the Medium
+/// Synchronization Delay Information (9.4.2.322.2.3).
+const SYNC_DELAY: Duration = Duration::from_micros(5_484);
 
 impl Devices {
     /// The devices of a configuration.
@@ -70,6 +95,9 @@ impl Devices {
             mode: device.mode,
             common: Default::default(),
             engaged: None,
+            listens: Instant::ZERO,
+            used: alloc::vec![Instant::ZERO; device.links.len()],
+            unsynced: alloc::vec![(Instant::ZERO, false); device.links.len()],
         };
         Self {
             places,
@@ -118,11 +146,6 @@ impl Devices {
         self.place(station).map_or(&[], |place| &self.all[place.device].links)
     }
 
-    /// Mode of the device of a station.
-    pub fn mode(&self, station: StationId) -> LinkMode {
-        self.place(station).map_or(LinkMode::Simultaneous, |place| self.all[place.device].mode)
-    }
-
     fn device(&mut self, station: StationId) -> Option<&mut Device> {
         let place = self.place(station)?;
         Some(&mut self.all[place.device])
@@ -140,8 +163,14 @@ impl Devices {
         all.iter_mut().find(|(other, _)| *other == peer).map(|(_, common)| common)
     }
 
-    /// The station through which `link` reaches the device that begins with `peer`, now.
-    fn on_link(&self, stations: &[Station], link: StationId, peer: StationId) -> Option<StationId> {
+    /// The station through which `link` reaches the device that begins with `peer`, at `now`.
+    fn on_link(
+        &self,
+        now: Instant,
+        stations: &[Station],
+        link: StationId,
+        peer: StationId,
+    ) -> Option<StationId> {
         let bss = stations[link.index()].config.bss;
         let Some(place) = self.place(peer) else {
             return Some(peer).filter(|peer| stations[peer.index()].config.bss == bss);
@@ -149,8 +178,112 @@ impl Devices {
         let device = &self.all[place.device];
         let mut links = device.links.iter().copied();
         let there = links.find(|station| stations[station.index()].config.bss == bss)?;
-        let is_free = device.engaged.is_none_or(|engaged| engaged == there);
+        let is_free = match device.engaged {
+            Some(engaged) => engaged.link == there,
+            None => device.listens <= now,
+        };
         is_free.then_some(there)
+    }
+
+    /// Order of links that gain the channel at once: the first station of the device, and the
+    /// instant of the link's last exchange.
+    pub fn turn(&self, station: StationId) -> (StationId, Instant) {
+        let used = |place: Place| self.all[place.device].used[place.link];
+        (self.head(station), self.place(station).map_or(Instant::ZERO, used))
+    }
+
+    /// Whether a link may begin an exchange at `now`, and else from when on: `None` for after the
+    /// present one of another link.
+    pub fn may_begin(&self, now: Instant, link: StationId) -> Result<(), Option<Instant>> {
+        let Some(Place { device, link: number }) = self.place(link) else { return Ok(()) };
+        let device = &self.all[device];
+        if device.engaged.is_some_and(|engaged| engaged.link != link) {
+            return Err(None);
+        }
+        match device.unsynced[number] {
+            (until, true) if now < until => Err(Some(until)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Begins an exchange of `station`. Returns whether an RTS must precede it, and the padding of
+    /// the RTS if it is an initial control frame (35.3.17).
+    pub fn engage(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        exchange: &Exchange,
+    ) -> Option<Duration> {
+        if let Some(Place { device, link }) = self.place(station) {
+            self.all[device].used[link] = now;
+        }
+        let Exchange::Single(single) = exchange else { return None };
+        let (by, since) = (station, now);
+        if let Some(Place { device, link }) = self.place(station)
+            && self.all[device].mode != LinkMode::Simultaneous
+        {
+            let device = &mut self.all[device];
+            device.engaged = Some(Engaged { link: station, by, since, is_there: true });
+            let (until, is_used) = &mut device.unsynced[link];
+            if now < *until && matches!(single.content, Content::Data { .. }) {
+                *is_used = true;
+                return Some(Duration::ZERO);
+            }
+            return None;
+        }
+        let Address::Station(peer) = single.peer else { return None };
+        let device = self.device(peer)?;
+        let LinkMode::SingleRadio { padding, .. } = device.mode else {
+            if device.mode == LinkMode::Nonsimultaneous {
+                device.engaged = Some(Engaged { link: peer, by, since, is_there: true });
+            }
+            return None;
+        };
+        if device.engaged.is_some_and(|engaged| engaged.link == peer && engaged.is_there) {
+            return None;
+        }
+        device.engaged = Some(Engaged { link: peer, by, since, is_there: false });
+        Some(padding)
+    }
+
+    /// Records that the receiver of an RTS of `station` answered.
+    pub fn cleared(&mut self, station: StationId) {
+        if self.is_empty() {
+            return;
+        }
+        for device in &mut self.all {
+            if let Some(engaged) = device.engaged.as_mut().filter(|engaged| engaged.by == station) {
+                engaged.is_there = true;
+            }
+        }
+        if let Some(Place { device, link }) = self.place(station) {
+            self.all[device].unsynced[link] = (Instant::ZERO, false);
+        }
+    }
+
+    /// Ends the exchange of `station`; returns the devices that were engaged, by their first
+    /// station, and the instants from which they listen.
+    pub fn release(&mut self, now: Instant, station: StationId) -> Vec<(StationId, Instant)> {
+        let mut released = Vec::new();
+        for device in &mut self.all {
+            let Some(engaged) = device.engaged.take_if(|engaged| engaged.by == station) else {
+                continue;
+            };
+            let back = match device.mode {
+                LinkMode::SingleRadio { transition, .. } if engaged.is_there => transition,
+                _ => Duration::ZERO,
+            };
+            device.listens = now + back;
+            released.push((device.links[0], device.listens));
+            if engaged.is_there && now - engaged.since > SYNC_THRESHOLD {
+                for (link, unsynced) in device.links.iter().zip(&mut device.unsynced) {
+                    if *link != engaged.link {
+                        *unsynced = (now + SYNC_DELAY, false);
+                    }
+                }
+            }
+        }
+        released
     }
 
     /// First MPDU of these originators on the air to a link of the device that begins with `peer`.
@@ -266,13 +399,13 @@ impl Floor<'_> {
 
     /// Finds the peers that a link reaches now.
     fn seek_peers(&mut self, link: StationId, edcaf: usize) {
-        let Self { devices, stations, .. } = self;
+        let Self { devices, stations, now, .. } = self;
         let Some(access) = &mut stations[link.index()].edcafs[edcaf] else { return };
         let Some(mut of_link) = access.link.take() else { return };
         for index in 0..of_link.peers.len() {
             let peer = StationId(index as u16);
             if devices.head(peer) == peer && peer != devices.head(link) {
-                of_link.peers[index] = devices.on_link(stations, link, peer);
+                of_link.peers[index] = devices.on_link(*now, stations, link, peer);
             }
         }
         self.stations[link.index()].edcaf(edcaf).link = Some(of_link);
@@ -282,12 +415,12 @@ impl Floor<'_> {
     pub(super) fn lend(&mut self, link: StationId, edcaf: usize) {
         self.seek_peers(link, edcaf);
         let mut moved = self.swap_queue(link, edcaf);
-        let Self { devices, stations, settings, .. } = self;
+        let Self { devices, stations, settings, now, .. } = self;
         let Some(place) = devices.place(link) else { return };
         let mut all = core::mem::take(&mut devices.all[place.device].common[edcaf]);
         let mut lent = Vec::new();
         for (head, common) in &mut all {
-            let Some(to) = devices.on_link(stations, link, *head) else { continue };
+            let Some(to) = devices.on_link(*now, stations, link, *head) else { continue };
             let elsewhere = devices.oldest_elsewhere(stations, link, edcaf, *head, common);
             let state = &mut stations[link.index()];
             let index = state.originator(settings, edcaf, Address::Station(to));
@@ -382,6 +515,25 @@ impl Floor<'_> {
         begins
     }
 
+    /// Lets what waited for the end of an exchange of `station` go on: the devices that took part,
+    /// and their access points.
+    pub(super) fn release(&mut self, station: StationId) {
+        for (head, at) in self.devices.release(self.now, station) {
+            for index in 0..self.devices.links(head).len() {
+                let link = self.devices.links(head)[index];
+                let access_point = self.access_point_of(link);
+                for edcaf in 0..EDCAFS {
+                    if index == 0 && self.stations[link.index()].edcafs[edcaf].is_some() {
+                        self.arm_links(link, edcaf);
+                    }
+                    if self.stations[access_point.index()].edcafs[edcaf].is_some() {
+                        self.timers.rest(at, access_point, edcaf);
+                    }
+                }
+            }
+        }
+    }
+
     /// Finds which links of a device have work, and what each does not hold itself.
     fn seek_work(&mut self, link: StationId, edcaf: usize) {
         let Some(place) = self.devices.place(link) else { return };
@@ -397,10 +549,10 @@ impl Floor<'_> {
         }
         for &link in &links {
             self.seek_peers(link, edcaf);
-            let Self { devices, stations, .. } = self;
+            let Self { devices, stations, now, .. } = self;
             let common = &devices.all[place.device].common[edcaf];
             let repeats = |(head, common): &(StationId, Common)| {
-                common.is_waiting() && devices.on_link(stations, link, *head).is_some()
+                common.is_waiting() && devices.on_link(*now, stations, link, *head).is_some()
             };
             let mut has_work = common.iter().any(repeats);
             if !has_work && let Some(mut access) = stations[head.index()].edcafs[edcaf].take() {
@@ -416,7 +568,7 @@ impl Floor<'_> {
                         let on_air = on_air.fold(None, |one, it| common.older(one, Some(it)));
                         common.has_window(on_air)
                     });
-                    has_window && devices.on_link(stations, link, peer).is_some()
+                    has_window && devices.on_link(*now, stations, link, peer).is_some()
                 });
                 has_work = next.is_some();
                 stations[head.index()].edcafs[edcaf] = Some(access);
@@ -457,6 +609,9 @@ impl Floor<'_> {
     /// Swaps the recipients of a link that receives with those of its device.
     pub(super) fn swap_recipients(&mut self, receiver: StationId, transmitter: StationId) {
         let head = self.devices.head(receiver);
+        if head == receiver {
+            return;
+        }
         let (theirs, own) = (self.devices.head(transmitter).index() * 4, transmitter.index() * 4);
         for category in 0..EDCAFS {
             let (first, place) = (theirs + category, own + category);

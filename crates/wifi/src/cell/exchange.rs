@@ -60,7 +60,14 @@ impl Cell {
         }
     }
 
-    fn launch(&mut self, station: StationId, exchange: Exchange) {
+    fn launch(&mut self, station: StationId, mut exchange: Exchange) {
+        let mut padding = None;
+        if !self.devices.is_empty() {
+            padding = self.devices.engage(self.now, station, &exchange);
+            if let (Exchange::Single(single), Some(_)) = (&mut exchange, padding) {
+                single.requesting = true;
+            }
+        }
         let state = &mut self.stations[station.index()];
         let contender = state.edcaf(exchange.edcaf()).contender;
         self.contention.disarm(contender);
@@ -68,7 +75,7 @@ impl Cell {
         state.exchange = Some(exchange);
         if is_requesting {
             let (state, mut cx) = self.at(station);
-            let flight = state.request_to_send(&mut cx);
+            let flight = state.request_to_send(&mut cx, padding);
             self.transmit(flight);
         } else {
             self.send_frame(station);
@@ -143,6 +150,7 @@ impl Cell {
                         let Self { stations, contention, channels, now, .. } = self;
                         stations[station.index()]
                             .end_opportunity(contention, channels, *now, edcaf);
+                        self.floor().release(station);
                     }
                     Some(mut exchange) => {
                         if let Exchange::Single(single) = &mut exchange {
@@ -155,6 +163,7 @@ impl Cell {
                         let Self { stations, contention, channels, now, .. } = self;
                         stations[station.index()]
                             .end_opportunity(contention, channels, *now, edcaf);
+                        self.floor().release(station);
                         self.services(|power, floor| power.nothing_to_send(floor, station));
                     }
                 },
@@ -292,6 +301,9 @@ impl Cell {
         }
         let Self { stations, contention, channels, now, .. } = self;
         stations[station.index()].end_opportunity(contention, channels, *now, edcaf);
+        if !self.devices.is_empty() {
+            self.floor().release(station);
+        }
     }
 }
 
@@ -489,7 +501,7 @@ impl Station {
     }
 
     /// The RTS that precedes the frame of the station's exchange.
-    fn request_to_send(&mut self, cx: &mut Context<'_>) -> Flight {
+    fn request_to_send(&mut self, cx: &mut Context<'_>, padding: Option<Duration>) -> Flight {
         let (now, sifs) = (cx.now, cx.settings.timing.sifs);
         let single = self.single();
         let Address::Station(_) = single.peer else { unreachable!("groups send no CTS") };
@@ -497,7 +509,11 @@ impl Station {
         let response = single.response.map_or(Duration::ZERO, |r| sifs + r.duration);
         let facts = cx.rates.facts(single.rate);
         let (rate, clear) = (facts.response, facts.ack);
-        let psdu_bytes = alone(rate, sizes::RTS);
+        let bytes = match padding {
+            Some(padding) if !padding.is_zero() => sizes::initial_control(padding, rate),
+            _ => sizes::RTS,
+        };
+        let psdu_bytes = alone(rate, bytes);
         let duration = cx.rates.ppdu_duration(rate, psdu_bytes);
         let reserves_until = now + duration + sifs + clear + sifs + single.duration + response;
         self.link_stats(peer).rts += 1;

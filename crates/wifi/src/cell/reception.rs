@@ -48,7 +48,7 @@ impl Cell {
 
     fn receive(&mut self, flight: &Flight) {
         if let Address::Station(receiver) = flight.receiver
-            && self.devices.head(receiver) != receiver
+            && !self.devices.is_empty()
         {
             self.floor().swap_recipients(receiver, flight.transmitter);
             self.receive_on_link(flight);
@@ -85,6 +85,7 @@ impl Cell {
                     Carried::Cts if decoded => {
                         let (state, mut cx) = self.at(receiver);
                         state.narrow_payload(&mut cx);
+                        self.devices.cleared(receiver);
                         self.floor().follow(receiver, Sequel::Frame);
                     }
                     Carried::Ack if decoded => self.exchange_succeeded(receiver, &Bitmap::FIRST),

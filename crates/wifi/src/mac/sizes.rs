@@ -1,6 +1,9 @@
 //! Lengths of frames in bytes, FCS included (IEEE 802.11-2020, 9.2 to 9.7), and of the MPDUs and
 //! PSDUs that packets form.
 
+use crate::phy::Rate;
+use lasthop_units::Duration;
+
 /// Length of the frame check sequence.
 pub const FCS: u32 = 4;
 /// MAC header of Data with three addresses.
@@ -31,6 +34,12 @@ pub const RTS: u32 = 20;
 pub const BLOCK_ACK: u32 = block_ack(64);
 /// Block Ack Request (9.3.1.7).
 pub const BLOCK_ACK_REQUEST: u32 = 24;
+/// MU-RTS Trigger frame to one station, at `rate`, with padding that lasts `padding` (0 to 256 us) at
+/// least: the initial control frame of a device with a single radio (IEEE 802.11be-2024, 35.3.17).
+pub fn initial_control(padding: Duration, rate: Rate) -> u32 {
+    let bits = padding.as_nanos() * (rate.bitrate().as_bps() / 1_000_000);
+    16 + 8 + 5 + FCS + bits.div_ceil(8_000) as u32
+}
 /// MU-BAR Trigger frame to 1 to 74 `stations`, without padding: a header of two addresses, Common
 /// Info of eight octets, and for each station a User Info of five with BAR Control and BAR
 /// Information (IEEE 802.11ax-2021, 9.3.1.22).

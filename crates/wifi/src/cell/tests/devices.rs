@@ -73,6 +73,59 @@ fn a_small_window_holds_the_fast_link_back() {
     assert!(small < 0.8 * large, "{small} and {large}");
 }
 
+fn single_radio(padding: u64, transition: u64) -> LinkMode {
+    let [padding, transition] = [padding, transition].map(Duration::from_micros);
+    LinkMode::SingleRadio { padding, transition }
+}
+
+/// A single radio downstream, by its delays: each PPDU begins with an MU-RTS of 33 octets and the
+/// padding, at 24 Mb/s, and a CTS. The backoff of the other link ends during the PPDU, so that it
+/// begins when the radio is back.
+#[test]
+fn a_single_radio_pays_its_delays_downstream() {
+    let rate = vht(5, ChannelWidth::Mhz80);
+    let us = 1e-6;
+    for (padding, transition) in [(0, 0), (64, 64), (256, 256), (32, 128)] {
+        let config = devices(&[(36, rate), (100, rate)], single_radio(padding, transition), 256);
+        let peer = config.devices[0].links.clone();
+        let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+        let time = Duration::from_secs(4);
+        let delivered = saturate_up_to(2_500, &mut cell, &[(AP, PEER)], time, 1_500);
+        let sent = |link: &StationId| {
+            let to = Address::Station(StationId(link.0 + 1));
+            cell.link_stats(*link, to).expect("it sent").ppdus
+        };
+        let ppdus: u64 = peer.iter().map(sent).sum();
+        let mpdus = delivered as f64 / ppdus as f64;
+        let psdu_bytes = mpdus as u32 * sizes::ampdu_subframe(sizes::mpdu(1_500, true), 0);
+        let ppdu = rate.ppdu_duration(psdu_bytes, Band::Ghz5).as_secs_f64();
+        let ofdm_24 = |octets: f64| 20.0 * us + 4.0 * us * libm::ceil((22.0 + 8.0 * octets) / 96.0);
+        let icf = ofdm_24(33.0 + 3.0 * padding as f64);
+        let answers = 3.0 * 16.0 * us + ofdm_24(14.0) + ofdm_24(56.0);
+        let cycle = transition as f64 * us + icf + answers + ppdu;
+        let ratio = ppdus as f64 / time.as_secs_f64() * cycle;
+        assert!((ratio - 1.0).abs() < 0.01, "{padding}, {transition}: {ratio}");
+    }
+}
+
+/// A single radio never exchanges frames on two links at once, and carries about the mean of its
+/// links, in turns.
+#[test]
+fn a_single_radio_takes_turns() {
+    let (slow, fast) = (vht(3, ChannelWidth::Mhz20), vht(5, ChannelWidth::Mhz80));
+    for senders in [[(AP, PEER)], [(StationId(1), Address::Station(AP))]] {
+        let alone = |one| {
+            let mut config = devices(&[one, one], LinkMode::Simultaneous, 1_024);
+            config.devices.clear();
+            goodput(&config, &senders, 2_500)
+        };
+        let mean = (alone((36, slow)) + alone((100, fast))) / 2.0;
+        let config = devices(&[(36, slow), (100, fast)], single_radio(64, 64), 1_024);
+        let ratio = goodput(&config, &senders, 2_500) / mean;
+        assert!((0.85..1.05).contains(&ratio), "{ratio}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
@@ -85,10 +138,16 @@ proptest! {
         number in 1u64..1_500,
         up in any::<bool>(),
         links in 2usize..4,
+        mode in prop::sample::select(vec![
+            LinkMode::Simultaneous,
+            LinkMode::Nonsimultaneous,
+            single_radio(0, 0),
+            single_radio(128, 256),
+        ]),
     ) {
         let rate = vht(3, ChannelWidth::Mhz20);
         let of = [(36, rate), (100, vht(5, ChannelWidth::Mhz80)), (149, rate)];
-        let mut config = devices(&of[..links], LinkMode::Simultaneous, window);
+        let mut config = devices(&of[..links], mode, window);
         for station in &mut config.stations {
             station.retry_limit = retry_limit;
         }
