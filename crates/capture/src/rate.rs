@@ -85,6 +85,9 @@ impl Rate {
             | PhyRate::HeExtendedRange { mcs, guard_interval, .. } => {
                 (Format::He, mcs, guard_interval.duration().as_nanos() as u16)
             }
+            PhyRate::Eht { mcs, guard_interval, .. } => {
+                (Format::Eht, mcs, guard_interval.duration().as_nanos() as u16)
+            }
         };
         let short_preamble = matches!(rate, PhyRate::Dsss { preamble: Preamble::Short, .. });
         Self {
@@ -97,6 +100,7 @@ impl Rate {
                 ChannelWidth::Mhz40 => 40,
                 ChannelWidth::Mhz80 => 80,
                 ChannelWidth::Mhz160 => 160,
+                ChannelWidth::Mhz320 => 320,
             },
             guard_ns,
             short_preamble,

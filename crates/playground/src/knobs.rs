@@ -268,13 +268,16 @@ impl Known<'_> {
         };
         let standard = self.scenario.network.cell.as_ref()?.standard;
         let usual = match standard {
-            Standard::Dot11ax => ("{ kind = \"firmware\" }".to_owned(), "firmware".to_owned()),
+            Standard::Dot11ax | Standard::Dot11be => {
+                ("{ kind = \"firmware\" }".to_owned(), "firmware".to_owned())
+            }
             _ => ("{ kind = \"minstrel-ht\" }".to_owned(), "Minstrel-HT".to_owned()),
         };
         let mut options = vec![usual, ("{ kind = \"ideal\" }".to_owned(), "ideal".to_owned())];
         let mcs_max = match standard {
             Standard::Dot11ac => Rate::VHT_MCS_MAX,
             Standard::Dot11ax => Rate::HE_MCS_MAX,
+            Standard::Dot11be => Rate::EHT_MCS_MAX,
             _ => 15,
         };
         options.extend((0..=mcs_max).map(|mcs| (fixed(mcs), format!("fixed, MCS {mcs}"))));

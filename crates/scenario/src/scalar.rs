@@ -117,7 +117,7 @@ impl Scalar for Ready {
 
 /// Returns the message about an amendment that exists, similar to others by its letters only.
 pub(crate) fn not_modelled(text: &str) -> Option<String> {
-    const AMENDMENTS: [&str; 10] = ["ac", "ad", "af", "ah", "ax", "ay", "be", "bn", "j", "p"];
+    const AMENDMENTS: [&str; 9] = ["ac", "ad", "af", "ah", "ax", "ay", "bn", "j", "p"];
     let is_one = text.strip_prefix("802.11").is_some_and(|rest| AMENDMENTS.contains(&rest));
     is_one.then(|| format!("lasthop does not model {text}"))
 }

@@ -556,7 +556,7 @@ fn has_sequence(kind: FrameKind) -> bool {
 
 /// The name of a rate, such as `HT MCS 7 20MHz 800ns`, `OFDM 24Mb/s` or
 /// `DSSS 11Mb/s long`; `VHT MCS 9 2SS 80MHz 400ns`, `HE MCS 0 1SS 20MHz 2xLTF+0.8us
-/// DCM`, `HE-ER MCS 0 106 tones 4xLTF+3.2us`.
+/// DCM`, `HE-ER MCS 0 106 tones 4xLTF+3.2us`, `EHT MCS 13 2SS 320MHz 2xLTF+0.8us`.
 pub(crate) fn rate_name(rate: Rate) -> String {
     let bitrate = rate.bitrate();
     match rate {
@@ -577,6 +577,13 @@ pub(crate) fn rate_name(rate: Rate) -> String {
         Rate::HeExtendedRange { mcs, tones, guard_interval, dcm } => {
             let dcm = if dcm { " DCM" } else { "" };
             format!("HE-ER MCS {mcs} {tones} tones {guard_interval}{dcm}")
+        }
+        Rate::Eht { mcs, streams, width, guard_interval, puncturing } => {
+            let part = match puncturing.value() {
+                0 => String::new(),
+                value => format!(" punctured {value}"),
+            };
+            format!("EHT MCS {mcs} {streams}SS {width} {guard_interval}{part}")
         }
     }
 }

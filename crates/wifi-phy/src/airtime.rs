@@ -6,7 +6,8 @@
 //! PPDUs end with a signal extension of 6 us without a signal; it is part of the duration.
 
 use super::{
-    Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, PacketPadding, Preamble, Rate, he, vht,
+    Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, PacketPadding, Preamble, Rate, eht, he,
+    vht,
 };
 use lasthop_units::Duration;
 
@@ -46,7 +47,7 @@ impl Band {
 impl Rate {
     /// Duration of the preamble and PHY header, up to the first bit of the PSDU's field. The ranges
     /// are DSSS 192 or 96 us, OFDM 20 us, HT-mixed 36 to 48 us, VHT 40 to 68 us, HE SU 40 to 164
-    /// us, HE extended range 48 to 60 us; the same in all bands.
+    /// us, HE extended range 48 to 60 us, EHT 47.2 to 183.2 us; the same in all bands.
     #[inline]
     pub fn preamble_and_header(self, _band: Band) -> Duration {
         match self {
@@ -64,6 +65,9 @@ impl Rate {
             }
             Self::HeExtendedRange { guard_interval, .. } => {
                 he::preamble_and_header(1, guard_interval, true)
+            }
+            Self::Eht { mcs, streams, guard_interval, .. } => {
+                eht::preamble_and_header(mcs, streams, guard_interval)
             }
         }
     }
@@ -108,8 +112,10 @@ impl Rate {
             Self::Vht { mcs, streams, width, guard_interval } => {
                 before + vht::data(mcs, streams, width, guard_interval, psdu_bytes)
             }
-            Self::He { guard_interval, .. } | Self::HeExtendedRange { guard_interval, .. } => {
-                let coding = self.he_coding().expect("an HE rate");
+            Self::He { guard_interval, .. }
+            | Self::HeExtendedRange { guard_interval, .. }
+            | Self::Eht { guard_interval, .. } => {
+                let coding = self.he_coding().expect("an HE or EHT rate");
                 let end = he::end_of(core::iter::once((coding, psdu_bytes)));
                 before + he::data(end, guard_interval, padding) + band.signal_extension()
             }

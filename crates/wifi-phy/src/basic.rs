@@ -2,7 +2,7 @@
 //! and 10.6.11).
 //!
 //! The rate of a response is the highest basic rate of the same modulation class that is no faster
-//! than the frame it answers (an HT, VHT or HE frame counts as its non-HT reference rate). DSSS and
+//! than the frame it answers (an HT, VHT, HE or EHT frame counts as its non-HT reference rate). DSSS and
 //! CCK answer DSSS and CCK, OFDM answers OFDM and later PHYs. Without such a basic rate, the
 //! highest mandatory rate is used. HT responses are left out: Ack, Block Ack and CTS are non-HT.
 //! Only the response to an HE extended range PPDU is another such PPDU, of the lowest MCS on the
@@ -34,19 +34,21 @@ pub struct ControlRates {
 }
 
 impl ControlRates {
-    /// Returns the default set: 1 and 2 Mb/s (802.11b); 1, 2, 6, 12 and 24 (802.11g, and 802.11n
-    /// and ax at 2.4 GHz); 6, 12 and 24 (802.11a and ac, 802.11n and ax elsewhere).
+    /// Returns the default set: 1 and 2 Mb/s (802.11b); 1, 2, 6, 12 and 24 (802.11g, and 802.11n,
+    /// ax and be at 2.4 GHz); 6, 12 and 24 (802.11a and ac, 802.11n, ax and be elsewhere).
     pub fn for_standard(standard: Standard, band: Band) -> Self {
         let dsss = MANDATORY_DSSS.map(|rate| Rate::Dsss { rate, preamble: Preamble::Long });
         let mut basic = Vec::new();
         match (standard, band) {
             (Standard::Dot11b, _) => basic.extend(dsss),
-            (Standard::Dot11g, _) | (Standard::Dot11n | Standard::Dot11ax, Band::Ghz2_4) => {
+            (Standard::Dot11g, _)
+            | (Standard::Dot11n | Standard::Dot11ax | Standard::Dot11be, Band::Ghz2_4) => {
                 basic.extend(dsss);
                 basic.extend(MANDATORY_OFDM.map(Rate::ErpOfdm));
             }
             (Standard::Dot11a | Standard::Dot11ac, _)
-            | (Standard::Dot11n | Standard::Dot11ax, Band::Ghz5 | Band::Ghz6) => {
+            | (Standard::Dot11n | Standard::Dot11ax | Standard::Dot11be, Band::Ghz5 | Band::Ghz6) =>
+            {
                 basic.extend(MANDATORY_OFDM.map(Rate::Ofdm));
             }
         }
@@ -91,9 +93,11 @@ impl ControlRates {
     fn mandatory(&self, data: Rate) -> impl Iterator<Item = Rate> {
         let erp = match data {
             Rate::ErpOfdm(_) => true,
-            Rate::Ht { .. } | Rate::Vht { .. } | Rate::He { .. } | Rate::HeExtendedRange { .. } => {
-                !self.basic.iter().any(|rate| matches!(rate, Rate::Ofdm(_)))
-            }
+            Rate::Ht { .. }
+            | Rate::Vht { .. }
+            | Rate::He { .. }
+            | Rate::HeExtendedRange { .. }
+            | Rate::Eht { .. } => !self.basic.iter().any(|rate| matches!(rate, Rate::Ofdm(_))),
             _ => false,
         };
         let dsss = MANDATORY_DSSS.map(|rate| Rate::Dsss { rate, preamble: Preamble::Long });

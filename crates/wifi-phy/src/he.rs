@@ -31,6 +31,8 @@ const TAIL_BITS: u64 = 6;
 const BCC_STREAMS_MAX: u8 = 4;
 /// Highest MCS of BCC (27.1.1).
 const BCC_MCS_MAX: u8 = 9;
+/// Highest MCS of HE.
+const HE_MCS_MAX: u8 = 11;
 /// Highest number of streams with dual carrier modulation.
 const DCM_STREAMS_MAX: u8 = 2;
 
@@ -133,10 +135,12 @@ pub enum PacketPadding {
     Us8,
     /// Padding of 16 us.
     Us16,
+    /// Padding of 20 us, of EHT PPDUs only (IEEE 802.11be-2024, 36.3.14).
+    Us20,
 }
 
 impl PacketPadding {
-    /// Duration of the packet extension (nominal T_PE, 27.3.13): 0 to 16 us, shorter if more of the
+    /// Duration of the packet extension (nominal T_PE, 27.3.13): 0 to 20 us, shorter if more of the
     /// last symbol is padding.
     const fn extension(self, last: Segments) -> Duration {
         let factor = last.factor as u64;
@@ -144,6 +148,7 @@ impl PacketPadding {
             Self::None => 0,
             Self::Us8 => 4 * factor.saturating_sub(2),
             Self::Us16 => 4 * factor,
+            Self::Us20 => 4 + 4 * factor,
         })
     }
 }
@@ -173,6 +178,8 @@ pub(super) struct HeCoding {
     pub(super) mcs: u8,
     pub(super) streams: u8,
     pub(super) dcm: bool,
+    /// Whether the PPDU is EHT, which always has LDPC.
+    pub(super) is_eht: bool,
 }
 
 impl HeCoding {
@@ -180,7 +187,7 @@ impl HeCoding {
     /// 4 and at most two streams (27.3.12.9).
     pub(super) const fn exists(self) -> bool {
         let is_dcm_allowed = matches!(self.mcs, 0 | 1 | 3 | 4) && self.streams <= DCM_STREAMS_MAX;
-        (self.mcs as usize) < MCS_MODULATION.len()
+        self.mcs <= HE_MCS_MAX
             && self.streams >= 1
             && self.streams <= 8
             && (!self.dcm || is_dcm_allowed)
@@ -192,7 +199,8 @@ impl HeCoding {
 
     /// Whether the code must be LDPC.
     pub(super) const fn is_ldpc(self) -> bool {
-        self.ru as u8 > RuSize::Tones242 as u8
+        self.is_eht
+            || self.ru as u8 > RuSize::Tones242 as u8
             || self.mcs > BCC_MCS_MAX
             || self.streams > BCC_STREAMS_MAX
     }
@@ -312,7 +320,8 @@ mod tests {
     use crate::{Band, ChannelWidth, Rate};
     use proptest::prelude::*;
 
-    const MCS_9: HeCoding = HeCoding { ru: RuSize::Tones996, mcs: 9, streams: 1, dcm: false };
+    const MCS_9: HeCoding =
+        HeCoding { ru: RuSize::Tones996, mcs: 9, streams: 1, dcm: false, is_eht: false };
 
     fn us(us: u64) -> Duration {
         Duration::from_micros(us)
@@ -320,7 +329,8 @@ mod tests {
 
     #[test]
     fn where_ldpc_is_required() {
-        let is_ldpc = |ru, mcs, streams| HeCoding { ru, mcs, streams, dcm: false }.is_ldpc();
+        let is_ldpc =
+            |ru, mcs, streams| HeCoding { ru, mcs, streams, dcm: false, is_eht: false }.is_ldpc();
         assert!(!is_ldpc(RuSize::Tones242, 9, 4) && !is_ldpc(RuSize::Tones26, 0, 1));
         assert!(is_ldpc(RuSize::Tones484, 0, 1) && is_ldpc(RuSize::Tones242, 10, 1));
         assert!(is_ldpc(RuSize::Tones242, 0, 5));
@@ -345,7 +355,7 @@ mod tests {
         assert_eq!(end(814), (1, 4));
         assert_eq!(end(815), (2, 1));
         // BCC: 16 + 8 * 11 + 6 = 110 of 117 bits, segments of 30.
-        let bpsk = HeCoding { ru: RuSize::Tones242, mcs: 0, streams: 1, dcm: false };
+        let bpsk = HeCoding { ru: RuSize::Tones242, mcs: 0, streams: 1, dcm: false, is_eht: false };
         assert_eq!(bpsk.initial(11), Segments { symbols: 1, factor: 4 });
         assert_eq!(bpsk.initial(1), Segments { symbols: 1, factor: 1 });
         assert_eq!(bpsk.initial(12), Segments { symbols: 2, factor: 1 });
@@ -367,7 +377,8 @@ mod tests {
         // segments: 2340, payload 1950, two words of 1296 with 2160: 210 shortened, 42
         // punctured of 432 parity bits: no. Three: 1800, payload 1500, one word of 1944
         // with 1620: 120 shortened, 24 punctured of 324: no.
-        let mcs_11 = HeCoding { ru: RuSize::Tones242, mcs: 11, streams: 1, dcm: false };
+        let mcs_11 =
+            HeCoding { ru: RuSize::Tones242, mcs: 11, streams: 1, dcm: false, is_eht: false };
         for factor in [1, 3, 4] {
             assert!(!mcs_11.needs_extra_segment(Segments { symbols: 1, factor }));
         }
@@ -375,7 +386,8 @@ mod tests {
         // 1944 with 4374: 414 shortened, 138 punctured of 1458 parity bits: under a
         // tenth. Nine: 4320, payload 3240, three words: 1134 shortened, 378 punctured:
         // over a tenth, but 1134 < 1.2 * 378 * 3 = 1360.8: one segment more.
-        let mcs_10 = HeCoding { ru: RuSize::Tones52, mcs: 10, streams: 1, dcm: false };
+        let mcs_10 =
+            HeCoding { ru: RuSize::Tones52, mcs: 10, streams: 1, dcm: false, is_eht: false };
         assert!(!mcs_10.needs_extra_segment(Segments { symbols: 11, factor: 4 }));
         assert!(mcs_10.needs_extra_segment(Segments { symbols: 9, factor: 4 }));
         assert_eq!(Segments { symbols: 9, factor: 4 }.next(), Segments { symbols: 10, factor: 1 });
@@ -400,7 +412,7 @@ mod tests {
             (RuSize::Tones484, 9, 1, 1_500, 4, 4),
             (RuSize::Tones242, 10, 1, 60, 1, 2),
         ] {
-            let coding = HeCoding { ru, mcs, streams, dcm: false };
+            let coding = HeCoding { ru, mcs, streams, dcm: false, is_eht: false };
             let end = end_of(core::iter::once((coding, bytes)));
             assert_eq!(end, Segments { symbols, factor }, "{coding:?}, {bytes} octets");
         }
@@ -415,6 +427,7 @@ mod tests {
         assert_eq!(of(PacketPadding::None), [us(0); 4]);
         assert_eq!(of(PacketPadding::Us8), [us(0), us(0), us(4), us(8)]);
         assert_eq!(of(PacketPadding::Us16), [us(4), us(8), us(12), us(16)]);
+        assert_eq!(of(PacketPadding::Us20), [us(8), us(12), us(16), us(20)]);
     }
 
     #[test]
@@ -441,7 +454,13 @@ mod tests {
 
     fn any_coding() -> impl Strategy<Value = HeCoding> {
         (0usize..7, 0u8..12, 1u8..=8, any::<bool>())
-            .prop_map(|(ru, mcs, streams, dcm)| HeCoding { ru: RuSize::ALL[ru], mcs, streams, dcm })
+            .prop_map(|(ru, mcs, streams, dcm)| HeCoding {
+                ru: RuSize::ALL[ru],
+                mcs,
+                streams,
+                dcm,
+                is_eht: false,
+            })
             .prop_filter("exists", |coding| coding.exists())
     }
 

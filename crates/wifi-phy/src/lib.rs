@@ -1,7 +1,8 @@
-//! The physical layer of IEEE 802.11a/b/g/n, ac and ax: rates, PPDU durations, error model, channel.
+//! The physical layer of IEEE 802.11a/b/g/n, ac, ax and be: rates, PPDU durations, error model, channel.
 //!
 //! [`Rate`] is the mode of a PPDU and determines its duration. [`MuPpdu`] and [`TriggeredPpdu`] are
-//! HE PPDUs of several users, [`VhtMuPpdu`] is their VHT form. [`SpatialShare`] gives the SINR of a
+//! HE PPDUs of several users, [`VhtMuPpdu`] is their VHT form, [`EhtMuPpdu`] and
+//! [`EhtTriggeredPpdu`] their EHT form. [`SpatialShare`] gives the SINR of a
 //! user of MU-MIMO, [`Feedback`] the length of a sounding report. The MAC derives its intervals
 //! from [`Timing`] and its control responses from [`ControlRates`]. A [`Link`] gives the SNR at an
 //! instant, and [`ErrorModel`] the probability that a frame is decoded at it. A [`Subchannel`] is
@@ -18,6 +19,9 @@ extern crate alloc;
 mod airtime;
 mod basic;
 mod channel;
+mod eht;
+mod eht_mu;
+mod eht_ru;
 mod error;
 mod he;
 mod modulation;
@@ -34,6 +38,9 @@ mod vht_mu;
 
 pub use basic::ControlRates;
 pub use channel::{Fading, Link, LinkConfig, PathLoss, Propagation, SnrChange};
+pub use eht::EhtSignal;
+pub use eht_mu::{EhtMuError, EhtMuPpdu, EhtMuUser, EhtTriggeredPpdu};
+pub use eht_ru::{EhtRu, Puncturing};
 pub use error::{ErrorModel, PerRow, PerTable, PerTableError};
 pub use he::UNTIL_SIGNAL_A;
 pub use he::{HeGuardInterval, PacketPadding};

@@ -1,4 +1,4 @@
-//! Modulations and code rates, and those of each MCS of HT, VHT and HE.
+//! Modulations and code rates, and those of each MCS of HT, VHT, HE and EHT.
 
 /// Modulation of a subcarrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,6 +15,8 @@ pub enum Modulation {
     Qam256,
     /// 1024-QAM: ten coded bits per subcarrier (HE).
     Qam1024,
+    /// 4096-QAM: twelve coded bits per subcarrier (EHT).
+    Qam4096,
 }
 
 /// Rate of the (punctured) binary convolutional code, or of the LDPC code.
@@ -31,7 +33,7 @@ pub enum CodeRate {
 }
 
 impl Modulation {
-    /// Coded bits per subcarrier (N_BPSCS): 1, 2, 4, 6, 8 or 10.
+    /// Coded bits per subcarrier (N_BPSCS): 1, 2, 4, 6, 8, 10 or 12.
     #[inline]
     pub const fn bits(self) -> u32 {
         match self {
@@ -41,6 +43,7 @@ impl Modulation {
             Self::Qam64 => 6,
             Self::Qam256 => 8,
             Self::Qam1024 => 10,
+            Self::Qam4096 => 12,
         }
     }
 }
@@ -59,8 +62,9 @@ impl CodeRate {
 }
 
 /// Modulation and code rate by MCS index: for HT modulo 8 (tables 19-27 to 19-34), for VHT up to 9
-/// (tables 21-30 to 21-61), for HE up to 11 (IEEE 802.11ax-2021, 27.5).
-pub(super) const MCS_MODULATION: [(Modulation, CodeRate); 12] = [
+/// (tables 21-30 to 21-61), for HE up to 11 (IEEE 802.11ax-2021, 27.5), for EHT up to 13 (IEEE
+/// 802.11be-2024, 36.5).
+pub(super) const MCS_MODULATION: [(Modulation, CodeRate); 14] = [
     (Modulation::Bpsk, CodeRate::Half),
     (Modulation::Qpsk, CodeRate::Half),
     (Modulation::Qpsk, CodeRate::ThreeQuarters),
@@ -73,4 +77,6 @@ pub(super) const MCS_MODULATION: [(Modulation, CodeRate); 12] = [
     (Modulation::Qam256, CodeRate::FiveSixths),
     (Modulation::Qam1024, CodeRate::ThreeQuarters),
     (Modulation::Qam1024, CodeRate::FiveSixths),
+    (Modulation::Qam4096, CodeRate::ThreeQuarters),
+    (Modulation::Qam4096, CodeRate::FiveSixths),
 ];

@@ -58,7 +58,13 @@ impl MuUser {
     }
 
     const fn coding(&self) -> HeCoding {
-        HeCoding { ru: self.ru.size(), mcs: self.mcs, streams: self.streams, dcm: self.dcm }
+        HeCoding {
+            ru: self.ru.size(),
+            mcs: self.mcs,
+            streams: self.streams,
+            dcm: self.dcm,
+            is_eht: false,
+        }
     }
 }
 
@@ -215,7 +221,8 @@ impl MuPpdu<'_> {
             ChannelWidth::Mhz80 => {
                 2 * RU_ALLOCATION_BITS + CENTER_26_TONE_RU_BITS + CRC_AND_TAIL_BITS
             }
-            ChannelWidth::Mhz160 => {
+            // HE has no 320 MHz.
+            ChannelWidth::Mhz160 | ChannelWidth::Mhz320 => {
                 4 * RU_ALLOCATION_BITS + CENTER_26_TONE_RU_BITS + CRC_AND_TAIL_BITS
             }
         };

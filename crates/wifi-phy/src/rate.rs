@@ -1,18 +1,19 @@
 //! Modes of a PPDU: the rates of DSSS and CCK (IEEE 802.11-2020, clauses 15 and 16), OFDM (17),
-//! ERP-OFDM (18), HT-mixed (19), VHT SU (21) and HE SU and extended range SU (IEEE 802.11ax-2021,
-//! 27). A rate alone determines modulation, code rate, streams, data bits per symbol, and data
+//! ERP-OFDM (18), HT-mixed (19), VHT SU (21), HE SU and extended range SU (IEEE 802.11ax-2021, 27)
+//! and EHT MU to one user (IEEE 802.11be-2024, 36). A rate alone determines modulation, code rate, streams, data bits per symbol, and data
 //! rate.
 //!
 //! HT: MCS 0 to 31 (equal modulation on one to four streams), 20 and 40 MHz, both guard intervals,
 //! BCC. VHT: MCS 0 to 9, one to eight streams, 20 to 160 MHz, BCC. HE: MCS 0 to 11, one to eight
-//! streams, 20 to 160 MHz, LDPC where it is mandatory and BCC otherwise. Left out: MCS 32 and
+//! streams, 20 to 160 MHz, LDPC where it is mandatory and BCC otherwise. EHT: MCS 0 to 15, one to
+//! eight streams, 20 to 320 MHz, LDPC. Left out: MCS 32 and
 //! unequal modulation, greenfield, LDPC of HT and VHT, STBC, VHT MU, 80+80 MHz, PBCC, DSSS-OFDM,
-//! half and quarter clocked OFDM. `airtime` has the durations of PPDUs; `mu` has HE PPDUs of
-//! several users.
+//! half and quarter clocked OFDM. `airtime` has the durations of PPDUs; `mu` and `eht_mu`
+//! have HE and EHT PPDUs of several users.
 
 use super::he::HeCoding;
 use super::modulation::{CodeRate, MCS_MODULATION, Modulation};
-use super::{HeGuardInterval, RuSize};
+use super::{HeGuardInterval, Puncturing, RuSize, eht};
 use core::fmt;
 use lasthop_units::{Bitrate, Db};
 
@@ -39,6 +40,8 @@ pub enum ChannelWidth {
     Mhz80,
     /// 160 MHz in one piece (VHT and HE).
     Mhz160,
+    /// 320 MHz (EHT at 6 GHz).
+    Mhz320,
 }
 
 /// Guard interval of HT and VHT. HE has a [`HeGuardInterval`].
@@ -163,11 +166,29 @@ pub enum Rate {
         /// Whether dual carrier modulation is used; requires MCS 0 or 1.
         dcm: bool,
     },
+    /// EHT MU to one user (IEEE 802.11be-2024, clause 36).
+    Eht {
+        /// EHT-MCS index: 0 to 13; 14 for EHT DUP in 80 to 320 MHz, 15 for BPSK with dual carrier
+        /// modulation.
+        mcs: u8,
+        /// Spatial streams, 1 to 8; 1 with MCS 14 and 15.
+        streams: u8,
+        /// The width of the channel.
+        width: ChannelWidth,
+        /// The guard interval of its data symbols, and the size of its EHT-LTFs.
+        guard_interval: HeGuardInterval,
+        /// The part of the channel that the PPDU leaves out.
+        puncturing: Puncturing,
+    },
 }
 
 impl ChannelWidth {
-    /// All widths in ascending order.
+    /// All widths up to HE in ascending order.
     pub const ALL: [Self; 4] = [Self::Mhz20, Self::Mhz40, Self::Mhz80, Self::Mhz160];
+
+    /// All widths of EHT in ascending order.
+    pub const ALL_EHT: [Self; 5] =
+        [Self::Mhz20, Self::Mhz40, Self::Mhz80, Self::Mhz160, Self::Mhz320];
 
     /// Width in hertz.
     #[inline]
@@ -177,6 +198,7 @@ impl ChannelWidth {
             Self::Mhz40 => 40_000_000,
             Self::Mhz80 => 80_000_000,
             Self::Mhz160 => 160_000_000,
+            Self::Mhz320 => 320_000_000,
         }
     }
 
@@ -187,7 +209,8 @@ impl ChannelWidth {
             Self::Mhz20 => 52,
             Self::Mhz40 => 108,
             Self::Mhz80 => 234,
-            Self::Mhz160 => 468,
+            // VHT has no more.
+            Self::Mhz160 | Self::Mhz320 => 468,
         }
     }
 }
@@ -269,7 +292,10 @@ impl Rate {
     /// Highest HE-MCS index.
     pub const HE_MCS_MAX: u8 = 11;
 
-    /// Highest number of spatial streams of VHT and HE.
+    /// Highest EHT-MCS index of growing speed; 14 and 15 are the slowest.
+    pub const EHT_MCS_MAX: u8 = 13;
+
+    /// Highest number of spatial streams of VHT, HE and EHT.
     pub const STREAMS_MAX: u8 = 8;
 
     /// Returns an HT rate, or `None` if `mcs` is above [`Rate::MCS_MAX`] or `width` above 40 MHz.
@@ -293,6 +319,7 @@ impl Rate {
         guard_interval: GuardInterval,
     ) -> Option<Self> {
         let is_in_range = mcs <= Self::VHT_MCS_MAX && streams >= 1 && streams <= Self::STREAMS_MAX;
+        let is_in_range = is_in_range && !matches!(width, ChannelWidth::Mhz320);
         if !is_in_range || super::vht::is_forbidden(mcs, streams, width) {
             return None;
         }
@@ -300,7 +327,7 @@ impl Rate {
     }
 
     /// Returns an HE SU rate, or `None` if it does not exist: `mcs` above [`Rate::HE_MCS_MAX`],
-    /// `streams` not 1 to 8, a guard interval of trigger-based PPDUs, or `dcm` with another MCS
+    /// `streams` not 1 to 8, 320 MHz, a guard interval of trigger-based PPDUs, or `dcm` with another MCS
     /// than 0, 1, 3 and 4 or with more than two streams.
     #[inline]
     pub const fn he(
@@ -310,8 +337,9 @@ impl Rate {
         guard_interval: HeGuardInterval,
         dcm: bool,
     ) -> Option<Self> {
-        let coding = HeCoding { ru: RuSize::of_width(width), mcs, streams, dcm };
-        if !coding.exists() || !guard_interval.is_of_single_user() {
+        let coding = HeCoding { ru: RuSize::of_width(width), mcs, streams, dcm, is_eht: false };
+        let is_in_range = coding.exists() && !matches!(width, ChannelWidth::Mhz320);
+        if !is_in_range || !guard_interval.is_of_single_user() {
             return None;
         }
         Some(Self::He { mcs, streams, width, guard_interval, dcm })
@@ -331,11 +359,59 @@ impl Rate {
             RuSize::Tones106 => 0,
             _ => return None,
         };
-        let coding = HeCoding { ru: tones, mcs, streams: 1, dcm };
+        let coding = HeCoding { ru: tones, mcs, streams: 1, dcm, is_eht: false };
         if mcs > mcs_max || !coding.exists() || !guard_interval.is_of_single_user() {
             return None;
         }
         Some(Self::HeExtendedRange { mcs, tones, guard_interval, dcm })
+    }
+
+    /// Returns an EHT rate of a channel without puncturing, or `None` if it does not exist: `mcs`
+    /// above 15, `streams` not 1 to 8 (1 for MCS 14 and 15), MCS 14 below 80 MHz, or a guard
+    /// interval that EHT MU PPDUs do not have.
+    #[inline]
+    pub const fn eht(
+        mcs: u8,
+        streams: u8,
+        width: ChannelWidth,
+        guard_interval: HeGuardInterval,
+    ) -> Option<Self> {
+        let exists = eht::coding(mcs, streams, RuSize::of_width(width)).is_some();
+        if !exists || !guard_interval.is_of_multi_user() {
+            return None;
+        }
+        let puncturing = Puncturing::NONE;
+        Some(Self::Eht { mcs, streams, width, guard_interval, puncturing })
+    }
+
+    /// Returns the EHT rate with this part of its channel left out; `None` if the width does not
+    /// have the puncturing, for MCS 14, and for other rates than EHT.
+    #[must_use]
+    pub const fn punctured(self, puncturing: Puncturing) -> Option<Self> {
+        match self {
+            Self::Eht { mcs, streams, width, guard_interval, .. } => {
+                let ru = eht::ru(width, puncturing);
+                let is_there = Puncturing::new(puncturing.value(), width).is_some();
+                if !is_there || eht::coding(mcs, streams, ru).is_none() {
+                    return None;
+                }
+                Some(Self::Eht { mcs, streams, width, guard_interval, puncturing })
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the EHT rates of MCS 0 to 13 with one to `streams_max` streams (at most 8), by
+    /// streams and then MCS.
+    pub fn all_eht(
+        width: ChannelWidth,
+        guard_interval: HeGuardInterval,
+        streams_max: u8,
+    ) -> impl DoubleEndedIterator<Item = Self> + Clone {
+        (1..=streams_max.min(Self::STREAMS_MAX)).flat_map(move |streams| {
+            (0..=Self::EHT_MCS_MAX)
+                .filter_map(move |mcs| Self::eht(mcs, streams, width, guard_interval))
+        })
     }
 
     /// Returns the HE SU rates with dual carrier modulation of one to `streams_max` streams (at
@@ -415,8 +491,10 @@ impl Rate {
                     GuardInterval::Short => 3_600,
                 }
             }
-            Self::He { guard_interval, .. } | Self::HeExtendedRange { guard_interval, .. } => {
-                let coding = self.he_coding().expect("an HE rate");
+            Self::He { guard_interval, .. }
+            | Self::HeExtendedRange { guard_interval, .. }
+            | Self::Eht { guard_interval, .. } => {
+                let coding = self.he_coding().expect("an HE or EHT rate");
                 return coding.bitrate(guard_interval);
             }
         };
@@ -430,24 +508,27 @@ impl Rate {
         (self.bitrate().as_bps() / 1_000) as u32
     }
 
-    /// Number of spatial streams: 1 to 4 of HT, 1 to 8 of VHT and HE, 1 of the others.
+    /// Number of spatial streams: 1 to 4 of HT, 1 to 8 of VHT, HE and EHT, 1 of the others.
     #[inline]
     pub const fn streams(self) -> u8 {
         match self {
             Self::Ht { mcs, .. } => mcs / 8 + 1,
-            Self::Vht { streams, .. } | Self::He { streams, .. } => streams,
+            Self::Vht { streams, .. } | Self::He { streams, .. } | Self::Eht { streams, .. } => {
+                streams
+            }
             _ => 1,
         }
     }
 
-    /// MCS index: 0 to 31 of HT, 0 to 9 of VHT, 0 to 11 of HE; `None` for the others.
+    /// MCS index: 0 to 31 of HT, 0 to 9 of VHT, 0 to 11 of HE, 0 to 15 of EHT; `None` for the others.
     #[inline]
     pub const fn mcs(self) -> Option<u8> {
         match self {
             Self::Ht { mcs, .. }
             | Self::Vht { mcs, .. }
             | Self::He { mcs, .. }
-            | Self::HeExtendedRange { mcs, .. } => Some(mcs),
+            | Self::HeExtendedRange { mcs, .. }
+            | Self::Eht { mcs, .. } => Some(mcs),
             Self::Dsss { .. } | Self::Ofdm(_) | Self::ErpOfdm(_) => None,
         }
     }
@@ -457,7 +538,10 @@ impl Rate {
     #[inline]
     pub const fn width(self) -> ChannelWidth {
         match self {
-            Self::Ht { width, .. } | Self::Vht { width, .. } | Self::He { width, .. } => width,
+            Self::Ht { width, .. }
+            | Self::Vht { width, .. }
+            | Self::He { width, .. }
+            | Self::Eht { width, .. } => width,
             _ => ChannelWidth::Mhz20,
         }
     }
@@ -481,12 +565,17 @@ impl Rate {
             Self::He { mcs, streams, guard_interval, dcm, .. } => {
                 Self::He { mcs, streams, width: most, guard_interval, dcm }
             }
+            Self::Eht { mcs, streams, guard_interval, .. } => {
+                // MCS 15 is the other robust one, at all widths.
+                let lower = Self::eht(mcs, streams, most, guard_interval);
+                lower.or_else(|| Self::eht(15, 1, most, guard_interval)).unwrap_or(self)
+            }
             _ => self,
         }
     }
 
     /// Returns the same rate on a channel no wider and with no more streams than these, like
-    /// [`narrowed`](Self::narrowed). Only rates of 802.11ac and ax change.
+    /// [`narrowed`](Self::narrowed). Only rates of 802.11ac, ax and be change.
     #[must_use]
     #[inline]
     pub fn within(self, width: ChannelWidth, streams_max: u8) -> Self {
@@ -501,18 +590,25 @@ impl Rate {
                 let streams = streams.min(streams_max);
                 Self::He { mcs, streams, width, guard_interval, dcm }
             }
+            Self::Eht { mcs, streams, width, guard_interval, puncturing } => {
+                let streams = streams.min(streams_max);
+                Self::Eht { mcs, streams, width, guard_interval, puncturing }
+            }
             other => other,
         }
     }
 
-    /// Coding of the symbols of an HE rate; `None` for all others.
+    /// Coding of the symbols of an HE or EHT rate; `None` for all others.
     pub(super) const fn he_coding(self) -> Option<HeCoding> {
         match self {
             Self::He { mcs, streams, width, dcm, .. } => {
-                Some(HeCoding { ru: RuSize::of_width(width), mcs, streams, dcm })
+                Some(HeCoding { ru: RuSize::of_width(width), mcs, streams, dcm, is_eht: false })
             }
             Self::HeExtendedRange { mcs, tones, dcm, .. } => {
-                Some(HeCoding { ru: tones, mcs, streams: 1, dcm })
+                Some(HeCoding { ru: tones, mcs, streams: 1, dcm, is_eht: false })
+            }
+            Self::Eht { mcs, streams, width, puncturing, .. } => {
+                Some(eht::coding_of(mcs, streams, width, puncturing))
             }
             _ => None,
         }
@@ -528,11 +624,18 @@ impl Rate {
             Self::Vht { mcs, .. } | Self::He { mcs, .. } | Self::HeExtendedRange { mcs, .. } => {
                 Some(MCS_MODULATION[mcs as usize])
             }
+            Self::Eht { mcs, .. } => Some(MCS_MODULATION[Self::eht_index(mcs)]),
         }
     }
 
+    /// Index of the modulation of an EHT-MCS: 14 and 15 have that of MCS 0.
+    #[inline]
+    pub(super) const fn eht_index(mcs: u8) -> usize {
+        if mcs > Self::EHT_MCS_MAX { 0 } else { mcs as usize }
+    }
+
     /// Data bits per OFDM symbol over all streams (N_DBPS): 24 to 2160 up to HT,
-    /// 26 to 24 960 of VHT, 25 to 130 666 of HE.
+    /// 26 to 24 960 of VHT, 25 to 130 666 of HE, 58 to 313 600 of EHT.
     ///
     /// # Panics
     ///
@@ -551,15 +654,17 @@ impl Rate {
             Self::Vht { mcs, streams, width, .. } => {
                 super::vht::data_bits_per_symbol(mcs, streams, width)
             }
-            Self::He { .. } | Self::HeExtendedRange { .. } => match self.he_coding() {
-                Some(coding) => coding.data_bits_per_symbol(),
-                None => unreachable!(),
-            },
+            Self::He { .. } | Self::HeExtendedRange { .. } | Self::Eht { .. } => {
+                match self.he_coding() {
+                    Some(coding) => coding.data_bits_per_symbol(),
+                    None => unreachable!(),
+                }
+            }
         }
     }
 
     /// Gain in SNR over that of all tones of the rate's width. Dual carrier modulation has each bit
-    /// on two tones; extended range on 106 tones has the power of all tones on these. 16-QAM maps
+    /// on two tones, EHT DUP on four; extended range on 106 tones has the power of all tones on these. 16-QAM maps
     /// its bits differently in the two symbols, which changes this a little and is left out.
     #[inline]
     pub const fn snr_gain(self) -> Option<Db> {
@@ -569,6 +674,8 @@ impl Rate {
                 Some(if dcm { Db(TWICE_AS_MUCH.0 + IN_106_TONES.0) } else { IN_106_TONES })
             }
             Self::HeExtendedRange { dcm: true, .. } => Some(TWICE_AS_MUCH),
+            Self::Eht { mcs: eht::MCS_DUPLICATE, .. } => Some(Db(2.0 * TWICE_AS_MUCH.0)),
+            Self::Eht { mcs: eht::MCS_DUAL_CARRIER, .. } => Some(TWICE_AS_MUCH),
             _ => None,
         }
     }
@@ -590,7 +697,7 @@ impl Rate {
     }
 
     /// Non-HT reference rate, which the rules of control responses and durations use. For an HT,
-    /// VHT or HE MCS it is the OFDM rate of the same modulation with the nearest code rate
+    /// VHT, HE or EHT MCS it is the OFDM rate of the same modulation with the nearest code rate
     /// (10.6.11; 54 Mb/s above 64-QAM); any other rate is its own reference. The result is
     /// [`Rate::Ofdm`] in both bands: at 2.4 GHz it stands for the ERP-OFDM rate of the same speed,
     /// and is only compared, never sent.
@@ -605,6 +712,7 @@ impl Rate {
             Self::Vht { mcs, .. } | Self::He { mcs, .. } | Self::HeExtendedRange { mcs, .. } => {
                 MCS_MODULATION[mcs as usize]
             }
+            Self::Eht { mcs, .. } => MCS_MODULATION[Self::eht_index(mcs)],
         };
         Self::Ofdm(match modulation {
             (Modulation::Bpsk, CodeRate::Half) => OfdmRate::Mbps6,
@@ -614,7 +722,10 @@ impl Rate {
             (Modulation::Qam16, CodeRate::Half) => OfdmRate::Mbps24,
             (Modulation::Qam16, _) => OfdmRate::Mbps36,
             (Modulation::Qam64, CodeRate::Half | CodeRate::TwoThirds) => OfdmRate::Mbps48,
-            (Modulation::Qam64 | Modulation::Qam256 | Modulation::Qam1024, _) => OfdmRate::Mbps54,
+            (
+                Modulation::Qam64 | Modulation::Qam256 | Modulation::Qam1024 | Modulation::Qam4096,
+                _,
+            ) => OfdmRate::Mbps54,
         })
     }
 
@@ -636,16 +747,22 @@ impl Rate {
         matches!(self, Self::He { .. } | Self::HeExtendedRange { .. })
     }
 
-    /// Whether the PSDU may be an A-MPDU: HT, VHT and HE.
+    /// Whether the PPDU is EHT (802.11be).
+    #[inline]
+    pub const fn is_eht(self) -> bool {
+        matches!(self, Self::Eht { .. })
+    }
+
+    /// Whether the PSDU may be an A-MPDU: HT, VHT, HE and EHT.
     #[inline]
     pub const fn may_aggregate(self) -> bool {
         self.is_ht() || self.always_aggregates()
     }
 
-    /// Whether the PSDU is always an A-MPDU, even with one MPDU: VHT (21.3.3) and HE.
+    /// Whether the PSDU is always an A-MPDU, even with one MPDU: VHT (21.3.3), HE and EHT.
     #[inline]
     pub const fn always_aggregates(self) -> bool {
-        self.is_vht() || self.is_he()
+        self.is_vht() || self.is_he() || self.is_eht()
     }
 
     /// Whether the PPDU is DSSS or CCK.
@@ -662,6 +779,7 @@ impl fmt::Display for ChannelWidth {
             Self::Mhz40 => "40MHz",
             Self::Mhz80 => "80MHz",
             Self::Mhz160 => "160MHz",
+            Self::Mhz320 => "320MHz",
         })
     }
 }
@@ -688,7 +806,8 @@ impl fmt::Display for Band {
 
 /// Formats as `MCS15/40MHz/SGI`, `54Mb/s`, `5.5Mb/s`, `11Mb/s/short` (short preamble),
 /// `VHT-MCS9/2SS/80MHz/SGI`, `HE-MCS3/1SS/20MHz/2xLTF+0.8us/DCM`,
-/// `HE-ER-MCS0/106tones/4xLTF+3.2us`.
+/// `HE-ER-MCS0/106tones/4xLTF+3.2us`, `EHT-MCS13/2SS/320MHz/2xLTF+0.8us`, with puncturing 3
+/// `EHT-MCS13/2SS/320MHz-p3/2xLTF+0.8us`.
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -711,6 +830,13 @@ impl fmt::Display for Rate {
             Self::HeExtendedRange { mcs, tones, guard_interval, dcm } => {
                 write!(f, "HE-ER-MCS{mcs}/{}tones/{guard_interval}", tones.tones())?;
                 f.write_str(if dcm { "/DCM" } else { "" })
+            }
+            Self::Eht { mcs, streams, width, guard_interval, puncturing } => {
+                write!(f, "EHT-MCS{mcs}/{streams}SS/{width}")?;
+                if !puncturing.is_none() {
+                    write!(f, "-p{}", puncturing.value())?;
+                }
+                write!(f, "/{guard_interval}")
             }
         }
     }

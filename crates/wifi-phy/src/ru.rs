@@ -1,5 +1,6 @@
-//! Resource units of HE PPDUs (IEEE 802.11ax-2021, 27.3.2): sizes, data subcarriers, numbers and
-//! positions in a channel.
+//! Resource units of HE PPDUs (IEEE 802.11ax-2021, 27.3.2) and EHT PPDUs (IEEE 802.11be-2024,
+//! 36.3.2): sizes, data subcarriers, numbers and positions in a channel. `eht_ru` has the positions
+//! of multiple RUs.
 //!
 //! The position of an RU is given in 26-tone units from the lowest frequency: 9 in each 20 MHz, and
 //! one more in the middle of each 80 MHz.
@@ -25,10 +26,28 @@ pub enum RuSize {
     Tones996,
     /// Twice 996 tones: 160 MHz.
     Tones2x996,
+    /// Four times 996 tones: 320 MHz (EHT).
+    Tones4x996,
+    /// The multiple RU of 52 and 26 tones, in 20 MHz (EHT).
+    Tones52And26,
+    /// The multiple RU of 106 and 26 tones, in 20 MHz (EHT).
+    Tones106And26,
+    /// The multiple RU of 484 and 242 tones: 60 of 80 MHz (EHT).
+    Tones484And242,
+    /// The multiple RU of 996 and 484 tones: 120 of 160 MHz (EHT).
+    Tones996And484,
+    /// The multiple RU of 996, 484 and 242 tones: 140 of 160 MHz (EHT).
+    Tones996And484And242,
+    /// The multiple RU of twice 996 and 484 tones: 200 of 320 MHz (EHT).
+    Tones2x996And484,
+    /// The multiple RU of three times 996 tones: 240 of 320 MHz (EHT).
+    Tones3x996,
+    /// The multiple RU of three times 996 and 484 tones: 280 of 320 MHz (EHT).
+    Tones3x996And484,
 }
 
 impl RuSize {
-    /// All sizes in ascending order.
+    /// All sizes of HE in ascending order.
     pub const ALL: [Self; 7] = [
         Self::Tones26,
         Self::Tones52,
@@ -39,6 +58,26 @@ impl RuSize {
         Self::Tones2x996,
     ];
 
+    /// All sizes of EHT, in ascending order of their tones.
+    pub const ALL_EHT: [Self; 16] = [
+        Self::Tones26,
+        Self::Tones52,
+        Self::Tones52And26,
+        Self::Tones106,
+        Self::Tones106And26,
+        Self::Tones242,
+        Self::Tones484,
+        Self::Tones484And242,
+        Self::Tones996,
+        Self::Tones996And484,
+        Self::Tones996And484And242,
+        Self::Tones2x996,
+        Self::Tones2x996And484,
+        Self::Tones3x996,
+        Self::Tones3x996And484,
+        Self::Tones4x996,
+    ];
+
     /// Returns the size that fills a channel.
     pub const fn of_width(width: ChannelWidth) -> Self {
         match width {
@@ -46,10 +85,27 @@ impl RuSize {
             ChannelWidth::Mhz40 => Self::Tones484,
             ChannelWidth::Mhz80 => Self::Tones996,
             ChannelWidth::Mhz160 => Self::Tones2x996,
+            ChannelWidth::Mhz320 => Self::Tones4x996,
         }
     }
 
-    /// Number of tones, pilots included: 26 to 1992.
+    /// Sizes of the RUs that a multiple RU joins, the largest first; `None` for a single RU.
+    pub const fn parts(self) -> Option<&'static [Self]> {
+        use RuSize::{Tones26, Tones52, Tones106, Tones242, Tones484, Tones996};
+        Some(match self {
+            Self::Tones52And26 => &[Tones52, Tones26],
+            Self::Tones106And26 => &[Tones106, Tones26],
+            Self::Tones484And242 => &[Tones484, Tones242],
+            Self::Tones996And484 => &[Tones996, Tones484],
+            Self::Tones996And484And242 => &[Tones996, Tones484, Tones242],
+            Self::Tones2x996And484 => &[Tones996, Tones996, Tones484],
+            Self::Tones3x996 => &[Tones996, Tones996, Tones996],
+            Self::Tones3x996And484 => &[Tones996, Tones996, Tones996, Tones484],
+            _ => return None,
+        })
+    }
+
+    /// Number of tones, pilots included: 26 to 3984.
     #[inline]
     pub const fn tones(self) -> u16 {
         match self {
@@ -60,11 +116,20 @@ impl RuSize {
             Self::Tones484 => 484,
             Self::Tones996 => 996,
             Self::Tones2x996 => 1992,
+            Self::Tones4x996 => 3984,
+            Self::Tones52And26 => 78,
+            Self::Tones106And26 => 132,
+            Self::Tones484And242 => 726,
+            Self::Tones996And484 => 1480,
+            Self::Tones996And484And242 => 1722,
+            Self::Tones2x996And484 => 2476,
+            Self::Tones3x996 => 2988,
+            Self::Tones3x996And484 => 3472,
         }
     }
 
-    /// Data subcarriers of a symbol (N_SD, 27.5): 24 to 1960, half as many with dual carrier
-    /// modulation.
+    /// Data subcarriers of a symbol (N_SD, 27.5 and 36.5): 24 to 3920, half as many with dual
+    /// carrier modulation.
     #[inline]
     pub const fn data_subcarriers(self, dcm: bool) -> u32 {
         let all = match self {
@@ -75,12 +140,22 @@ impl RuSize {
             Self::Tones484 => 468,
             Self::Tones996 => 980,
             Self::Tones2x996 => 1960,
+            Self::Tones4x996 => 3920,
+            Self::Tones52And26 => 72,
+            Self::Tones106And26 => 126,
+            Self::Tones484And242 => 702,
+            Self::Tones996And484 => 1448,
+            Self::Tones996And484And242 => 1682,
+            Self::Tones2x996And484 => 2428,
+            Self::Tones3x996 => 2940,
+            Self::Tones3x996And484 => 3408,
         };
         if dcm { all / 2 } else { all }
     }
 
     /// Data subcarriers of one of the four segments of a last symbol with padding after the code
-    /// (N_SD,SHORT, 27.3.12; from other implementations, the table itself was not seen).
+    /// (N_SD,SHORT, 27.3.12 and 36.3.13; from other implementations, the tables themselves were not
+    /// seen). A multiple RU has those of its parts together: 3x996 those of 2x996 and 996.
     pub(super) const fn short_subcarriers(self, dcm: bool) -> u32 {
         match (self, dcm) {
             (Self::Tones26, false) => 6,
@@ -97,12 +172,31 @@ impl RuSize {
             (Self::Tones996, true) => 120,
             (Self::Tones2x996, false) => 492,
             (Self::Tones2x996, true) => 246,
+            (Self::Tones4x996, false) => 984,
+            (Self::Tones4x996, true) => 492,
+            (Self::Tones52And26, false) => 18,
+            (Self::Tones52And26, true) => 8,
+            (Self::Tones106And26, false) => 30,
+            (Self::Tones106And26, true) => 14,
+            (Self::Tones484And242, false) => 180,
+            (Self::Tones484And242, true) => 90,
+            (Self::Tones996And484, false) => 360,
+            (Self::Tones996And484, true) => 180,
+            (Self::Tones996And484And242, false) => 420,
+            (Self::Tones996And484And242, true) => 210,
+            (Self::Tones2x996And484, false) => 612,
+            (Self::Tones2x996And484, true) => 306,
+            (Self::Tones3x996, false) => 732,
+            (Self::Tones3x996, true) => 366,
+            (Self::Tones3x996And484, false) => 852,
+            (Self::Tones3x996And484, true) => 426,
         }
     }
 
     /// Number of RUs of this size that fit in a channel (27.3.2.2): 9, 18, 37 and 74 of 26 tones in
     /// 20, 40, 80 and 160 MHz, 4 to 32 of 52, 2 to 16 of 106, 1 to 8 of 242, none to 4 of 484, none
-    /// to 2 of 996, one of twice 996 in 160 MHz.
+    /// to 2 of 996, one of twice 996 in 160 MHz; twice as many in 320 MHz, and one of four times 996.
+    /// Multiple RUs are not counted: none.
     #[inline]
     pub const fn count_in(self, width: ChannelWidth) -> u8 {
         let wide = match width {
@@ -110,6 +204,7 @@ impl RuSize {
             ChannelWidth::Mhz40 => 2,
             ChannelWidth::Mhz80 => 4,
             ChannelWidth::Mhz160 => 8,
+            ChannelWidth::Mhz320 => 16,
         };
         match self {
             // One in the middle of each 80 MHz.
@@ -120,15 +215,27 @@ impl RuSize {
             Self::Tones484 => wide / 2,
             Self::Tones996 => wide / 4,
             Self::Tones2x996 => wide / 8,
+            Self::Tones4x996 => wide / 16,
+            _ => 0,
         }
     }
 }
 
-/// Formats as `26`, `52`, `106`, `242`, `484`, `996` or `2x996`.
+/// Formats as `26`, `52`, `106`, `242`, `484`, `996`, `2x996`, `4x996`, and for a multiple RU as
+/// `484+242`.
 impl fmt::Display for RuSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tones2x996 => f.write_str("2x996"),
+            Self::Tones4x996 => f.write_str("4x996"),
+            Self::Tones996And484And242 => f.write_str("996+484+242"),
+            Self::Tones2x996And484 => f.write_str("2x996+484"),
+            Self::Tones3x996 => f.write_str("3x996"),
+            Self::Tones3x996And484 => f.write_str("3x996+484"),
+            Self::Tones52And26 => f.write_str("52+26"),
+            Self::Tones106And26 => f.write_str("106+26"),
+            Self::Tones484And242 => f.write_str("484+242"),
+            Self::Tones996And484 => f.write_str("996+484"),
             size => write!(f, "{}", size.tones()),
         }
     }
@@ -152,9 +259,10 @@ pub struct Ru {
 impl Ru {
     /// Returns the RU of a size at `index`, which counts those of its size from 1 at the lowest
     /// frequency of the channel (tables 27-7 to 27-9; in 160 MHz those of the upper 80 MHz follow
-    /// those of the lower). Returns `None` if even 160 MHz has no such RU.
+    /// those of the lower, in 320 MHz likewise). Returns `None` if even 320 MHz has no such RU, and
+    /// for multiple RUs.
     pub const fn new(size: RuSize, index: u8) -> Option<Self> {
-        if index == 0 || index > size.count_in(ChannelWidth::Mhz160) {
+        if index == 0 || index > size.count_in(ChannelWidth::Mhz320) {
             return None;
         }
         Some(Self { size, index })
@@ -190,7 +298,7 @@ impl Ru {
         a.start < b.end && b.start < a.end
     }
 
-    /// The 26-tone units that it covers, of 0 to 73.
+    /// The 26-tone units that it covers, of 0 to 147.
     #[inline]
     pub const fn units(self) -> Range<u8> {
         let i = self.index - 1;
@@ -201,7 +309,9 @@ impl Ru {
             RuSize::Tones242 => (first_unit(i), 9),
             RuSize::Tones484 => (first_unit(2 * i), 18),
             RuSize::Tones996 => (first_unit(4 * i), 37),
-            RuSize::Tones2x996 => (0, 74),
+            RuSize::Tones2x996 => (74 * i, 74),
+            // The only other single one.
+            _ => (0, 148),
         };
         start..start + count
     }
@@ -226,7 +336,8 @@ impl Ru {
 
     /// The RU Allocation subfield of a Trigger frame's User Info (IEEE 802.11ax-2021, 9.3.1.22,
     /// table 9-30h). Bit 0 marks the upper 80 MHz of 160 MHz. The others count all RUs of 80 MHz by
-    /// size, from 0 for the first of 26 tones to 67 for 996 tones; 68 is twice 996 tones.
+    /// size, from 0 for the first of 26 tones to 67 for 996 tones; 68 is twice 996 tones. Only RUs of
+    /// 160 MHz have this form.
     #[inline]
     pub const fn trigger_allocation(self) -> u8 {
         let (before, of_80_mhz) = match self.size {
@@ -236,7 +347,7 @@ impl Ru {
             RuSize::Tones242 => (61, 4),
             RuSize::Tones484 => (65, 2),
             RuSize::Tones996 => (67, 1),
-            RuSize::Tones2x996 => return 68 << 1 | 1,
+            _ => return 68 << 1 | 1,
         };
         let i = self.index - 1;
         ((before + i % of_80_mhz) << 1) | (i / of_80_mhz)
@@ -258,7 +369,7 @@ impl Ru {
         }
         let unit = self.units().start;
         if self.is_middle() {
-            return Some((unit / 37) as usize);
+            return Some((unit / 37 % 2) as usize);
         }
         let in_80_mhz = unit % 37;
         let of_20_mhz = if in_80_mhz < 18 { in_80_mhz / 9 } else { (in_80_mhz - 19) / 9 };
@@ -266,7 +377,7 @@ impl Ru {
     }
 }
 
-/// The first 26-tone unit of the 20 MHz of this number, 0 to 7.
+/// The first 26-tone unit of the 20 MHz of this number, 0 to 15.
 const fn first_unit(of_20_mhz: u8) -> u8 {
     let in_80_mhz = of_20_mhz % 4;
     // The middle unit of the 80 MHz comes before its upper half.
@@ -353,7 +464,7 @@ mod tests {
             }
         }
         assert_eq!(Ru::new(RuSize::Tones52, 0), None);
-        assert_eq!(Ru::new(RuSize::Tones996, 3), None);
+        assert_eq!(Ru::new(RuSize::Tones996, 5), None);
     }
 
     /// The subcarrier ranges of IEEE 802.11ax-2021, table 27-9 (80 MHz).

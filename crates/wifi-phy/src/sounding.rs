@@ -67,7 +67,8 @@ impl Grouping {
             ChannelWidth::Mhz20 => of[0],
             ChannelWidth::Mhz40 => of[1],
             ChannelWidth::Mhz80 => of[2],
-            ChannelWidth::Mhz160 => of[3],
+            // No sounding of EHT: 320 MHz do not occur.
+            ChannelWidth::Mhz160 | ChannelWidth::Mhz320 => of[3],
         }
     }
 }

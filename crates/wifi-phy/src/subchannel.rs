@@ -1,6 +1,8 @@
 //! Positions of channels: a band's 20 MHz channels by number (IEEE 802.11-2020, annex E), and the
 //! wider channels that contain them. 40, 80 and 160 MHz channels are aligned groups of two, four
-//! and eight (21.3.14, 19.3.15; IEEE 802.11ax-2021, 27.3.23). Any two of them are therefore one
+//! and eight (21.3.14, 19.3.15; IEEE 802.11ax-2021, 27.3.23); of 320 MHz the three channels
+//! 320MHz-1 (31, 95, 159; IEEE 802.11be-2024, annex E) are groups of 16. The overlapping ones of
+//! 320MHz-2 are left out. Any two of them are therefore one
 //! inside the other, or apart.
 //!
 //! 2.4 GHz has the channels 1, 6 and 11, and 1, 5, 9 and 13, of which the first and the last two
@@ -10,7 +12,7 @@
 use super::{Band, ChannelWidth};
 
 /// A 20 MHz channel by its position in its band. Channels of one wider channel differ in the last
-/// bits only: one bit for 40 MHz, two for 80 and three for 160.
+/// bits only: one bit for 40 MHz, two for 80, three for 160 and four for 320.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Subchannel(u8);
 
@@ -59,7 +61,11 @@ impl Subchannel {
             let first = self.0 >> halvings(*width) << halvings(*width);
             (first..first + (1 << halvings(*width))).all(is_there)
         };
-        let most = if band == Band::Ghz2_4 { ChannelWidth::Mhz40 } else { ChannelWidth::Mhz160 };
+        let most = match band {
+            Band::Ghz2_4 => ChannelWidth::Mhz40,
+            Band::Ghz5 => ChannelWidth::Mhz160,
+            Band::Ghz6 => ChannelWidth::Mhz320,
+        };
         let mut widths = ChannelWidth::ALL.into_iter().rev().filter(|width| *width <= most);
         widths.find(whole).unwrap_or(ChannelWidth::Mhz20)
     }
@@ -85,6 +91,7 @@ const fn halvings(width: ChannelWidth) -> u32 {
         ChannelWidth::Mhz40 => 1,
         ChannelWidth::Mhz80 => 2,
         ChannelWidth::Mhz160 => 3,
+        ChannelWidth::Mhz320 => 4,
     }
 }
 

@@ -26,6 +26,8 @@ pub enum Standard {
     Dot11ac,
     /// HE at 2.4, 5 or 6 GHz (IEEE 802.11ax-2021, clause 27).
     Dot11ax,
+    /// EHT at 2.4, 5 or 6 GHz (IEEE 802.11be-2024, clause 36), on one link.
+    Dot11be,
 }
 
 impl Standard {
@@ -37,23 +39,39 @@ impl Standard {
             Self::Dot11a => matches!(band, Band::Ghz5),
             Self::Dot11n => matches!(band, Band::Ghz2_4 | Band::Ghz5),
             Self::Dot11ac => matches!(band, Band::Ghz5),
-            Self::Dot11ax => true,
+            Self::Dot11ax | Self::Dot11be => true,
         }
     }
 
     /// Whether its stations have Block Ack and A-MPDUs: 802.11n and later.
     #[inline]
     pub const fn has_block_ack(self) -> bool {
-        matches!(self, Self::Dot11n | Self::Dot11ac | Self::Dot11ax)
+        matches!(self, Self::Dot11n | Self::Dot11ac | Self::Dot11ax | Self::Dot11be)
     }
 
-    /// The widest channel of the generation.
+    /// Whether its stations understand HE PPDUs: 802.11ax and later.
+    #[inline]
+    pub const fn is_he(self) -> bool {
+        matches!(self, Self::Dot11ax | Self::Dot11be)
+    }
+
+    /// The widest channel of the generation; [`Standard::width_max_in`] has that of a band.
     #[inline]
     pub const fn width_max(self) -> ChannelWidth {
         match self {
             Self::Dot11b | Self::Dot11g | Self::Dot11a => ChannelWidth::Mhz20,
             Self::Dot11n => ChannelWidth::Mhz40,
             Self::Dot11ac | Self::Dot11ax => ChannelWidth::Mhz160,
+            Self::Dot11be => ChannelWidth::Mhz320,
+        }
+    }
+
+    /// The widest channel of the generation in `band`: 320 MHz exist at 6 GHz only.
+    #[inline]
+    pub const fn width_max_in(self, band: Band) -> ChannelWidth {
+        match (self.width_max(), band) {
+            (ChannelWidth::Mhz320, Band::Ghz2_4 | Band::Ghz5) => ChannelWidth::Mhz160,
+            (width, _) => width,
         }
     }
 
@@ -63,7 +81,7 @@ impl Standard {
         match self {
             Self::Dot11b | Self::Dot11g | Self::Dot11a => 1,
             Self::Dot11n => 4,
-            Self::Dot11ac | Self::Dot11ax => Rate::STREAMS_MAX,
+            Self::Dot11ac | Self::Dot11ax | Self::Dot11be => Rate::STREAMS_MAX,
         }
     }
 }
@@ -77,6 +95,7 @@ impl fmt::Display for Standard {
             Self::Dot11n => "802.11n",
             Self::Dot11ac => "802.11ac",
             Self::Dot11ax => "802.11ax",
+            Self::Dot11be => "802.11be",
         })
     }
 }
@@ -107,16 +126,19 @@ impl Timing {
     /// Returns the timing of a cell of `standard` stations in `band`, with short slots where the
     /// standard has them.
     ///
-    /// `band` matters for [`Standard::Dot11n`] and [`Standard::Dot11ax`]; the others have one band
+    /// `band` matters for [`Standard::Dot11n`] and from [`Standard::Dot11ax`] on; the others have one band
     /// each (see [`Standard::works_in`]).
     pub const fn new(standard: Standard, band: Band) -> Self {
         let (slot_us, sifs_us, cw_min) = match (standard, band) {
             (Standard::Dot11b, _) => (20, 10, 31),
-            (Standard::Dot11g, _) | (Standard::Dot11n | Standard::Dot11ax, Band::Ghz2_4) => {
+            (Standard::Dot11g, _)
+            | (Standard::Dot11n | Standard::Dot11ax | Standard::Dot11be, Band::Ghz2_4) => {
                 (9, 10, 15)
             }
             (Standard::Dot11a | Standard::Dot11ac, _)
-            | (Standard::Dot11n | Standard::Dot11ax, Band::Ghz5 | Band::Ghz6) => (9, 16, 15),
+            | (Standard::Dot11n | Standard::Dot11ax | Standard::Dot11be, Band::Ghz5 | Band::Ghz6) => {
+                (9, 16, 15)
+            }
         };
         Self {
             slot: Duration::from_micros(slot_us),
@@ -169,8 +191,9 @@ impl Timing {
     /// and CCK: 192 us (long preamble) or 96 us (table 16-4); OFDM and ERP-OFDM: 20 us (tables
     /// 17-21, 18-5); HT-mixed: 28 us, the end of HT-SIG (table 19-25); VHT: 72 us, with the most
     /// VHT-LTFs that there are (table 21-28); HE SU: 32 us, the end of HE-SIG-A, and extended range
-    /// 40 us (IEEE 802.11ax-2021, table 27-54). The sources for VHT and HE are quotations of the
-    /// tables; for extended range there was none.
+    /// 40 us (IEEE 802.11ax-2021, table 27-54); EHT MU: 32 us, the end of U-SIG (IEEE 802.11be-2024,
+    /// 36.4). The sources for VHT and HE are quotations of the
+    /// tables; for extended range and EHT there was none.
     #[inline]
     pub fn rx_phy_start_delay(rate: Rate) -> Duration {
         Duration::from_micros(match rate {
@@ -181,6 +204,7 @@ impl Timing {
             Rate::Vht { .. } => 36 + 4 * 8 + 4,
             Rate::He { .. } => 32,
             Rate::HeExtendedRange { .. } => 40,
+            Rate::Eht { .. } => 32,
         })
     }
 }

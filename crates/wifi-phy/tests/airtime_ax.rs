@@ -199,6 +199,7 @@ fn user_fields_of_ns3(row: &Row) -> u32 {
         RuSize::Tones484 => of_20_mhz / 2,
         RuSize::Tones996 => of_20_mhz / 4,
         RuSize::Tones2x996 => 2,
+        size => panic!("{size} is no RU of HE"),
     }
 }
 
@@ -208,6 +209,7 @@ fn signal_b_ns(row: &Row, fields: u32) -> u64 {
         ChannelWidth::Mhz20 | ChannelWidth::Mhz40 => 18,
         ChannelWidth::Mhz80 => 27,
         ChannelWidth::Mhz160 => 43,
+        ChannelWidth::Mhz320 => panic!("HE has no 320 MHz"),
     };
     let bits = common + fields / 2 * 52 + fields % 2 * 31;
     let in_symbol = [26, 52, 78, 104, 156, 208][row.number::<usize>("mcs").min(5)];

@@ -15,7 +15,7 @@ pub const fn field(mode: OperatingMode) -> u8 {
         ChannelWidth::Mhz40 => 1,
         ChannelWidth::Mhz80 => 2,
         // 160/80+80 BW.
-        ChannelWidth::Mhz160 => 2 | 1 << 2,
+        ChannelWidth::Mhz160 | ChannelWidth::Mhz320 => 2 | 1 << 2,
     };
     width | (mode.receive_streams.saturating_sub(1) & 7) << 4
 }
@@ -26,7 +26,8 @@ pub const fn control(mode: OperatingMode) -> u32 {
         ChannelWidth::Mhz20 => 0,
         ChannelWidth::Mhz40 => 1,
         ChannelWidth::Mhz80 => 2,
-        ChannelWidth::Mhz160 => 3,
+        // EHT OM Control, which extends the field, is left out.
+        ChannelWidth::Mhz160 | ChannelWidth::Mhz320 => 3,
     };
     let received = mode.receive_streams.saturating_sub(1) as u32 & 7;
     let sent = mode.transmit_streams.saturating_sub(1) as u32 & 7;

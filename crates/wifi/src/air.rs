@@ -885,7 +885,8 @@ impl Air {
 
 /// Gain in SNR of a PPDU narrower than the channel.
 pub(crate) fn narrower(width: ChannelWidth, channel: ChannelWidth) -> Db {
-    let halvings = |width: ChannelWidth| ChannelWidth::ALL.into_iter().position(|it| it == width);
+    let halvings =
+        |width: ChannelWidth| ChannelWidth::ALL_EHT.into_iter().position(|it| it == width);
     match (halvings(width), halvings(channel)) {
         (Some(own), Some(all)) if own < all => Db(HALF_THE_NOISE.0 * (all - own) as f64),
         _ => Db(0.0),

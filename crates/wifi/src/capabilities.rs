@@ -23,6 +23,8 @@ pub enum Generation {
     Vht,
     /// HE of 802.11ax.
     He,
+    /// EHT of 802.11be.
+    Eht,
 }
 
 impl Generation {
@@ -33,9 +35,13 @@ impl Generation {
             Rate::Ht { .. } => Self::Ht,
             Rate::Vht { .. } => Self::Vht,
             Rate::He { .. } | Rate::HeExtendedRange { .. } => Self::He,
+            Rate::Eht { .. } => Self::Eht,
         }
     }
 }
+
+/// Longest PSDU of EHT in octets (IEEE 802.11be-2024, 36.4).
+const EHT_PSDU_MAX: u32 = 15_523_200;
 
 /// Capabilities of a station; the default has none.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -46,12 +52,12 @@ pub struct Capabilities {
     /// has plain DCF.
     pub qos: bool,
     /// Longest A-MPDU that the station receives (maximum A-MPDU length exponent): 0 for none, up to
-    /// 65 535 in 802.11n, 1 048 575 in 802.11ac, 6 500 631 in 802.11ax.
+    /// 65 535 in 802.11n, 1 048 575 in 802.11ac, 6 500 631 in 802.11ax, 15 523 200 in 802.11be.
     pub ampdu_bytes_max: u32,
     /// Longest MPDU inside an A-MPDU: 4 095 in 802.11n (the delimiter's 12 bits), up to
-    /// 11 454 in 802.11ac and ax.
+    /// 11 454 in 802.11ac, ax and be.
     pub ampdu_mpdu_bytes_max: u32,
-    /// Longest A-MSDU that the station receives: 0 for none, 7 935 in 802.11n; in 802.11ac and ax
+    /// Longest A-MSDU that the station receives: 0 for none, 7 935 in 802.11n; in 802.11ac, ax and be
     /// the longest that fits into an MPDU (table 9-25).
     pub amsdu_bytes_max: u16,
     /// Largest window of a Block Ack agreement in MPDUs: 0 without agreements, 64 in 802.11n and
@@ -68,13 +74,16 @@ pub struct Capabilities {
 impl Capabilities {
     /// Returns all capabilities of the newest PHY of these rates. Block Ack and aggregates need QoS
     /// frames (`qos`) and rates of 802.11n or later. A-MPDUs have the longest length of 802.11n
-    /// (9.4.2.55.3), 802.11ac (9.4.2.157.2), or 802.11ax (the longest PSDU, table 27-54 of IEEE
-    /// 802.11ax-2021).
+    /// (9.4.2.55.3), 802.11ac (9.4.2.157.2), 802.11ax (the longest PSDU, table 27-54 of IEEE
+    /// 802.11ax-2021), or 802.11be (likewise, IEEE 802.11be-2024, 36.4).
     pub fn new(rates: Vec<Rate>, qos: bool) -> Self {
         let bare = Self { rates, qos, ..Self::default() };
         let (ampdu_bytes_max, ampdu_mpdu_bytes_max, amsdu_bytes_max, block_ack_window_max) =
             match (bare.is_he(), bare.is_vht(), bare.is_ht()) {
                 _ if !qos => (0, 0, 0, 0),
+                _ if bare.is_eht() => {
+                    (EHT_PSDU_MAX, sizes::VHT_MPDU_MAX, sizes::VHT_AMSDU_MAX, 1_024)
+                }
                 (true, ..) => (6_500_631, sizes::VHT_MPDU_MAX, sizes::VHT_AMSDU_MAX, 256),
                 (_, true, _) => (1_048_575, sizes::VHT_MPDU_MAX, sizes::VHT_AMSDU_MAX, 64),
                 (.., true) => (65_535, sizes::AMPDU_MPDU_MAX, sizes::HT_AMSDU_MAX, 64),
@@ -89,7 +98,7 @@ impl Capabilities {
         }
     }
 
-    /// Returns the capabilities in a cell of this band. At 2.4 GHz an HE station's A-MPDUs have at
+    /// Returns the capabilities in a cell of this band. At 2.4 GHz an HE or EHT station's A-MPDUs have at
     /// most 2^19 - 1 bytes, because only VHT capabilities, which it lacks there, could announce
     /// more (IEEE 802.11ax-2021, 9.4.2.248.2; the clause itself was not seen).
     pub fn within(self, band: Band) -> Self {
@@ -113,6 +122,11 @@ impl Capabilities {
     /// Whether the station has rates of 802.11ax.
     pub fn is_he(&self) -> bool {
         self.rates.iter().any(|rate| rate.is_he())
+    }
+
+    /// Whether the station has rates of 802.11be.
+    pub fn is_eht(&self) -> bool {
+        self.rates.iter().any(|rate| rate.is_eht())
     }
 
     /// Whether these capabilities include operating modes: those of 802.11ac or 802.11ax, with QoS
@@ -284,12 +298,14 @@ mod tests {
         let old = OfdmRate::ALL.map(Rate::Ofdm).to_vec();
         let vht = RateSet::vht(2, ChannelWidth::Mhz80, true).rates;
         let he = RateSet::he(2, ChannelWidth::Mhz80, HeGuardInterval::Ns800Ltf2x).rates;
+        let eht = RateSet::eht(2, ChannelWidth::Mhz320, HeGuardInterval::Ns800Ltf2x).rates;
         for (rates, limits) in [
             (old, (0, 0, 0, 0)),
             (ht(ChannelWidth::Mhz20, 1), (65_535, 4_095, 7_935, 64)),
             (vht.clone(), (1_048_575, 11_454, 11_424, 64)),
             ([ht(ChannelWidth::Mhz20, 1), vht].concat(), (1_048_575, 11_454, 11_424, 64)),
-            (he, (6_500_631, 11_454, 11_424, 256)),
+            (he.clone(), (6_500_631, 11_454, 11_424, 256)),
+            ([he, eht].concat(), (15_523_200, 11_454, 11_424, 1_024)),
         ] {
             for (qos, limits) in [(true, limits), (false, (0, 0, 0, 0))] {
                 let of = Capabilities::new(rates.clone(), qos);

@@ -143,7 +143,9 @@ fn with_rate(
     if raw.mcs.is_none() && raw.rate.is_none() {
         match standard {
             Standard::Dot11n => control.fixed.mcs = Some(at(Whole(12))),
-            Standard::Dot11ac | Standard::Dot11ax => control.fixed.mcs = Some(at(Whole(4))),
+            Standard::Dot11ac | Standard::Dot11ax | Standard::Dot11be => {
+                control.fixed.mcs = Some(at(Whole(4)));
+            }
             Standard::Dot11b => {
                 control.fixed.rate =
                     Some(At { value: Bitrate::from_mbps(11), place: raw.here.clone() })

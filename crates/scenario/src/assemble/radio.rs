@@ -208,7 +208,7 @@ fn error_model(raw: &RawErrorModel, standard: Standard, problems: &mut Problems)
 
 fn curves(raw: &RawErrorModel, standard: Standard, problems: &mut Problems) -> ErrorModel {
     let usual = match standard {
-        Standard::Dot11ac | Standard::Dot11ax => ErrorModelKind::Simulated,
+        Standard::Dot11ac | Standard::Dot11ax | Standard::Dot11be => ErrorModelKind::Simulated,
         _ => ErrorModelKind::Nist,
     };
     let kind = match (raw.kind.as_ref().map(|at| at.value), &raw.table) {
@@ -289,8 +289,12 @@ fn width(channel: &RawChannel, band: Band, problems: &mut Problems) -> ChannelWi
     let At { value: width, ref place } = channel.width;
     let most = standard.width_max();
     if width > most {
-        let needed = if width == ChannelWidth::Mhz40 { "802.11n" } else { "802.11ac or 802.11ax" };
-        let has: Vec<String> = ChannelWidth::ALL
+        let needed = match width {
+            ChannelWidth::Mhz40 => "802.11n",
+            ChannelWidth::Mhz320 => "802.11be",
+            _ => "802.11ac, 802.11ax or 802.11be",
+        };
+        let has: Vec<String> = ChannelWidth::ALL_EHT
             .into_iter()
             .filter(|&existing| existing <= most)
             .map(|existing| existing.to_string())
@@ -300,11 +304,13 @@ fn width(channel: &RawChannel, band: Band, problems: &mut Problems) -> ChannelWi
     } else if band == Band::Ghz2_4 && width > ChannelWidth::Mhz40 {
         problems
             .push(place, format!("{width} does not exist at 2.4GHz, which has 20MHz and 40MHz"));
+    } else if width > standard.width_max_in(band) {
+        problems.push(place, format!("{width} exists at 6GHz only, not at {band}"));
     }
     width
 }
 
-/// Returns the guard intervals of 802.11n and 802.11ac, and of 802.11ax.
+/// Returns the guard intervals of 802.11n and 802.11ac, and of 802.11ax and 802.11be.
 fn guard_intervals(
     channel: &RawChannel,
     problems: &mut Problems,
@@ -313,16 +319,18 @@ fn guard_intervals(
     let standard = channel.standard.value;
     let At { value, ref place } = channel.guard_interval;
     match (value, standard) {
-        (Ns400, Standard::Dot11ax) => {
-            problems.push(place, "802.11ax has guard intervals of 800ns, 1600ns and 3200ns");
+        (Ns400, _) if standard.is_he() => {
+            let message = format!("{standard} has guard intervals of 800ns, 1600ns and 3200ns");
+            problems.push(place, message);
         }
         (Ns400, _) if !standard.has_block_ack() => {
             let message =
                 format!("the short guard interval of 400ns needs 802.11n, not {standard}");
             problems.push(place, message);
         }
-        (Ns1600 | Ns3200, _) if standard != Standard::Dot11ax => {
-            problems.push(place, format!("this guard interval needs 802.11ax, not {standard}"));
+        (Ns1600 | Ns3200, _) if !standard.is_he() => {
+            let message = format!("this guard interval needs 802.11ax or 802.11be, not {standard}");
+            problems.push(place, message);
         }
         _ => {}
     }
@@ -396,6 +404,7 @@ fn rates(common: &Common, streams: u8) -> Vec<Rate> {
         Standard::Dot11n => RateSet::ht(streams, common.width, short).rates,
         Standard::Dot11ac => RateSet::vht(streams, common.width, short).rates,
         Standard::Dot11ax => RateSet::he(streams, common.width, common.he_guard_interval).rates,
+        Standard::Dot11be => RateSet::eht(streams, common.width, common.he_guard_interval).rates,
     }
 }
 
@@ -403,11 +412,14 @@ fn rates(common: &Common, streams: u8) -> Vec<Rate> {
 fn legacy_rates(common: &Common) -> Vec<Rate> {
     match (common.standard, common.band) {
         (Standard::Dot11b, _) => RateSet::dsss(common.preamble).rates,
-        (Standard::Dot11g, _) | (Standard::Dot11n | Standard::Dot11ax, Band::Ghz2_4) => {
+        (Standard::Dot11g, _)
+        | (Standard::Dot11n | Standard::Dot11ax | Standard::Dot11be, Band::Ghz2_4) => {
             RateSet::erp(common.preamble).rates
         }
         (Standard::Dot11a | Standard::Dot11ac, _)
-        | (Standard::Dot11n | Standard::Dot11ax, Band::Ghz5 | Band::Ghz6) => RateSet::ofdm().rates,
+        | (Standard::Dot11n | Standard::Dot11ax | Standard::Dot11be, Band::Ghz5 | Band::Ghz6) => {
+            RateSet::ofdm().rates
+        }
     }
 }
 
@@ -455,6 +467,7 @@ fn group_rate(
         Standard::Dot11ax => {
             Rate::he(number, 1, ChannelWidth::Mhz20, common.he_guard_interval, false)
         }
+        Standard::Dot11be => Rate::eht(number, 1, ChannelWidth::Mhz20, common.he_guard_interval),
         _ => {
             let name = &wifi[oldest].1.name;
             let message = format!(
@@ -486,6 +499,7 @@ fn not_a_rate(at: &At<Bitrate>, common: &Common, mcs: Option<&str>, problems: &m
         Standard::Dot11n => Some("HT"),
         Standard::Dot11ac => Some("VHT"),
         Standard::Dot11ax => Some("HE"),
+        Standard::Dot11be => Some("EHT"),
         _ => None,
     };
     let hint = match (format, mcs) {

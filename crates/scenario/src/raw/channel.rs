@@ -57,7 +57,8 @@ choices! {
         "802.11a" => Standard::Dot11a,
         "802.11n" => Standard::Dot11n,
         "802.11ac" => Standard::Dot11ac,
-        "802.11ax" => Standard::Dot11ax;
+        "802.11ax" => Standard::Dot11ax,
+        "802.11be" => Standard::Dot11be;
         else not_modelled
     }
     Word<Band> as Band { "2.4GHz" => Band::Ghz2_4, "5GHz" => Band::Ghz5, "6GHz" => Band::Ghz6 }
@@ -66,6 +67,7 @@ choices! {
         "40MHz" => ChannelWidth::Mhz40,
         "80MHz" => ChannelWidth::Mhz80,
         "160MHz" => ChannelWidth::Mhz160,
+        "320MHz" => ChannelWidth::Mhz320,
     }
     ShortestGuardInterval {
         "800ns" => Self::Ns800,
@@ -98,12 +100,12 @@ tables! {
         value standard: Word<Standard> = "802.11n";
         /// Frequency band of the channel.
         option band: Word<Band> = "\"2.4GHz\" for 802.11b and 802.11g, else \"5GHz\"";
-        /// Channel width. 40 MHz requires 802.11n; 80 and 160 MHz require 802.11ac or 802.11ax
-        /// outside 2.4 GHz. Crowded places use 20 MHz.
+        /// Channel width. 40 MHz requires 802.11n; 80 and 160 MHz require 802.11ac or later
+        /// outside 2.4 GHz, 320 MHz 802.11be at 6 GHz. Crowded places use 20 MHz.
         value width: Word<ChannelWidth> = "20MHz";
         /// Shortest guard interval. "400ns" requires 802.11n or 802.11ac; 800 ns is mandatory. With
-        /// 802.11ax it is the only one: "800ns" and "1600ns" with 2x HE-LTFs, "3200ns" with 4x
-        /// HE-LTFs.
+        /// 802.11ax and 802.11be it is the only one: "800ns" and "1600ns" with 2x training fields,
+        /// "3200ns" with 4x.
         value guard_interval: ShortestGuardInterval = "800ns";
         /// Encryption of all data. Each MPDU has 16 octets more with "ccmp" (WPA2) and 24 with "gcmp"
         /// (WPA3 with 256 bits) than in an open network; captures show the frames decrypted.

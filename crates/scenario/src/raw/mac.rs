@@ -77,10 +77,10 @@ tables! {
 
     /// A fixed rate.
     RawFixedRate {
-        /// Fixed rate: MCS of 802.11n (0 to 31, which includes the streams), 802.11ac (0 to 9) or
-        /// 802.11ax (0 to 11), at the width and guard interval of the channel.
+        /// Fixed rate: MCS of 802.11n (0 to 31, which includes the streams), 802.11ac (0 to 9),
+        /// 802.11ax (0 to 11) or 802.11be (0 to 13; 14 and 15 between nodes with dcm), at the width and guard interval of the channel.
         option mcs: Whole<0, 31> = "none; a fixed rate requires mcs or rate";
-        /// Fixed rate: streams with 802.11ac and 802.11ax.
+        /// Fixed rate: streams with 802.11ac and later.
         option streams: Whole<1, 8> = "the node's streams";
         /// Fixed rate with dual carrier modulation (802.11ax): MCS 0, 1, 3 or 4, at most two
         /// streams, between nodes with dcm.
@@ -122,11 +122,11 @@ tables! {
     /// generation, which most drivers use, without A-MSDUs.
     RawAggregation {
         /// Longest A-MPDU in bytes; 0 for none.
-        option ampdu_bytes_max: Whole<0, 6_500_631> = "with qos the generation's limit: 65535 in 802.11n, 1048575 in 802.11ac, 6500631 in 802.11ax (524287 at 2.4 GHz); else 0";
+        option ampdu_bytes_max: Whole<0, 15_523_200> = "with qos the generation's limit: 65535 in 802.11n, 1048575 in 802.11ac, 6500631 in 802.11ax, 15523200 in 802.11be (both 524287 at 2.4 GHz); else 0";
         /// Longest PPDU with an A-MPDU (aPPDUMaxTime); many drivers use 4 ms.
         value ampdu_duration_max: Duration = "5.484ms";
         /// Most MPDUs in an A-MPDU, within the Block Ack window.
-        option ampdu_frames_max: Whole<1, 256> = "the Block Ack window";
+        option ampdu_frames_max: Whole<1, 1_024> = "the Block Ack window";
         /// Shortest time between the starts of two MPDUs, up to 16 us; many chips require 4 to 8
         /// us.
         value mpdu_start_spacing: Duration = "0s";
@@ -146,7 +146,7 @@ tables! {
     /// Block Ack agreements with all peers.
     RawBlockAck {
         /// Window in MPDUs; the limit of 802.11n and 802.11ac is 64.
-        option window: Whole<1, 256> = "64; 256 with 802.11ax";
+        option window: Whole<1, 1_024> = "64; 256 with 802.11ax, 1024 with 802.11be";
         /// Time after which the receiver gives up a gap (Linux: 100 ms).
         value reorder_timeout: Duration = "100ms";
         /// Block Ack Requests after every missing Block Ack, or only after given-up frames, as

@@ -53,7 +53,7 @@ pub(crate) enum RxInterruptKind {
 }
 
 choices! {
-    Word<PacketPadding> as PacketPadding { "0us" => PacketPadding::None, "8us" => PacketPadding::Us8, "16us" => PacketPadding::Us16 }
+    Word<PacketPadding> as PacketPadding { "0us" => PacketPadding::None, "8us" => PacketPadding::Us8, "16us" => PacketPadding::Us16, "20us" => PacketPadding::Us20 }
     Word<AccessCategory> as AccessCategory {
         "background" => AccessCategory::Background,
         "best-effort" => AccessCategory::BestEffort,
@@ -146,14 +146,15 @@ tables! {
         /// Narrower channel around the primary one.
         option width: Word<ChannelWidth> = "the channel's, as far as the standard allows";
         /// Dual carrier modulation (802.11ax): each bit on two tones, half the rate of MCS 0, 1, 3
-        /// and 4, 3 dB less SNR. Rate control uses it between two such nodes; few devices have it.
+        /// and 4, 3 dB less SNR. With 802.11be MCS 15, and at 6 GHz from 80 MHz on MCS 14 (EHT DUP).
+        /// Rate control uses it between two such nodes; few devices have it.
         value dcm: bool = false;
         /// HE extended range PPDUs (802.11ax): one stream in the primary 20 MHz, MCS 0 to 2, or MCS
         /// 0 on 106 tones. Preambles and acknowledgements reach 3 dB further. Rate control uses
         /// them between two such nodes.
         value extended_range: bool = false;
-        /// Nominal packet padding (802.11ax): packet extension that the receiver requires after the
-        /// last symbol. Chips announce longer ones for wider and faster PPDUs.
+        /// Nominal packet padding (802.11ax and 802.11be, "20us" the latter only): packet extension
+        /// that the receiver requires after the last symbol. Chips announce longer ones for wider and faster PPDUs.
         value packet_padding: Word<PacketPadding> = "0us";
         /// Queue above the MAC, one for each access category.
         table queue: RawQueue;

@@ -138,6 +138,7 @@ impl Record {
             40 => ChannelWidth::Mhz40,
             80 => ChannelWidth::Mhz80,
             160 => ChannelWidth::Mhz160,
+            320 => ChannelWidth::Mhz320,
             other => panic!("{other} MHz"),
         };
         let streams = self.whole("nss") as u8;

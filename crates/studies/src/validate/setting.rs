@@ -127,6 +127,7 @@ impl Setting {
             Rate::Ht { .. } => (Standard::Dot11n, Band::Ghz5),
             Rate::Vht { .. } => (Standard::Dot11ac, Band::Ghz5),
             Rate::He { .. } | Rate::HeExtendedRange { .. } => (Standard::Dot11ax, Band::Ghz5),
+            Rate::Eht { .. } => (Standard::Dot11be, Band::Ghz6),
         };
         Self {
             standard,
@@ -186,7 +187,8 @@ impl Setting {
                 guard_interval = if gi == GuardInterval::Short { "400ns" } else { "800ns" };
                 format!("mcs = {mcs}")
             }
-            Rate::He { mcs, guard_interval: gi, .. } => {
+            Rate::He { mcs, guard_interval: gi, .. }
+            | Rate::Eht { mcs, guard_interval: gi, .. } => {
                 width = &width_of;
                 guard_interval = match gi {
                     HeGuardInterval::Ns1600Ltf2x => "1600ns",

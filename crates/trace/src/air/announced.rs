@@ -115,11 +115,12 @@ impl<'a> Phy<'a> {
 
     /// Whether the station has VHT, which the standard has at 5 GHz only.
     pub(super) fn is_vht(&self) -> bool {
-        self.has(|rate| rate.is_vht() || rate.is_he()) && self.band == Band::Ghz5
+        self.has(|rate| rate.is_vht() || rate.is_he() || rate.is_eht()) && self.band == Band::Ghz5
     }
 
+    /// Whether the station has HE: stations of 802.11be do, too.
     pub(super) fn is_he(&self) -> bool {
-        self.has(Rate::is_he)
+        self.has(|rate| rate.is_he() || rate.is_eht())
     }
 
     fn has_short_guard_interval(&self, width: ChannelWidth) -> bool {
@@ -159,6 +160,7 @@ impl<'a> Phy<'a> {
             ChannelWidth::Mhz40 => 8,
             ChannelWidth::Mhz80 => 16,
             ChannelWidth::Mhz160 => 32,
+            ChannelWidth::Mhz320 => 64,
         };
         let lowest = match self.band {
             Band::Ghz5 if self.primary >= 149 => 149,
@@ -189,7 +191,7 @@ impl<'a> Phy<'a> {
             (Band::Ghz2_4, _) if self.primary == 14 => 82,
             (Band::Ghz2_4, _) => of(81, 83),
             (Band::Ghz5, ChannelWidth::Mhz80) => 128,
-            (Band::Ghz5, ChannelWidth::Mhz160) => 129,
+            (Band::Ghz5, ChannelWidth::Mhz160 | ChannelWidth::Mhz320) => 129,
             (Band::Ghz5, _) => match self.primary {
                 ..52 => of(115, 116),
                 52..100 => of(118, 119),
@@ -200,6 +202,7 @@ impl<'a> Phy<'a> {
             (Band::Ghz6, ChannelWidth::Mhz40) => 132,
             (Band::Ghz6, ChannelWidth::Mhz80) => 133,
             (Band::Ghz6, ChannelWidth::Mhz160) => 134,
+            (Band::Ghz6, ChannelWidth::Mhz320) => 137,
         }
     }
 
@@ -291,10 +294,10 @@ impl<'a> Phy<'a> {
             ChannelWidth::Mhz80 => {
                 VhtOperation { width: 1, centre_0: self.centre(self.width), centre_1: 0 }
             }
-            ChannelWidth::Mhz160 => VhtOperation {
+            ChannelWidth::Mhz160 | ChannelWidth::Mhz320 => VhtOperation {
                 width: 1,
                 centre_0: self.centre(ChannelWidth::Mhz80),
-                centre_1: self.centre(self.width),
+                centre_1: self.centre(ChannelWidth::Mhz160),
             },
         }
     }
@@ -313,7 +316,7 @@ impl<'a> Phy<'a> {
             (ChannelWidth::Mhz20, _) => 0,
             (_, Band::Ghz2_4) => WIDE_2_4,
             (ChannelWidth::Mhz40 | ChannelWidth::Mhz80, _) => WIDE,
-            (ChannelWidth::Mhz160, _) => WIDE | WIDEST,
+            (ChannelWidth::Mhz160 | ChannelWidth::Mhz320, _) => WIDE | WIDEST,
         };
         let mut capabilities =
             HeCapabilities { rx_mcs_map: map, tx_mcs_map: map, ..HeCapabilities::default() };
@@ -330,8 +333,9 @@ impl<'a> Phy<'a> {
         const NO_COLOUR: u8 = 1 << 7;
         let ghz_6 = (self.band == Band::Ghz6).then(|| {
             let (control, centre_0, centre_1) = match self.width {
-                ChannelWidth::Mhz160 => {
-                    (3, self.centre(ChannelWidth::Mhz80), self.centre(self.width))
+                // HE stations know 160 MHz of a wider channel.
+                ChannelWidth::Mhz160 | ChannelWidth::Mhz320 => {
+                    (3, self.centre(ChannelWidth::Mhz80), self.centre(ChannelWidth::Mhz160))
                 }
                 ChannelWidth::Mhz80 => (2, self.centre(self.width), 0),
                 ChannelWidth::Mhz40 => (1, self.centre(self.width), 0),

@@ -340,7 +340,8 @@ impl RoamContents<'_> {
                 ChannelWidth::Mhz20 => 0,
                 ChannelWidth::Mhz40 => 1,
                 ChannelWidth::Mhz80 => 2,
-                ChannelWidth::Mhz160 => 3,
+                // The subelement has nothing wider: an EHT operation is left out.
+                ChannelWidth::Mhz160 | ChannelWidth::Mhz320 => 3,
             };
             emit(NeighborReport::WIDE_BANDWIDTH_CHANNEL, &[code, phy.centre(width), 0]);
             let bit = |is_set: bool, bit: u32| if is_set { bit } else { 0 };

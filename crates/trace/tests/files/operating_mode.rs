@@ -119,7 +119,7 @@ fn tshark_reads_operating_mode_notifications() {
             ChannelWidth::Mhz20 => 0,
             ChannelWidth::Mhz40 => 1,
             ChannelWidth::Mhz80 => 2,
-            ChannelWidth::Mhz160 => 6,
+            ChannelWidth::Mhz160 | ChannelWidth::Mhz320 => 6,
         };
         let streams = mode.receive_streams - 1;
         assert_eq!((field & 7, field >> 4 & 7, field & 0x88), (width, streams, 0), "{line:?}");

@@ -1,6 +1,6 @@
 //! Closed forms for the probability that one bit is decoded, as a function of SNR.
 //!
-//! OFDM and later: uncoded bit error rate of Gray-mapped BPSK, QPSK and 16-QAM to 1024-QAM on AWGN,
+//! OFDM and later: uncoded bit error rate of Gray-mapped BPSK, QPSK and 16-QAM to 4096-QAM on AWGN,
 //! then the union bound over the weight spectrum of the K = 7 code (133, 171), punctured (Miller,
 //! NIST 2003; Pei and Henderson 2010). DSSS: DBPSK and DQPSK; CCK: biorthogonal keying (Pursley and
 //! Royster, "High-rate direct-sequence spread spectrum with error-control coding"). All are as in
@@ -60,6 +60,7 @@ fn uncoded(modulation: Modulation, snr: f64) -> f64 {
         Modulation::Qam64 => 7.0 / 12.0 * tail(42.0),
         Modulation::Qam256 => 15.0 / 32.0 * tail(170.0),
         Modulation::Qam1024 => 31.0 / 80.0 * tail(682.0),
+        Modulation::Qam4096 => 63.0 / 192.0 * tail(2730.0),
     }
 }
 

@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 const PER: [f64; 5] = [0.9, 0.5, 0.1, 0.01, 0.001];
 
 /// Lengths of the PSDU in bytes.
-const BYTES: [f64; 2] = [32.0, 1_458.0];
+pub(super) const BYTES: [f64; 2] = [32.0, 1_458.0];
 
 /// SNR in dB of the points for the convolutional code, by length and MCS.
 const CONVOLUTIONAL: [[[f64; 5]; 10]; 2] = [

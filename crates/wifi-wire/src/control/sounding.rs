@@ -89,7 +89,8 @@ pub fn emit_beamforming_report(
         ChannelWidth::Mhz20 => 0,
         ChannelWidth::Mhz40 => 1,
         ChannelWidth::Mhz80 => 2,
-        ChannelWidth::Mhz160 => 3,
+        // VHT and HE have nothing wider.
+        ChannelWidth::Mhz160 | ChannelWidth::Mhz320 => 3,
     };
     let index = |count: u8| u64::from(count.saturating_sub(1) & 7);
     let codebook = u64::from(feedback.codebook == Codebook::Fine);

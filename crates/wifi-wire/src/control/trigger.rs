@@ -112,7 +112,8 @@ impl CommonInfo {
             ChannelWidth::Mhz20 => 0,
             ChannelWidth::Mhz40 => 1,
             ChannelWidth::Mhz80 => 2,
-            ChannelWidth::Mhz160 => 3,
+            // The HE variant has nothing wider.
+            ChannelWidth::Mhz160 | ChannelWidth::Mhz320 => 3,
         };
         let training = match guard_interval {
             HeGuardInterval::Ns1600Ltf1x => 0,

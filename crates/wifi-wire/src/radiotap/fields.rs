@@ -114,7 +114,7 @@ impl Mcs {
         let bandwidth = match width {
             ChannelWidth::Mhz20 => 0,
             // HT has nothing wider.
-            ChannelWidth::Mhz40 | ChannelWidth::Mhz80 | ChannelWidth::Mhz160 => Self::BANDWIDTH_40,
+            _ => Self::BANDWIDTH_40,
         };
         let short = match guard_interval {
             GuardInterval::Long => 0,

@@ -36,7 +36,8 @@ impl He {
                     ChannelWidth::Mhz20 => 0,
                     ChannelWidth::Mhz40 => 1,
                     ChannelWidth::Mhz80 => 2,
-                    ChannelWidth::Mhz160 => 3,
+                    // HE has nothing wider.
+                    ChannelWidth::Mhz160 | ChannelWidth::Mhz320 => 3,
                 };
                 (0, mcs, streams, guard_interval, dcm, allocation)
             }
@@ -79,7 +80,8 @@ impl He {
             RuSize::Tones242 => 7,
             RuSize::Tones484 => 8,
             RuSize::Tones996 => 9,
-            RuSize::Tones2x996 => 10,
+            // HE has nothing else.
+            _ => 10,
         };
         self.data[0] = self.data[0] & !3 | format;
         self.data[4] = self.data[4] & !15 | allocation;

@@ -67,7 +67,8 @@ impl Vht {
                 ChannelWidth::Mhz20 => 0,
                 ChannelWidth::Mhz40 => 1,
                 ChannelWidth::Mhz80 => 4,
-                ChannelWidth::Mhz160 => 11,
+                // VHT has nothing wider.
+                ChannelWidth::Mhz160 | ChannelWidth::Mhz320 => 11,
             },
             mcs_streams: [mcs << 4 | streams, 0, 0, 0],
             coding: 0,

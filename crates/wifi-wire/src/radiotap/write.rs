@@ -35,6 +35,7 @@ impl Repr {
                 he = He::single_user(rate);
                 (None, None, Channel::OFDM)
             }
+            Rate::Eht { .. } => (None, None, Channel::OFDM),
         };
         Self {
             tsft_us: Some(at.as_nanos() / 1000),

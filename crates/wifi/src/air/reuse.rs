@@ -46,15 +46,15 @@ impl Reduction {
 }
 
 impl Flight {
-    /// Whether this is an HE PPDU, whose HE-SIG-A carries the BSS colour.
+    /// Whether this is an HE or EHT PPDU, whose HE-SIG-A or U-SIG carries the BSS colour.
     pub fn has_colour(&self) -> bool {
         use super::Carried::{MultiUser, Triggered, TriggeredBlockAck};
         let is_he =
             matches!(self.carried, MultiUser { .. } | Triggered { .. } | TriggeredBlockAck { .. });
-        is_he || self.rate.is_he()
+        is_he || self.rate.is_he() || self.rate.is_eht()
     }
 
-    /// The end of its HE-SIG-A.
+    /// The end of its HE-SIG-A or U-SIG.
     pub fn signal_field_end(&self) -> Option<Instant> {
         self.has_colour().then(|| self.start + UNTIL_SIGNAL_A)
     }

@@ -100,7 +100,7 @@ impl Station {
             driver_since: Instant::ZERO,
             space_announced: false,
             deaf_until: Instant::ZERO,
-            width_max: ChannelWidth::Mhz160,
+            width_max: ChannelWidth::Mhz320,
             narrows: true,
             modes: None,
             away: Away::new(config, seed).map(Box::new),

@@ -146,6 +146,13 @@ impl RateSet {
         Self::new(widths.flat_map(|used| Rate::all_he(used, guard_interval, streams)))
     }
 
+    /// Returns EHT rates of MCS 0 to 13 with 1 to 8 equal streams and one guard interval, in 20 MHz
+    /// and every width up to `width`.
+    pub fn eht(streams: u8, width: ChannelWidth, guard_interval: HeGuardInterval) -> Self {
+        let widths = ChannelWidth::ALL_EHT.into_iter().filter(|&used| used <= width);
+        Self::new(widths.flat_map(|used| Rate::all_eht(used, guard_interval, streams)))
+    }
+
     /// Returns the eight OFDM rates of 802.11a.
     pub fn ofdm() -> Self {
         Self::new(OfdmRate::ALL.map(Rate::Ofdm))

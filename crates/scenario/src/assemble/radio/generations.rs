@@ -59,6 +59,7 @@ pub(super) const fn age(standard: Standard) -> u8 {
         Standard::Dot11n => 2,
         Standard::Dot11ac => 3,
         Standard::Dot11ax => 4,
+        Standard::Dot11be => 5,
     }
 }
 
@@ -73,6 +74,7 @@ fn standards(common: &Common) -> Vec<Standard> {
         Standard::Dot11n,
         Standard::Dot11ac,
         Standard::Dot11ax,
+        Standard::Dot11be,
     ];
     let is_there = |it: &Standard| it.works_in(common.band) && *it <= common.standard;
     all.into_iter().filter(is_there).collect()

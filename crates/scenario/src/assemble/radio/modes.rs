@@ -1,6 +1,6 @@
-//! Optional modes of an 802.11ax node: dual carrier modulation (DCM), HE extended range SU PPDUs,
-//! and the nominal packet padding that it needs as a receiver (IEEE 802.11ax-2021, 9.4.2.248). Left
-//! out: the DCM of some constellations and streams only, 106 tones without 242, PPE thresholds.
+//! Optional modes of an 802.11ax or 802.11be node: dual carrier modulation (DCM), HE extended range SU PPDUs,
+//! and the nominal packet padding that it needs as a receiver (IEEE 802.11ax-2021, 9.4.2.248). With 802.11be DCM is
+//! MCS 15, and EHT DUP at 6 GHz MCS 14. Left out: the DCM of some constellations and streams only, 106 tones without 242, PPE thresholds.
 
 use super::Common;
 use super::{Place, Problems};
@@ -8,7 +8,7 @@ use crate::raw::{ExtendedRangeTones, Mtu, RawFixedRate, RawNodeSettings};
 use lasthop_config::scalar::{At, Whole};
 use lasthop_units::Duration;
 use lasthop_wifi::mac::sizes;
-use lasthop_wifi::phy::{PacketPadding, Rate, RuSize, Standard};
+use lasthop_wifi::phy::{Band, PacketPadding, Rate, RuSize, Standard};
 
 /// aPPDUMaxTime (IEEE 802.11-2020, table 19-25).
 pub(super) const PPDU_DURATION_MAX: Duration = Duration::from_micros(5_484);
@@ -25,15 +25,24 @@ pub(super) fn rates(
 ) -> Vec<Rate> {
     let standard = common.standard;
     let is_he = standard == Standard::Dot11ax;
-    for (at, what) in
-        [(&raw.dcm, "dual carrier modulation"), (&raw.extended_range, "extended range")]
-    {
-        if at.value && !is_he {
-            problems.push(&at.place, format!("{what} needs 802.11ax, not {standard}"));
-        }
+    let is_eht = standard == Standard::Dot11be;
+    if raw.dcm.value && !is_he && !is_eht {
+        let message = format!("dual carrier modulation needs 802.11ax or 802.11be, not {standard}");
+        problems.push(&raw.dcm.place, message);
+    }
+    if raw.extended_range.value && !is_he {
+        let message = format!("extended range needs 802.11ax, not {standard}");
+        problems.push(&raw.extended_range.place, message);
     }
     let guard_interval = common.he_guard_interval;
     let mut all = Vec::new();
+    if raw.dcm.value && is_eht {
+        let widths = lasthop_wifi::phy::ChannelWidth::ALL_EHT.into_iter();
+        let widths = widths.filter(|&used| used <= common.width);
+        all.extend(widths.flat_map(|used| {
+            slow_mcs(common.band).filter_map(move |mcs| Rate::eht(mcs, 1, used, guard_interval))
+        }));
+    }
     if raw.dcm.value && is_he {
         let widths = lasthop_wifi::phy::ChannelWidth::ALL.into_iter();
         let widths = widths.filter(|&used| used <= common.width);
@@ -47,6 +56,30 @@ pub(super) fn rates(
     all
 }
 
+/// The MCSs of EHT with dual carriers: EHT DUP (14) exists at 6 GHz only.
+fn slow_mcs(band: Band) -> core::ops::RangeInclusive<u8> {
+    if band == Band::Ghz6 { 14..=15 } else { 15..=15 }
+}
+
+/// Reports MCS 14 or 15 of 802.11be that the node lacks.
+pub(super) fn check_slow_mcs(
+    raw: &RawNodeSettings,
+    mcs: &At<Whole<0, 31>>,
+    common: &Common,
+    problems: &mut Problems,
+) {
+    let number = mcs.value.get();
+    if common.standard != Standard::Dot11be || !(14..=15).contains(&number) {
+        return;
+    }
+    if !slow_mcs(common.band).contains(&number) {
+        problems.push(&mcs.place, format!("MCS 14 exists at 6GHz only, not at {}", common.band));
+    } else if !raw.dcm.value {
+        let message = format!("the node itself needs dcm = true for MCS {number}");
+        problems.push(&mcs.place, message);
+    }
+}
+
 /// Returns the packet padding that the node requires.
 pub(super) fn packet_padding(
     raw: &RawNodeSettings,
@@ -55,8 +88,14 @@ pub(super) fn packet_padding(
 ) -> PacketPadding {
     let At { value, place } = &raw.packet_padding;
     let standard = common.standard;
-    if *value != PacketPadding::None && standard != Standard::Dot11ax {
-        let message = format!("only PPDUs of 802.11ax have a packet extension, not {standard}");
+    if *value != PacketPadding::None && !standard.is_he() {
+        let message =
+            format!("only PPDUs of 802.11ax and 802.11be have a packet extension, not {standard}");
+        problems.push(place, message);
+        return PacketPadding::None;
+    }
+    if *value == PacketPadding::Us20 && standard != Standard::Dot11be {
+        let message = format!("20us needs 802.11be, not {standard}");
         problems.push(place, message);
         return PacketPadding::None;
     }
@@ -69,7 +108,12 @@ pub(super) fn check_standard(fixed: &RawFixedRate, common: &Common, problems: &m
     let far = fixed.extended_range.as_ref().map(|at| &at.place);
     for place in [dcm, far].into_iter().flatten() {
         if common.standard != Standard::Dot11ax {
-            problems.push(place, format!("this mode needs 802.11ax, not {}", common.standard));
+            let hint = match common.standard {
+                Standard::Dot11be => "; MCS 15 is the one with dual carriers",
+                _ => "",
+            };
+            let message = format!("this mode needs 802.11ax, not {}{hint}", common.standard);
+            problems.push(place, message);
         }
     }
 }

@@ -304,7 +304,7 @@ pub(super) fn check_streams(wifi: &[WifiNode<'_>], own: &[Common], problems: &mu
     for ((_, node), own) in wifi.iter().zip(own) {
         let Some(mcs) = &node.raw.settings.rate_control.fixed.mcs else { continue };
         let needed = match own.standard {
-            Standard::Dot11ac | Standard::Dot11ax => {
+            Standard::Dot11ac | Standard::Dot11ax | Standard::Dot11be => {
                 let fixed = &node.raw.settings.rate_control.fixed;
                 fixed.streams.as_ref().map_or_else(|| streams(node), |at| at.value.0)
             }
@@ -334,12 +334,15 @@ fn rate_control(
 ) -> RateControlConfig {
     use RateControlKind::{Ath9k, Firmware, Fixed, Ideal, MinstrelHt};
     let control = &raw.rate_control;
-    let is_he = common.standard == Standard::Dot11ax;
+    let is_he = common.standard.is_he();
     let usual = if is_he { Firmware } else { MinstrelHt };
     let kind = control.kind.as_ref().map_or(usual, |at| at.value);
     if let Some(at) = control.kind.as_ref().filter(|at| is_he && at.value == MinstrelHt) {
-        let message = "Minstrel-HT has no rates of 802.11ax, which Linux leaves to firmware; \
-                       expected \"firmware\", \"ideal\" or \"fixed\"";
+        let message = format!(
+            "Minstrel-HT has no rates of {}, which Linux leaves to firmware; expected \
+             \"firmware\", \"ideal\" or \"fixed\"",
+            common.standard
+        );
         problems.push(&at.place, message);
     }
     let is_later = is_he || common.standard == Standard::Dot11ac;
@@ -429,7 +432,7 @@ pub(super) fn fixed_rate(
     let lowest = rates(common, 1)[0];
     modes::check_standard(fixed, common, problems);
     if let Some(at) = &fixed.streams
-        && !matches!(common.standard, Standard::Dot11ac | Standard::Dot11ax)
+        && !(common.standard == Standard::Dot11ac || common.standard.is_he())
     {
         let message = match common.standard {
             Standard::Dot11n => "with 802.11n the MCS includes the number of streams".to_owned(),
@@ -464,7 +467,7 @@ pub(super) fn fixed_rate(
         }
         (None, None) => {
             let example = match common.standard {
-                Standard::Dot11n | Standard::Dot11ac | Standard::Dot11ax => "mcs = 7",
+                standard if standard.has_block_ack() => "mcs = 7",
                 Standard::Dot11b => "rate = \"11Mb/s\"",
                 _ => "rate = \"54Mb/s\"",
             };
@@ -477,7 +480,8 @@ pub(super) fn fixed_rate(
 /// Reports keys that require a rate with an MCS; older standards are reported before.
 fn check_keys_of_mcs(fixed: &RawFixedRate, common: &Common, problems: &mut Problems) {
     let is_he = common.standard == Standard::Dot11ax;
-    let streams = fixed.streams.as_ref().filter(|_| is_he || common.standard == Standard::Dot11ac);
+    let has_streams = common.standard == Standard::Dot11ac || common.standard.is_he();
+    let streams = fixed.streams.as_ref().filter(|_| has_streams);
     let dcm = fixed.dcm.as_ref().filter(|at| at.value && is_he);
     let far = fixed.extended_range.as_ref().filter(|_| is_he);
     let places = [streams.map(|at| &at.place), dcm.map(|at| &at.place), far.map(|at| &at.place)];
@@ -486,7 +490,7 @@ fn check_keys_of_mcs(fixed: &RawFixedRate, common: &Common, problems: &mut Probl
     }
 }
 
-/// Returns the rate of this MCS in 802.11ac or 802.11ax, if there is one.
+/// Returns the rate of this MCS in 802.11ac or later, if there is one.
 fn later_rate(
     raw: &RawNodeSettings,
     fixed: &RawFixedRate,
@@ -501,14 +505,14 @@ fn later_rate(
     }
     let of = |mcs: u8| match common.standard {
         Standard::Dot11ac => Rate::vht(mcs, streams, common.width, common.guard_interval),
+        Standard::Dot11be => Rate::eht(mcs, streams, common.width, common.he_guard_interval),
         _ => Rate::he(mcs, streams, common.width, common.he_guard_interval, false),
     };
+    modes::check_slow_mcs(raw, mcs, common, problems);
     let rate = of(mcs.value.get());
     if rate.is_none() {
-        let exist: Vec<String> = (0..=Rate::HE_MCS_MAX)
-            .filter(|&mcs| of(mcs).is_some())
-            .map(|n| n.to_string())
-            .collect();
+        let exist: Vec<String> =
+            (0..=15).filter(|&mcs| of(mcs).is_some()).map(|n| n.to_string()).collect();
         let message = format!(
             "{} has no MCS {} with {streams} stream{} in {}; there are {}",
             common.standard,

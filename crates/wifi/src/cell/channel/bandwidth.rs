@@ -294,6 +294,7 @@ impl Ended {
 /// Returns half the width, but at least 20 MHz.
 fn narrower(width: ChannelWidth) -> ChannelWidth {
     match width {
+        ChannelWidth::Mhz320 => ChannelWidth::Mhz160,
         ChannelWidth::Mhz160 => ChannelWidth::Mhz80,
         ChannelWidth::Mhz80 => ChannelWidth::Mhz40,
         ChannelWidth::Mhz40 | ChannelWidth::Mhz20 => ChannelWidth::Mhz20,

@@ -545,7 +545,7 @@ pub(super) fn bits(number: u8, width: ChannelWidth) -> u8 {
         ChannelWidth::Mhz20 => 1 << place,
         ChannelWidth::Mhz40 => 0b11 << (place & !1),
         ChannelWidth::Mhz80 => 0b1111 << (place & !3),
-        ChannelWidth::Mhz160 => 0xff,
+        ChannelWidth::Mhz160 | ChannelWidth::Mhz320 => 0xff,
     }
 }
 

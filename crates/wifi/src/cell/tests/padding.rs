@@ -18,6 +18,7 @@ fn extension(padding: PacketPadding, factor: u64) -> u64 {
             (PacketPadding::Us8, _) | (PacketPadding::Us16, 2) => 8,
             (PacketPadding::Us16, 3) => 12,
             (PacketPadding::Us16, _) => 16,
+            (PacketPadding::Us20, factor) => 4 + 4 * factor,
         }
 }
 

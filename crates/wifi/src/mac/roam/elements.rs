@@ -94,6 +94,7 @@ const fn mhz(width: ChannelWidth) -> u16 {
         ChannelWidth::Mhz40 => 40,
         ChannelWidth::Mhz80 => 80,
         ChannelWidth::Mhz160 => 160,
+        ChannelWidth::Mhz320 => 320,
     }
 }
 

@@ -407,18 +407,19 @@ impl JoinFacts {
     }
 
     const fn is_vht(&self) -> bool {
-        matches!(self.generation, Generation::Vht | Generation::He)
+        matches!(self.generation, Generation::Vht | Generation::He | Generation::Eht)
             && matches!(self.band, Band::Ghz5)
     }
 
     const fn is_he(&self) -> bool {
-        matches!(self.generation, Generation::He)
+        matches!(self.generation, Generation::He | Generation::Eht)
     }
 
     /// Length of HT, VHT, HE and HE 6 GHz capabilities.
     const fn capabilities(&self) -> u32 {
         // The MCS maps of 160 MHz.
-        let wide = if matches!(self.width, ChannelWidth::Mhz160) { 4 } else { 0 };
+        let wide =
+            if matches!(self.width, ChannelWidth::Mhz160 | ChannelWidth::Mhz320) { 4 } else { 0 };
         let ghz_6 = if matches!(self.band, Band::Ghz6) { 2 + 1 + 2 } else { 0 };
         (if self.is_ht() { PROBE_REQUEST_HT } else { 0 })
             + (if self.is_vht() { PROBE_REQUEST_VHT } else { 0 })

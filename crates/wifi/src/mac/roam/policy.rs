@@ -244,11 +244,12 @@ impl RoamCandidate {
             let fit = SENSITIVITY_OFDM.iter().rev().find(|(least, _)| self.level >= *least);
             return fit.map_or(0, |(_, kbps)| *kbps);
         }
-        let is_he = self.generation == Generation::He;
+        let is_he = self.generation >= Generation::He;
         let schemes = match self.generation {
             Generation::NonHt | Generation::Ht => 8,
             Generation::Vht => 10,
-            Generation::He => 12,
+            // iwd knows no rates of EHT.
+            Generation::He | Generation::Eht => 12,
         };
         let widths =
             WIDTHS.iter().enumerate().rev().filter(|(_, (width, ..))| *width <= self.width);

@@ -174,7 +174,7 @@ fn family(rate: Rate) -> Option<Family> {
             let has_group = usize::from(streams) <= STREAMS_MAX && width <= ChannelWidth::Mhz80;
             has_group.then_some(Family::Vht)
         }
-        Rate::He { .. } | Rate::HeExtendedRange { .. } => None,
+        Rate::He { .. } | Rate::HeExtendedRange { .. } | Rate::Eht { .. } => None,
     }
 }
 
@@ -205,7 +205,9 @@ fn key(rate: Rate) -> usize {
             FIRST_VHT_KEY + group * VHT_MCS + usize::from(mcs)
         }
         // No position.
-        Rate::Vht { .. } | Rate::He { .. } | Rate::HeExtendedRange { .. } => usize::MAX,
+        Rate::Vht { .. } | Rate::He { .. } | Rate::HeExtendedRange { .. } | Rate::Eht { .. } => {
+            usize::MAX
+        }
     }
 }
 
@@ -222,7 +224,7 @@ fn duration(rate: Rate) -> Duration {
         Rate::Vht { streams, width, guard_interval, .. } => {
             Rate::Vht { mcs: 0, streams, width, guard_interval }
         }
-        Rate::He { .. } | Rate::HeExtendedRange { .. } => rate,
+        Rate::He { .. } | Rate::HeExtendedRange { .. } | Rate::Eht { .. } => rate,
     };
     let shift = (u32::BITS - exact_ns(slowest).leading_zeros()).saturating_sub(16);
     Duration::from_nanos(u64::from(exact_ns(rate) >> shift << shift))
@@ -250,7 +252,7 @@ fn exact_ns(rate: Rate) -> u32 {
             let symbols = (16 + 10 * packet_bits + 6) / (rate.bitrate().as_bps() * 4 / 100_000);
             1_000 * (16 + 16 + 4 + 4 * symbols)
         }
-        Rate::He { .. } | Rate::HeExtendedRange { .. } => {
+        Rate::He { .. } | Rate::HeExtendedRange { .. } | Rate::Eht { .. } => {
             unreachable!("Minstrel-HT has no group for {rate}")
         }
     };
