@@ -225,6 +225,11 @@ impl Network {
                 node_of[station.index()] = NodeId(index as u16);
             }
         }
+        for device in config.cell.iter().flat_map(|cell| &cell.devices) {
+            for link in &device.links {
+                node_of[link.index()] = node_of[device.links[0].index()];
+            }
+        }
         let mut wires = Vec::new();
         for link in &config.wires {
             let ends = [(link.ends[0], link.ends[1]), (link.ends[1], link.ends[0])];
@@ -592,13 +597,17 @@ impl Network {
         if let Some(cell) = &mut self.cell {
             for (index, &node) in self.node_of.iter().enumerate() {
                 let station = StationId(index as u16);
-                stats.stations.push((node, cell.station_stats(now, station).clone()));
+                let (head, number) = cell.head_of(station);
+                if head == station {
+                    stats.stations.push((node, cell.device_stats(now, station)));
+                }
                 for (peer, &to) in self.node_of.iter().enumerate() {
                     let peer = Address::Station(StationId(peer as u16));
                     if let Some(link) = cell.link_stats(station, peer)
                         && *link != LinkStats::default()
                     {
-                        stats.links.push((node, to, link.clone()));
+                        let link = LinkStats { link: number, ..link.clone() };
+                        stats.links.push((node, to, link));
                     }
                 }
             }

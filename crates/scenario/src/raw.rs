@@ -28,7 +28,7 @@ pub(crate) use absence::{
 pub(crate) use apq::{ApqMethod, FlowEnd, RawApq};
 pub(crate) use cell::{BandwidthKind, RawCell, RawLink, RawNeighbour};
 pub(crate) use channel::{
-    ErrorModelKind, FadingKind, PathLossKind, RawChannel, RawErrorModel, RawFading,
+    ErrorModelKind, FadingKind, PathLossKind, RawChannel, RawChannelLink, RawErrorModel, RawFading,
     ShortestGuardInterval, StreamPowerKind,
 };
 pub(crate) use flent::{DscpMapping, FlentTest, RawFlent};
@@ -42,7 +42,7 @@ pub(crate) use multi_user::{
     CodebookKind, OfdmaAcknowledgementKind, RawMuEdca, RawMuEdcaParameters, RawMuMimo, RawOfdma,
     RawUplink,
 };
-pub(crate) use node::{Mtu, RawNode, RawNodeSettings, RawPath, RawTrace, RxInterruptKind};
+pub(crate) use node::{Mtu, MultiLinkKind, RawEmlsr, RawNode, RawNodeSettings, RawPath, RawTrace, RxInterruptKind};
 pub(crate) use queue::{
     IsolationKind, QueueKind, RawDriverQueue, RawQueue, SelectorKind, TinsKind,
 };

@@ -9,7 +9,7 @@ use lasthop_trace::{
 };
 use lasthop_units::MacAddr;
 use lasthop_wifi::StationId;
-use lasthop_wifi::cell::{Role, StationConfig};
+use lasthop_wifi::cell::{CellConfig, Role, StationConfig};
 use std::collections::BTreeMap;
 
 /// Returns the names of nodes, stations and flows.
@@ -17,6 +17,10 @@ pub fn names(scenario: &Scenario) -> Names {
     let cell = scenario.network.cell.as_ref();
     let stations = cell.map_or(&[][..], |cell| &cell.stations);
     let at_node = |station: usize| {
+        let head = |cell: &CellConfig| {
+            cell.head_of(StationId(station as u16)).0.index()
+        };
+        let station = cell.map_or(station, head);
         let is_it = |node: &lasthop_net::network::NodeConfig| {
             node.station.is_some_and(|id| id.index() == station)
         };
@@ -74,11 +78,31 @@ pub fn names(scenario: &Scenario) -> Names {
             .collect(),
         stations: (0..stations.len()).map(at_node).collect(),
         access_points: stations.iter().map(access_point_of).collect(),
+        links: cell.map_or_else(Vec::new, link_names),
+        link_of: (0..stations.len())
+            .map(|station| cell.map_or(0, |it| it.head_of(StationId(station as u16)).1 as u8))
+            .collect(),
         roams: stations.iter().any(|station| station.roaming.is_some()),
         flows: scenario.flows.iter().map(flow_name).collect(),
         francs: scenario.francs.iter().map(|link| link.name.clone()).collect(),
         hosts: BTreeMap::new(),
     }
+}
+
+/// Returns the names of the links of devices: their bands, with the channel where two have the same.
+fn link_names(cell: &CellConfig) -> Vec<String> {
+    let longest = cell.devices.iter().max_by_key(|device| device.links.len());
+    let links = longest.map_or(&[][..], |device| &device.links);
+    let channel = |link: &StationId| cell.channel_of(cell.stations[link.index()].bss).primary;
+    let band = |link: &StationId| channel(link).band(cell.band);
+    let name = |link: &StationId| {
+        let is_alone = links.iter().filter(|other| band(other) == band(link)).count() == 1;
+        match is_alone {
+            true => band(link).to_string(),
+            false => format!("{}:{}", band(link), channel(link).number(cell.band)),
+        }
+    };
+    links.iter().map(name).collect()
 }
 
 /// Returns the settings of a recorder for a run as long as the scenario.

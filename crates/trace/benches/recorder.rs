@@ -33,6 +33,8 @@ fn names() -> Names {
         neighbours: Vec::new(),
         stations: vec![NodeId(0), NodeId(1)],
         access_points: Vec::new(),
+        links: Vec::new(),
+        link_of: Vec::new(),
         roams: false,
         flows: (0..FLOWS).map(flow).collect(),
     }

@@ -20,6 +20,10 @@ pub struct Names {
     /// Access point of each station's basic service set, by [`StationId`]; an access point's is
     /// itself.
     pub access_points: Vec<StationId>,
+    /// Names of the links of devices, by number: their bands; empty if each node has one link.
+    pub links: Vec<String>,
+    /// Number of the link of each Wi-Fi station, by [`StationId`].
+    pub link_of: Vec<u8>,
     /// Whether a node changes its access point: tables have the part `roam` of delays only then.
     pub roams: bool,
     /// Flows of the scenario, by [`FlowId`](lasthop_packet::FlowId).
@@ -141,6 +145,15 @@ impl Names {
     /// Whether a station is an access point.
     pub fn is_access_point(&self, station: StationId) -> bool {
         self.access_points.get(station.index()) == Some(&station)
+    }
+
+    /// Returns the name of a direction between two nodes on this link: with `@` and the link's name
+    /// where nodes have several.
+    pub fn on_link(&self, direction: String, link: u8) -> String {
+        match self.links.get(usize::from(link)) {
+            Some(name) => format!("{direction}@{name}"),
+            None => direction,
+        }
     }
 
     /// Returns the name of a station's node; `?` for an index without a station.

@@ -142,6 +142,8 @@ impl SeriesWriter {
             let index =
                 self.links.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
                     let name = format!("{}->{}", names.station(link.from), names.station(link.to));
+                    let number = names.link_of.get(link.from.index()).copied().unwrap_or(0);
+                    let name = names.on_link(name, number);
                     self.links.push((key, self.table.word(&name)));
                     self.links.len() - 1
                 });

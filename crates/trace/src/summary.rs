@@ -169,7 +169,10 @@ impl Recorder {
                 .links
                 .iter()
                 .filter(|(from, _, stats)| stats.ppdus > 0 && !self.names.is_neighbours(*from))
-                .map(|(from, to, stats)| (direction(*from, *to), link(stats, counted)))
+                .map(|(from, to, stats)| {
+                    let name = self.names.on_link(direction(*from, *to), stats.link);
+                    (name, link(stats, counted))
+                })
                 .collect(),
             wires: stats
                 .wires

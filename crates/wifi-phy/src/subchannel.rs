@@ -21,6 +21,10 @@ pub struct Subchannel(u8);
 const GHZ5: [(u8, u8, u8); 3] = [(0, 36, 8), (8, 100, 12), (24, 149, 5)];
 /// The number of the last channel at 6 GHz.
 const GHZ6_LAST: u8 = 233;
+/// Position of the first channel at 6 GHz among all: behind those at 5 GHz, aligned as they are.
+const GHZ6_AMONG_ALL: u8 = 64;
+/// Position of the first channel at 2.4 GHz among all.
+const GHZ2_4_AMONG_ALL: u8 = 128;
 /// Positions and numbers at 2.4 GHz.
 const GHZ2_4: [(u8, u8); 6] = [(0, 1), (1, 5), (2, 9), (3, 13), (8, 6), (16, 11)];
 
@@ -40,6 +44,32 @@ impl Subchannel {
         }
     }
 
+    /// The channel among those of all bands, of which none overlaps one of another band: for devices
+    /// with a link in each.
+    pub const fn among_all(self, band: Band) -> Self {
+        match band {
+            Band::Ghz5 => self,
+            Band::Ghz6 => Self(self.0 + GHZ6_AMONG_ALL),
+            Band::Ghz2_4 => Self(self.0 + GHZ2_4_AMONG_ALL),
+        }
+    }
+
+    /// The band, and the position in it: `band` unless the channel is one [among
+    /// all](Self::among_all) at 2.4 or 6 GHz.
+    const fn in_own(self, band: Band) -> (Band, Self) {
+        match self.0 {
+            GHZ2_4_AMONG_ALL.. => (Band::Ghz2_4, Self(self.0 - GHZ2_4_AMONG_ALL)),
+            GHZ6_AMONG_ALL.. => (Band::Ghz6, Self(self.0 - GHZ6_AMONG_ALL)),
+            _ => (band, self),
+        }
+    }
+
+    /// The band of the channel; `band` unless it is one [among all](Self::among_all) at 2.4 or 6
+    /// GHz.
+    pub const fn band(self, band: Band) -> Band {
+        self.in_own(band).0
+    }
+
     /// All channels of a band, by their numbers.
     pub fn numbers(band: Band) -> impl Iterator<Item = u8> {
         (1..=GHZ6_LAST).filter(move |number| Self::from_number(band, *number).is_some())
@@ -47,18 +77,20 @@ impl Subchannel {
 
     /// Number of the channel; that of the band's first one if the band does not have it.
     pub fn number(self, band: Band) -> u8 {
+        let (band, own) = self.in_own(band);
         let mut numbers = Self::numbers(band);
         let first = if band == Band::Ghz5 { GHZ5[0].1 } else { 1 };
-        numbers.find(|number| Self::from_number(band, *number) == Some(self)).unwrap_or(first)
+        numbers.find(|number| Self::from_number(band, *number) == Some(own)).unwrap_or(first)
     }
 
     /// Width of the widest channel that contains it.
     pub fn widest(self, band: Band) -> ChannelWidth {
+        let (band, own) = self.in_own(band);
         let is_there = |place: u8| {
             Self::numbers(band).any(|it| Self::from_number(band, it) == Some(Self(place)))
         };
         let whole = |width: &ChannelWidth| {
-            let first = self.0 >> halvings(*width) << halvings(*width);
+            let first = own.0 >> halvings(*width) << halvings(*width);
             (first..first + (1 << halvings(*width))).all(is_there)
         };
         let most = match band {

@@ -109,7 +109,7 @@ use edcaf::Edcaf;
 use floor::{Floor, Roster};
 use frames::Context;
 use lasthop_packet::{DropReason, Packet, Released};
-use lasthop_units::{Instant, Machine, Seed};
+use lasthop_units::{Duration, Instant, Machine, Seed};
 use outbox::Outbox;
 use power::Power;
 use receivers::Receivers;
@@ -407,10 +407,6 @@ impl Cell {
 
     /// Number of packets that `station` holds: queued, in its driver, in flight.
     pub fn held_packets(&self, station: StationId) -> u32 {
-        if self.devices.has(station) {
-            let links = self.devices.links(station).iter();
-            return links.map(|link| self.stations[link.index()].held_packets).sum();
-        }
         self.stations[station.index()].held_packets
     }
 
@@ -429,6 +425,25 @@ impl Cell {
         station.hold(now, 0, 0);
         station.count_absence(now);
         &station.stats
+    }
+
+    /// Counters of a device by its first station: the air time is the mean of its links.
+    pub fn device_stats(&mut self, now: Instant, station: StationId) -> StationStats {
+        let mut stats = self.station_stats(now, station).clone();
+        let links = self.devices.links(station);
+        if !links.is_empty() {
+            let of = |link: &StationId| &self.stations[link.index()].stats;
+            stats.airtime = links.iter().map(|link| of(link).airtime).sum::<Duration>();
+            stats.airtime = stats.airtime / links.len() as u64;
+            stats.beacons = links.iter().map(|link| of(link).beacons).sum();
+            stats.queue_drops = links.iter().map(|link| of(link).queue_drops).sum();
+        }
+        stats
+    }
+
+    /// First station of the device of a station, itself if it is alone; and the number of its link.
+    pub fn head_of(&self, station: StationId) -> (StationId, u8) {
+        self.devices.number(station)
     }
 
     /// Counters from `station` to `peer`, if `station` ever sent to it.

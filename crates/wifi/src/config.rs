@@ -127,6 +127,16 @@ impl CellConfig {
         }
     }
 
+    /// First station of the device of a station, itself if it is alone; and the number of its link,
+    /// from 0.
+    pub fn head_of(&self, station: StationId) -> (StationId, usize) {
+        let place = |device: &DeviceConfig| {
+            let link = device.links.iter().position(|link| *link == station)?;
+            Some((device.links[0], link))
+        };
+        self.devices.iter().find_map(place).unwrap_or((station, 0))
+    }
+
     /// The channel of a set.
     pub fn channel_of(&self, bss: BssId) -> OperatingChannel {
         self.channels.get(bss.index()).copied().unwrap_or_default()

@@ -251,6 +251,8 @@ pub struct Roamed {
 /// Counters of one direction between two stations.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct LinkStats {
+    /// Number of the link in the devices of sender and receiver; 0 for stations of one link.
+    pub link: u8,
     /// Data PPDUs sent.
     pub ppdus: u64,
     /// Data MPDUs sent, retransmissions included.

@@ -218,6 +218,8 @@ mod tests {
             neighbours: Vec::new(),
             stations: vec![NodeId(0), NodeId(1)],
             access_points: vec![lasthop_wifi::StationId(0); 2],
+            links: Vec::new(),
+            link_of: Vec::new(),
             roams: false,
             flows: vec![FlowName {
                 name: "up".into(),

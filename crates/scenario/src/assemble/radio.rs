@@ -4,7 +4,7 @@
 //! 802.11ax; `mu_mimo` and `multi_user`: PPDUs for several stations; `cells`: settings of a set;
 //! `channels`: its place in the band; `absence`: scans; `schedule`: absences by a clock;
 //! `power_save`: dozing; `operating_mode`: reduced capabilities; `peer_rates`: fixed rates of single
-//! peers; `retry`: giving up early; `roaming`: stations that change their access point; `steering`:
+//! peers; `multi_link`: devices of several links; `retry`: giving up early; `roaming`: stations that change their access point; `steering`:
 //! access points that ask them to; `switching`: access points that change their channel; `movement`:
 //! positions and ways; `links`: the link of each pair.
 
@@ -16,6 +16,7 @@ mod links;
 mod modes;
 mod movement;
 mod mu_mimo;
+mod multi_link;
 mod multi_user;
 mod operating_mode;
 mod peer_rates;
@@ -128,7 +129,7 @@ pub(crate) fn cell(
     }
     let links::Pairs { links, shadowed, movement } =
         links::pairs(raw, &wifi, names, heard, &common, problems);
-    let cell = CellConfig {
+    let mut cell = CellConfig {
         standard: common.standard,
         band: common.band,
         control_preamble: channel.control_preamble.as_ref().map(|at| at.value),
@@ -144,11 +145,13 @@ pub(crate) fn cell(
         channels,
         channels_vary: vary,
         stations,
+        devices: Vec::new(),
         links: Arc::new(links),
         movement: movement.map(Arc::new),
         senses_vary: false,
         record_events: false,
     };
+    multi_link::apply(raw, &wifi, &own, &used, &mut cell, problems);
     Some((cell, shadowed))
 }
 

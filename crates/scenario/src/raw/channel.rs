@@ -144,10 +144,25 @@ tables! {
         /// only sends beacons, slots at 2.4 GHz last 20 us. No scans,
         /// absences, power save, OFDMA or MU-MIMO.
         value independent: bool = false;
+        /// Further links of devices of 802.11be: with the channel itself two or three
+        /// ([multi-link devices](model.md#multi-link-devices)).
+        list link: RawChannelLink;
         /// Path loss over distance.
         table path_loss: RawPathLoss;
         /// Variation of the signal in time.
         table fading: RawFading;
+    }
+
+    /// A further link of multi-link devices: a channel of its own.
+    RawChannelLink {
+        /// Frequency band of the link.
+        required band: Word<Band>;
+        /// Width of the link's channel.
+        value width: Word<ChannelWidth> = "80MHz";
+        /// Number of the link's primary channel.
+        option channel: Whole<1, 233> = "the first one of the band: 1 at 2.4 and 6 GHz, 36 at 5 GHz";
+        /// Signal-to-noise ratio over this width, of all pairs.
+        option snr: Db = "that of the channel, less what band and width change";
     }
 
     /// Probability of losing a frame, from its signal-to-noise ratio and length.

@@ -52,7 +52,17 @@ pub(crate) enum RxInterruptKind {
     Held,
 }
 
+/// How the links of a device depend on each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MultiLinkKind {
+    Off,
+    Str,
+    Nstr,
+    Emlsr,
+}
+
 choices! {
+    MultiLinkKind { "off" => Self::Off, "str" => Self::Str, "nstr" => Self::Nstr, "emlsr" => Self::Emlsr }
     Word<PacketPadding> as PacketPadding { "0us" => PacketPadding::None, "8us" => PacketPadding::Us8, "16us" => PacketPadding::Us16, "20us" => PacketPadding::Us20 }
     Word<AccessCategory> as AccessCategory {
         "background" => AccessCategory::Background,
@@ -102,6 +112,14 @@ tables! {
         flatten settings: RawNodeSettings;
     }
 
+    /// Times of a device with a single radio.
+    RawEmlsr {
+        /// Padding that it needs in the MU-RTS before each PPDU: 0, 32, 64, 128 or 256 us.
+        value padding: Duration = "64us";
+        /// Time until it listens on all links again: 0, 16, 32, 64, 128 or 256 us.
+        value transition: Duration = "64us";
+    }
+
     /// A place that a node reaches at an instant.
     RawWaypoint {
         /// Instant at which the node is there, after the start.
@@ -145,6 +163,12 @@ tables! {
         option standard: Word<Standard> = "the channel's";
         /// Narrower channel around the primary one.
         option width: Word<ChannelWidth> = "the channel's, as far as the standard allows";
+        /// How the links of the node depend on each other. "str": each acts alone. "emlsr": one radio
+        /// that listens on all links and exchanges frames on one. "nstr": one link at a time, without
+        /// delays. "off": a node of one link, the channel's.
+        option multi_link: MultiLinkKind = "\"str\" with 802.11be where the channel has further links, else \"off\"";
+        /// With multi_link = "emlsr": times that the radio needs.
+        table emlsr: RawEmlsr;
         /// Dual carrier modulation (802.11ax): each bit on two tones, half the rate of MCS 0, 1, 3
         /// and 4, 3 dB less SNR. With 802.11be MCS 15, and at 6 GHz from 80 MHz on MCS 14 (EHT DUP).
         /// Rate control uses it between two such nodes; few devices have it.

@@ -23,6 +23,8 @@ fn names(kinds: &[FlowKind]) -> Names {
         neighbours: Vec::new(),
         stations: vec![NodeId(0), NodeId(1)],
         access_points: vec![lasthop_wifi::StationId(0); 2],
+        links: Vec::new(),
+        link_of: Vec::new(),
         roams: false,
         flows: kinds
             .iter()

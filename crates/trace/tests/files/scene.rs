@@ -112,6 +112,8 @@ pub fn air() -> AirInfo {
         basic_rates: dsss.to_vec(),
         rates: dsss.into_iter().chain(ofdm).chain(ht).collect(),
         colour: 0,
+        links: Vec::new(),
+        link_of: Vec::new(),
         roams: false,
         networks: Vec::new(),
         amsdu: true,

@@ -110,6 +110,12 @@ impl Devices {
         *self.places.get(station.index())?
     }
 
+    /// First station of the device of a station, and the number of its link.
+    pub fn number(&self, station: StationId) -> (StationId, u8) {
+        let link = self.place(station).map_or(0, |place| place.link);
+        (self.head(station), link as u8)
+    }
+
     /// Whether a station is a link of a device.
     #[inline]
     pub fn has(&self, station: StationId) -> bool {
@@ -414,7 +420,7 @@ impl Floor<'_> {
     /// Lends a link what its device shares, for the PPDU to build.
     pub(super) fn lend(&mut self, link: StationId, edcaf: usize) {
         self.seek_peers(link, edcaf);
-        let mut moved = self.swap_queue(link, edcaf);
+        self.swap_queue(link, edcaf);
         let Self { devices, stations, settings, now, .. } = self;
         let Some(place) = devices.place(link) else { return };
         let mut all = core::mem::take(&mut devices.all[place.device].common[edcaf]);
@@ -428,14 +434,12 @@ impl Floor<'_> {
             access.originators[index].borrow_common(common, elsewhere);
             let held = access.originators[index].held();
             access.held = plus(access.held, held);
-            moved += held.packets;
             lent.push(index);
         }
         devices.all[place.device].common[edcaf] = all;
         if let Some(of_link) = &mut stations[link.index()].edcaf(edcaf).link {
             of_link.lent = lent;
         }
-        self.move_held(self.devices.head(link), link, moved);
     }
 
     /// Takes back what the PPDU that was built, if one was, leaves.
@@ -453,7 +457,6 @@ impl Floor<'_> {
         let access = stations[link.index()].edcaf(edcaf);
         let lent = access.link.as_mut().map(|of_link| core::mem::take(&mut of_link.lent));
         let lent = lent.unwrap_or_default();
-        let mut moved = 0;
         for index in 0..access.originators.len() {
             let Address::Station(to) = access.originators[index].peer else { continue };
             let head = devices.head(to);
@@ -471,10 +474,10 @@ impl Floor<'_> {
             let before = access.originators[index].held();
             access.originators[index].return_common(&mut all[position].1, kept, asks);
             let after = access.originators[index].held();
-            moved += access.let_go(before, after);
+            access.let_go(before, after);
         }
-        moved += self.swap_queue(link, edcaf);
-        self.move_held(link, self.devices.head(link), moved);
+        self.swap_queue(link, edcaf);
+        self.settle_held(link);
         self.seek_work(link, edcaf);
     }
 
@@ -487,7 +490,6 @@ impl Floor<'_> {
         if access.link.is_none() {
             return;
         }
-        let mut moved = 0;
         for index in 0..access.originators.len() {
             let Address::Station(to) = access.originators[index].peer else { continue };
             let head = devices.head(to);
@@ -498,9 +500,9 @@ impl Floor<'_> {
             let before = access.originators[index].held();
             access.originators[index].return_unsettled(common);
             let after = access.originators[index].held();
-            moved += access.let_go(before, after);
+            access.let_go(before, after);
         }
-        self.move_held(link, self.devices.head(link), moved);
+        self.settle_held(link);
         self.arm_links(link, edcaf);
     }
 
@@ -584,25 +586,24 @@ impl Floor<'_> {
         }
     }
 
-    /// Swaps the queue of a link with that of its device; returns the number of packets that the
-    /// link had or has.
-    fn swap_queue(&mut self, link: StationId, edcaf: usize) -> u32 {
+    /// Swaps the queue of a link with that of its device.
+    fn swap_queue(&mut self, link: StationId, edcaf: usize) {
         let head = self.devices.head(link);
         if head == link {
-            return 0;
+            return;
         }
         let both = self.stations.get_disjoint_mut([head.index(), link.index()]);
         let [first, own] = both.expect("they are two");
         let (first, own) = (first.edcaf(edcaf), own.edcaf(edcaf));
         core::mem::swap(&mut first.queue, &mut own.queue);
-        first.queue.len_packets() + own.queue.len_packets()
     }
 
-    /// Counts packets of one link at another one.
-    fn move_held(&mut self, from: StationId, to: StationId, packets: u32) {
-        if from != to {
-            self.stations[from.index()].hold(self.now, 0, packets);
-            self.stations[to.index()].hold(self.now, packets, 0);
+    /// Counts at the first link what another one released: all packets of a device are held there.
+    fn settle_held(&mut self, link: StationId) {
+        let head = self.devices.head(link);
+        if head != link {
+            let released = core::mem::take(&mut self.stations[link.index()].held_packets);
+            self.stations[head.index()].hold(self.now, 0, released.wrapping_neg());
         }
     }
 

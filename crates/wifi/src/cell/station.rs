@@ -256,7 +256,8 @@ impl Station {
     pub fn hold(&mut self, now: Instant, more: u32, fewer: u32) {
         let since = core::mem::replace(&mut self.held_since, now);
         self.stats.queue_packets.add(self.held_packets, (now - since).as_nanos());
-        self.held_packets = self.held_packets + more - fewer;
+        // The packets of a further link are those of its device, which it settles afterwards.
+        self.held_packets = self.held_packets.wrapping_add(more).wrapping_sub(fewer);
         if self.config.driver_queue != DriverLimit::None {
             self.count_driver(now);
         }

@@ -11,7 +11,7 @@ use lasthop_wifi::phy::{Band, ChannelWidth, Subchannel};
 use std::collections::BTreeMap;
 
 /// A channel number of the file.
-type Given = At<Whole<1, 233>>;
+pub(super) type Given = At<Whole<1, 233>>;
 
 /// Returns the channels by [`BssId`]; empty if the file has none.
 pub(super) fn of_sets(
@@ -81,7 +81,7 @@ fn is_neighbour(name: &Option<&str>) -> bool {
 }
 
 /// Reports a number that the band does not have.
-fn primary(at: &Given, band: Band, problems: &mut Problems) -> Option<Subchannel> {
+pub(super) fn primary(at: &Given, band: Band, problems: &mut Problems) -> Option<Subchannel> {
     let number: u8 = at.value.get();
     let found = Subchannel::from_number(band, number);
     if found.is_none() {

@@ -30,6 +30,8 @@ fn info(band: Band, channel: u8, rates: Vec<Rate>) -> AirInfo {
         basic_rates: ofdm.map(Rate::Ofdm).to_vec(),
         rates,
         colour: 0,
+        links: Vec::new(),
+        link_of: Vec::new(),
         roams: false,
         networks: Vec::new(),
         amsdu: false,

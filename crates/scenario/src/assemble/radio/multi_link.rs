@@ -1,0 +1,296 @@
+//! Devices of several links (802.11be): a further station for each `[[channel.link]]`, in a set of
+//! its own on the channel of the link, after the stations of all nodes.
+
+use super::{Common, Problems, WifiNode, channels, is_written, station};
+use crate::Role;
+use crate::raw::{MultiLinkKind, RawChannelLink, RawEmlsr, RawScenario};
+use lasthop_units::{Db, Duration, Identity, MacAddr};
+use lasthop_wifi::cell::{
+    BandwidthAccess, CellConfig, DeviceConfig, LinkMode, Links, OperatingChannel, PairConfig,
+    StationConfig,
+};
+use lasthop_wifi::phy::{Band, ChannelWidth, PathLoss, SnrChange, Standard, Subchannel};
+use lasthop_wifi::{BssId, StationId};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Links of a device, the channel itself among them.
+const LINKS_MAX: usize = 3;
+
+/// A further link.
+struct Further<'a> {
+    raw: &'a RawChannelLink,
+    channel: Subchannel,
+    width: ChannelWidth,
+    band: Band,
+}
+
+/// Gives the nodes their further links.
+pub(super) fn apply(
+    raw: &RawScenario,
+    wifi: &[WifiNode<'_>],
+    own: &[Common],
+    used: &BTreeSet<Standard>,
+    cell: &mut CellConfig,
+    problems: &mut Problems,
+) {
+    let modes: Vec<Option<LinkMode>> =
+        wifi.iter().zip(own).map(|(node, own)| mode(raw, node, own, problems)).collect();
+    let Some(further) = links(raw, own, problems) else { return };
+    if modes.iter().all(Option::is_none) {
+        let place = &raw.channel.link[0].here;
+        problems.push(place, "no node has several links: that takes 802.11be");
+        return;
+    }
+    if cell.movement.is_some() || cell.channels_vary {
+        let message = "nodes that move, and channels that change, are not modelled with several \
+                       links";
+        problems.push(&raw.channel.link[0].here, message);
+        return;
+    }
+    let heads = wifi.len();
+    let sets = cell.stations.iter().map(|it| it.bss.0 + 1).max().unwrap_or(0);
+    cell.channels.resize(usize::from(sets), OperatingChannel::default());
+    for channel in &mut cell.channels {
+        channel.primary = channel.primary.among_all(cell.band);
+    }
+    let mut devices: Vec<Vec<StationId>> = (0..heads).map(|head| vec![id(head)]).collect();
+    // Of each further station the link and the node.
+    let mut places: Vec<(usize, usize)> = (0..heads).map(|head| (0, head)).collect();
+    let mut set = sets;
+    for (number, link) in (1..).zip(&further) {
+        let mut known: Vec<(BssId, BssId)> = Vec::new();
+        for (head, (node, own)) in wifi.iter().zip(own).enumerate() {
+            if modes[head].is_none() {
+                continue;
+            }
+            let of = cell.stations[head].bss;
+            let bss = known.iter().find(|(first, _)| *first == of).map(|(_, bss)| *bss);
+            let bss = bss.unwrap_or_else(|| {
+                known.push((of, BssId(set)));
+                cell.channels.push(OperatingChannel {
+                    primary: link.channel,
+                    access: BandwidthAccess::Dynamic,
+                });
+                set += 1;
+                BssId(set - 1)
+            });
+            let common = common_of(own, link);
+            // What is wrong with the node is said of its first link.
+            let mut said = Problems::default();
+            let mut other = station::config(node.0, node.1, bss, &common, used, &mut said);
+            other.identity = other.identity.to(Identity::numbered(number));
+            other.address = address(&cell.stations[head], number);
+            if let Some(interval) = raw.channel.beacon_interval.value.0 {
+                other.beacon_offset = other.identity.offset_within(interval);
+            }
+            devices[head].push(id(cell.stations.len()));
+            places.push((number as usize, head));
+            cell.stations.push(other);
+        }
+    }
+    cell.links = Arc::new(pairs(&places, &further, own, cell));
+    let of_head = devices.into_iter().zip(&modes).filter_map(|(links, mode)| {
+        mode.as_ref().map(|mode| DeviceConfig { links, mode: *mode })
+    });
+    cell.devices = of_head.collect();
+}
+
+/// The mode of a node; `None` for one link.
+fn mode(
+    raw: &RawScenario,
+    (_, node): &WifiNode<'_>,
+    own: &Common,
+    problems: &mut Problems,
+) -> Option<LinkMode> {
+    let settings = &node.raw.settings;
+    let is_there = !raw.channel.link.is_empty();
+    let can = own.standard == Standard::Dot11be;
+    let kind = match &settings.multi_link {
+        None if is_there && can => MultiLinkKind::Str,
+        None => MultiLinkKind::Off,
+        Some(at) => {
+            let kind = at.value;
+            if kind != MultiLinkKind::Off && !can {
+                let message = format!("several links need 802.11be, not {}", own.standard);
+                problems.push(&at.place, message);
+            } else if kind != MultiLinkKind::Off && !is_there {
+                problems.push(&at.place, "which links? add a [[channel.link]]");
+            } else if !matches!(kind, MultiLinkKind::Off | MultiLinkKind::Str)
+                && node.role() == Role::AccessPoint
+            {
+                problems.push(&at.place, "an access point has \"str\" or \"off\"");
+            }
+            kind
+        }
+    };
+    let emlsr = &settings.emlsr;
+    if kind != MultiLinkKind::Emlsr && is_written(&emlsr.here) {
+        problems.push_unfit(&emlsr.here, "these times are for multi_link = \"emlsr\" only");
+    }
+    let mode = match kind {
+        MultiLinkKind::Off => return None,
+        MultiLinkKind::Str => LinkMode::Simultaneous,
+        MultiLinkKind::Nstr => LinkMode::Nonsimultaneous,
+        MultiLinkKind::Emlsr => single_radio(emlsr, problems),
+    };
+    check(node, problems);
+    Some(mode)
+}
+
+/// Times of EMLSR, as the EML Capabilities have them (IEEE 802.11be-2024, 9.4.2.322.2.4).
+fn single_radio(raw: &RawEmlsr, problems: &mut Problems) -> LinkMode {
+    let times = [
+        (&raw.padding, &[0, 32, 64, 128, 256][..]),
+        (&raw.transition, &[0, 16, 32, 64, 128, 256]),
+    ];
+    for (at, allowed) in times {
+        if !allowed.iter().any(|us| at.value == Duration::from_micros(*us)) {
+            let allowed: Vec<String> = allowed.iter().map(|us| format!("{us}us")).collect();
+            let message = format!("expected one of {}, got {}", allowed.join(", "), at.value);
+            problems.push(&at.place, message);
+        }
+    }
+    LinkMode::SingleRadio { padding: raw.padding.value, transition: raw.transition.value }
+}
+
+/// Reports what a node of several links cannot have.
+fn check(node: &crate::assemble::nodes::Expanded<'_>, problems: &mut Problems) {
+    let raw = &node.raw.settings;
+    let places = [
+        raw.scan.as_ref().map(|it| &it.here),
+        raw.roaming.as_ref().map(|it| &it.here),
+        raw.absence.first().map(|it| &it.here),
+        raw.power_save.as_ref().map(|it| &it.here),
+        raw.ofdma.as_ref().map(|it| &it.here),
+        raw.mu_mimo.as_ref().map(|it| &it.here),
+        raw.pseudo_retry_out.enabled.value.then_some(&raw.pseudo_retry_out.enabled.place),
+        raw.driver_queue.packets.as_ref().map(|it| &it.place),
+        raw.driver_queue.airtime.as_ref().map(|it| &it.place),
+    ];
+    for place in places.into_iter().flatten() {
+        let message = "this is not modelled for a node of several links; give it multi_link = \
+                       \"off\"";
+        problems.push(place, message);
+    }
+}
+
+/// The further links; `None` without any, or if they are wrong.
+fn links<'a>(
+    raw: &'a RawScenario,
+    own: &[Common],
+    problems: &mut Problems,
+) -> Option<Vec<Further<'a>>> {
+    let all = &raw.channel.link;
+    let first = all.first()?;
+    if all.len() >= LINKS_MAX {
+        let place = &all[LINKS_MAX - 1].here;
+        problems.push(place, "expected at most two further links: a device has up to three");
+        return None;
+    }
+    if raw.channel.independent.value {
+        problems.push(&first.here, "an independent cell has no devices of several links");
+        return None;
+    }
+    let main = own.first()?.band;
+    let mut further: Vec<Further<'a>> = Vec::new();
+    let mut is_sound = true;
+    for link in all {
+        let (band, width) = (link.band.value, link.width.value);
+        let usual = || Subchannel::from_number(band, if band == Band::Ghz5 { 36 } else { 1 });
+        let primary = match &link.channel {
+            Some(at) => channels::primary(at, band, problems),
+            None => usual(),
+        };
+        let Some(primary) = primary else {
+            is_sound = false;
+            continue;
+        };
+        if width > primary.widest(band) {
+            let message = format!(
+                "channel {} at {band} is part of none that is wider than {}",
+                primary.number(band),
+                primary.widest(band)
+            );
+            problems.push(&link.width.place, message);
+            is_sound = false;
+        }
+        let channel = primary.among_all(band);
+        let same = further.iter().any(|it| it.channel.shares(channel, it.width.max(width)));
+        if same || band == main && link.channel.is_none() {
+            let message = "links of a device are on channels that do not overlap: say which \
+                           channel";
+            problems.push(&link.here, message);
+            is_sound = false;
+        }
+        further.push(Further { raw: link, channel, width, band });
+    }
+    is_sound.then_some(further)
+}
+
+/// Common settings of a node on a further link.
+fn common_of(own: &Common, link: &Further<'_>) -> Common {
+    let mut common = Common { band: link.band, width: link.width, ..own.clone() };
+    common.propagation.width = link.width;
+    common
+}
+
+/// Address of a further link: that of the node with another number in its second octet.
+fn address(first: &StationConfig, link: u64) -> MacAddr {
+    let MacAddr(mut octets) = first.address;
+    octets[0] |= 0x02;
+    octets[1] ^= (link as u8) << 6;
+    MacAddr(octets)
+}
+
+/// Links of all pairs of stations: on a further link those of the nodes, less what its band and
+/// width change.
+fn pairs(
+    places: &[(usize, usize)],
+    further: &[Further<'_>],
+    own: &[Common],
+    cell: &CellConfig,
+) -> Links {
+    let mut links = Links::none(places.len());
+    let main = &own[0];
+    let change = |number: usize| {
+        let Some(link) = number.checked_sub(1).map(|index| &further[index]) else {
+            return (Db(0.0), Db(0.0));
+        };
+        let wider = link.width.as_hz() as f64 / main.propagation.width.as_hz() as f64;
+        let noise = Db(10.0 * wider.log10());
+        let nearer = PathLoss::in_band(main.band).reference - PathLoss::in_band(link.band).reference;
+        (nearer - noise, noise)
+    };
+    for (from, &(link, one)) in places.iter().enumerate() {
+        for (to, &(other, two)) in places.iter().enumerate() {
+            if from == to {
+                continue;
+            }
+            let Some(mut pair) = cell.links.pair(id(one), id(two)) else {
+                // The links of one device among each other, which are on different channels.
+                if let Some(any) = cell.links.iter().next() {
+                    links.add_steady(id(from), id(to), &any.link);
+                }
+                continue;
+            };
+            if link == other {
+                let (snr, noise) = change(link);
+                let given = link.checked_sub(1).and_then(|index| further[index].raw.snr.as_ref());
+                pair.link.noise = pair.link.noise + noise;
+                pair.link.snr = given.map_or(pair.link.snr + snr, |at| at.value);
+                let moved = |it: SnrChange| SnrChange { snr: it.snr + snr, ..it };
+                pair.snr_changes = match given {
+                    Some(_) => Vec::new(),
+                    None => pair.snr_changes.into_iter().map(moved).collect(),
+                };
+            }
+            links.add(PairConfig { from: id(from), to: id(to), ..pair });
+        }
+    }
+    links
+}
+
+fn id(index: usize) -> StationId {
+    StationId(u16::try_from(index).expect("nodes and links are at most three times NODES_MAX"))
+}
