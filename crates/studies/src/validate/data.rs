@@ -167,9 +167,7 @@ impl Record {
                 let gi = if short { GuardInterval::Short } else { GuardInterval::Long };
                 Rate::vht(mcs.parse().expect("an MCS"), streams, width, gi)
             }
-            (_, Some(mcs)) => {
-                Rate::he(mcs.parse().expect("an MCS"), streams, width, gi, false)
-            }
+            (_, Some(mcs)) => Rate::he(mcs.parse().expect("an MCS"), streams, width, gi, false),
             _ => None,
         };
         rate.unwrap_or_else(|| panic!("no rate {mode}"))

@@ -268,12 +268,12 @@ pub(super) fn contention() -> Table {
 
 /// The standard deviation of the goodput of runs of this length, relative to their mean.
 pub(super) fn spread(setting: &Setting, duration: Duration) -> f64 {
-    spread_after(setting, WARMUP, duration)
+    spread_of(setting, SHORT_RUNS, WARMUP, duration)
 }
 
-/// The same of runs with this warm-up.
-pub(super) fn spread_after(setting: &Setting, warmup: Duration, duration: Duration) -> f64 {
-    let runs: Vec<f64> = (0..SHORT_RUNS)
+/// The same of this number of runs with this warm-up.
+pub(super) fn spread_of(setting: &Setting, runs: u64, warmup: Duration, duration: Duration) -> f64 {
+    let runs: Vec<f64> = (0..runs)
         .map(|run| setting.run(Seed::new(SEED, run), warmup, duration).goodput_mbps)
         .collect();
     let n = runs.len() as f64;
