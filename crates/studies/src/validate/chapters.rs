@@ -5,6 +5,7 @@
 mod airtime;
 pub mod bandwidth;
 mod contention;
+mod eht;
 mod kernel;
 pub mod later;
 pub mod links;
@@ -40,7 +41,7 @@ pub const WARMUP: Duration = Duration::from_secs(4);
 pub type Chapter = (&'static str, fn() -> Table);
 
 /// All chapters, in the order of the page.
-pub const ALL: [Chapter; 43] = [
+pub const ALL: [Chapter; 45] = [
     ("radios, ath9k", radios::stock),
     ("radios, ath9k and airtime", radios::airtime),
     ("radios, ath9k and ECN", radios::ecn),
@@ -66,6 +67,8 @@ pub const ALL: [Chapter; 43] = [
     ("802.11ax, uplink OFDMA", uplink::ofdma),
     ("802.11ax, spatial reuse", reuse::table),
     ("802.11ac, dynamic bandwidth", bandwidth::table),
+    ("802.11be, one station", eht::one_station),
+    ("802.11be, contention", eht::contention),
     ("rate control", rates::table),
     ("tcp, ns-3", tcp::table),
     ("tcp, ns-3, long wire", tcp::long_wire),

@@ -37,6 +37,10 @@ pub const PER_TABLES: &str = include_str!("../../../wifi-phy/tests/data/per_tabl
 pub const AX_UDP_SAT: &str = include_str!("../../data/ax_udp_sat.csv");
 /// Goodput of saturated stations with 802.11ax.
 pub const AX_CONTENTION: &str = include_str!("../../data/ax_contention.csv");
+/// Goodput of one saturated station with 802.11be, ns-3 3.48.
+pub const BE_UDP_SAT: &str = include_str!("../../data/be_udp_sat.csv");
+/// Goodput of saturated stations with 802.11be, ns-3 3.48.
+pub const BE_CONTENTION: &str = include_str!("../../data/be_contention.csv");
 /// Losses at a fixed SNR with 802.11ax.
 pub const AX_LOSSY: &str = include_str!("../../data/ax_lossy.csv");
 /// Uplink OFDMA of 802.11ax.
@@ -120,6 +124,11 @@ impl Record {
         self.text(name) == "1"
     }
 
+    /// The flag in column `name`, `false` if the file has no such column.
+    pub fn flag_if_any(&self, name: &str) -> bool {
+        self.columns.iter().any(|(column, text)| *column == name && *text == "1")
+    }
+
     /// The rate in column `mode`. Of an HT rate, the column `width_mhz` gives the
     /// width, and `short` the guard interval; `preamble` is that of a DSSS rate.
     pub fn rate(&self, short: bool, preamble: Preamble) -> Rate {
@@ -130,7 +139,7 @@ impl Record {
 }
 
 impl Record {
-    /// The VHT or HE rate of the columns `mode`, `width_mhz`, `gi_ns` and `nss`.
+    /// The VHT, HE or EHT rate of the columns `mode`, `width_mhz`, `gi_ns` and `nss`.
     pub fn later_rate(&self) -> Rate {
         let mode = self.text("mode");
         let width = match self.whole("width_mhz") {
@@ -143,20 +152,22 @@ impl Record {
         };
         let streams = self.whole("nss") as u8;
         let gi_ns = self.whole("gi_ns");
+        let gi = match gi_ns {
+            800 => HeGuardInterval::Ns800Ltf2x,
+            1_600 => HeGuardInterval::Ns1600Ltf2x,
+            _ => HeGuardInterval::Ns3200Ltf4x,
+        };
+        if let Some(mcs) = mode.strip_prefix("EhtMcs") {
+            let mcs = mcs.parse().expect("an MCS");
+            return Rate::eht(mcs, streams, width, gi).expect("a rate of EHT");
+        }
         let rate = match (mode.strip_prefix("VhtMcs"), mode.strip_prefix("HeMcs")) {
             (Some(mcs), _) => {
                 let short = gi_ns == 400;
                 let gi = if short { GuardInterval::Short } else { GuardInterval::Long };
                 Rate::vht(mcs.parse().expect("an MCS"), streams, width, gi)
             }
-            (_, Some(mcs)) => {
-                let gi = match gi_ns {
-                    800 => HeGuardInterval::Ns800Ltf2x,
-                    1_600 => HeGuardInterval::Ns1600Ltf2x,
-                    _ => HeGuardInterval::Ns3200Ltf4x,
-                };
-                Rate::he(mcs.parse().expect("an MCS"), streams, width, gi, false)
-            }
+            (_, Some(mcs)) => Rate::he(mcs.parse().expect("an MCS"), streams, width, gi, false),
             _ => None,
         };
         rate.unwrap_or_else(|| panic!("no rate {mode}"))

@@ -228,6 +228,13 @@ const ENTRIES: &[SummaryEntry] = &[
                 long A-MPDUs. The rest at MCS 8 depends on how windows and backoffs of two \
                 losing senders fall into step.",
     },
+    agrees("802.11be, one station", "ns-3", "1 %", &[is("", Kind::Ratio, |row| number(&row[11]))]),
+    agrees(
+        "802.11be, contention",
+        "ns-3",
+        "2 %, or two spreads",
+        &[is("", Kind::Ratio, |row| number(&row[7]))],
+    ),
     SummaryEntry {
         chapter: "802.11ac, dynamic bandwidth",
         judge: "ns-3",

@@ -97,6 +97,7 @@ pub static ALL: [Shipped; 72] = [
     shipped!("upload"),
     shipped!("video"),
     shipped!("wifi6"),
+    shipped!("wifi7"),
 ];
 
 /// Returns the scenario `name`.

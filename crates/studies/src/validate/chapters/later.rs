@@ -8,7 +8,7 @@ use crate::Verdict;
 use crate::table::{Row, Table, is_within, ratio};
 use crate::validate::closed_forms::Counting;
 use crate::validate::data::{self, AX_CONTENTION, AX_LOSSY, AX_OFDMA_DL, AX_UDP_SAT, Record};
-use crate::validate::setting::{Direction, Place, Setting};
+use crate::validate::setting::{Direction, Place, Setting, SettingMeasured};
 use lasthop_units::{Db, Duration, Seed};
 use lasthop_wifi::mac::sizes;
 use lasthop_wifi::phy::Rate;
@@ -35,8 +35,13 @@ pub struct Saturated {
     exchange_us: f64,
 }
 
-/// All rows of one saturated station.
+/// All rows of one saturated station with 802.11ac or ax.
 pub fn saturated() -> Vec<Saturated> {
+    saturated_of(AX_UDP_SAT)
+}
+
+/// The rows of a file of one saturated station.
+pub(super) fn saturated_of(file: &'static str) -> Vec<Saturated> {
     let of = |record: Record| Saturated {
         setting: Setting {
             direction: match record.text("dir") {
@@ -44,6 +49,7 @@ pub fn saturated() -> Vec<Saturated> {
                 _ => Direction::Downlink,
             },
             amsdu_bytes_max: record.whole("max_amsdu") as u16,
+            rts: record.flag_if_any("rts"),
             ..setting(&record)
         },
         goodput_mbps: record.number("goodput_mbps"),
@@ -51,7 +57,7 @@ pub fn saturated() -> Vec<Saturated> {
         ppdu_us: record.number("ppdu_us_mean"),
         exchange_us: record.number("sim_s") * 1e6 / record.number("data_ppdus"),
     };
-    data::records(AX_UDP_SAT).into_iter().map(of).collect()
+    data::records(file).into_iter().map(of).collect()
 }
 
 impl Saturated {
@@ -82,6 +88,10 @@ impl Saturated {
                 let fields = [1.0, 2.0, 4.0, 4.0, 6.0, 6.0, 8.0, 8.0][usize::from(streams) - 1];
                 fields * (guard_interval.training_symbol().as_micros_f64() - 8.0)
             }
+            Rate::Eht { .. } => {
+                let ours = self.setting.rate.preamble_and_header(self.setting.band);
+                ours.as_micros_f64() - super::eht::preamble_of_ns3_us(self.setting.rate)
+            }
             _ => 0.0,
         }
     }
@@ -99,10 +109,14 @@ pub(super) fn setting(record: &Record) -> Setting {
     }
 }
 
-pub(super) fn one_station() -> Table {
-    let rows = saturated().into_iter().map(|theirs| {
+/// The rows of a table of one saturated station, by this measurement.
+pub(super) fn one_station_rows(
+    file: &'static str,
+    measure: impl Fn(&Setting) -> SettingMeasured,
+) -> Vec<Row> {
+    let rows = saturated_of(file).into_iter().map(|theirs| {
         let setting = &theirs.setting;
-        let ours = run_once(setting);
+        let ours = measure(setting);
         let mpdus = ours.mpdus_per_ppdu_median;
         let corrected = theirs.corrected_mbps(mpdus);
         let fits = fitting(setting);
@@ -126,27 +140,34 @@ pub(super) fn one_station() -> Table {
         ];
         (cells, verdict)
     });
+    rows.collect()
+}
+
+/// The columns of a table of one saturated station.
+pub(super) const ONE_STATION: [&str; 12] = [
+    "rate",
+    "to",
+    "payload",
+    "A-MPDU max",
+    "A-MSDU max",
+    "MPDUs",
+    "ns-3",
+    "Mb/s",
+    "ns-3",
+    "ratio",
+    "ns-3 corrected",
+    "ratio",
+];
+
+pub(super) fn one_station() -> Table {
     Table {
         title: "802.11ac and 802.11ax, one station",
         text: "Saturated UDP to or from one station at 5 GHz, no losses. Target: goodput within 1 \
                % and as many MPDUs in a PPDU, after a correction of ns-3's PPDUs to the durations \
                of the standard."
             .into(),
-        columns: vec![
-            "rate",
-            "to",
-            "payload",
-            "A-MPDU max",
-            "A-MSDU max",
-            "MPDUs",
-            "ns-3",
-            "Mb/s",
-            "ns-3",
-            "ratio",
-            "ns-3 corrected",
-            "ratio",
-        ],
-        rows: rows.collect(),
+        columns: ONE_STATION.to_vec(),
+        rows: one_station_rows(AX_UDP_SAT, run_once),
         notes: vec![
             "*ns-3 corrected*: ns-3 omits VHT-SIG-B (4 us), does not round VHT's short guard \
              interval up to 4 us, has HE-LTFs of 8 us for every guard interval, and no LDPC. The \
@@ -247,8 +268,13 @@ pub(super) fn contention() -> Table {
 
 /// The standard deviation of the goodput of runs of this length, relative to their mean.
 pub(super) fn spread(setting: &Setting, duration: Duration) -> f64 {
-    let runs: Vec<f64> = (0..SHORT_RUNS)
-        .map(|run| setting.run(Seed::new(SEED, run), WARMUP, duration).goodput_mbps)
+    spread_of(setting, SHORT_RUNS, WARMUP, duration)
+}
+
+/// The same of this number of runs with this warm-up.
+pub(super) fn spread_of(setting: &Setting, runs: u64, warmup: Duration, duration: Duration) -> f64 {
+    let runs: Vec<f64> = (0..runs)
+        .map(|run| setting.run(Seed::new(SEED, run), warmup, duration).goodput_mbps)
         .collect();
     let n = runs.len() as f64;
     let mean = runs.iter().sum::<f64>() / n;
