@@ -21,10 +21,13 @@ pub struct Subchannel(u8);
 const GHZ5: [(u8, u8, u8); 3] = [(0, 36, 8), (8, 100, 12), (24, 149, 5)];
 /// The number of the last channel at 6 GHz.
 const GHZ6_LAST: u8 = 233;
-/// Position of the first channel at 6 GHz among all: behind those at 5 GHz, aligned as they are.
+/// Position of the first channel at 6 GHz among all: behind those of a band alone, aligned as they
+/// are.
 const GHZ6_AMONG_ALL: u8 = 64;
 /// Position of the first channel at 2.4 GHz among all.
 const GHZ2_4_AMONG_ALL: u8 = 128;
+/// Position of the first channel at 5 GHz among all.
+const GHZ5_AMONG_ALL: u8 = 192;
 /// Positions and numbers at 2.4 GHz.
 const GHZ2_4: [(u8, u8); 6] = [(0, 1), (1, 5), (2, 9), (3, 13), (8, 6), (16, 11)];
 
@@ -48,24 +51,24 @@ impl Subchannel {
     /// with a link in each.
     pub const fn among_all(self, band: Band) -> Self {
         match band {
-            Band::Ghz5 => self,
+            Band::Ghz5 => Self(self.0 + GHZ5_AMONG_ALL),
             Band::Ghz6 => Self(self.0 + GHZ6_AMONG_ALL),
             Band::Ghz2_4 => Self(self.0 + GHZ2_4_AMONG_ALL),
         }
     }
 
     /// The band, and the position in it: `band` unless the channel is one [among
-    /// all](Self::among_all) at 2.4 or 6 GHz.
+    /// all](Self::among_all).
     const fn in_own(self, band: Band) -> (Band, Self) {
         match self.0 {
+            GHZ5_AMONG_ALL.. => (Band::Ghz5, Self(self.0 - GHZ5_AMONG_ALL)),
             GHZ2_4_AMONG_ALL.. => (Band::Ghz2_4, Self(self.0 - GHZ2_4_AMONG_ALL)),
             GHZ6_AMONG_ALL.. => (Band::Ghz6, Self(self.0 - GHZ6_AMONG_ALL)),
             _ => (band, self),
         }
     }
 
-    /// The band of the channel; `band` unless it is one [among all](Self::among_all) at 2.4 or 6
-    /// GHz.
+    /// The band of the channel; `band` unless it is one [among all](Self::among_all).
     pub const fn band(self, band: Band) -> Band {
         self.in_own(band).0
     }
@@ -98,7 +101,7 @@ impl Subchannel {
             Band::Ghz5 => ChannelWidth::Mhz160,
             Band::Ghz6 => ChannelWidth::Mhz320,
         };
-        let mut widths = ChannelWidth::ALL.into_iter().rev().filter(|width| *width <= most);
+        let mut widths = ChannelWidth::ALL_EHT.into_iter().rev().filter(|width| *width <= most);
         widths.find(whole).unwrap_or(ChannelWidth::Mhz20)
     }
 

@@ -515,9 +515,11 @@ impl Cell {
         }
         while let Some((station, key)) = self.timers.take_gap(at) {
             let sender = StationId((key / edcaf::EDCAFS) as u16);
-            self.floor().swap_recipients(station, sender);
+            let Self { devices, stations, .. } = self;
+            devices.swap_recipients(stations, station, sender);
             self.receivers().at(station).expire_gap(key);
-            self.floor().swap_recipients(station, sender);
+            let Self { devices, stations, .. } = self;
+            devices.swap_recipients(stations, station, sender);
         }
         if self.timers.beacon == at {
             self.power(|power, floor| power.queue_beacons(floor));
@@ -560,9 +562,21 @@ impl Cell {
     #[inline]
     fn receivers(&mut self) -> Receivers<'_> {
         let Self { now, settings, stations, bss, contention, air, arrivals, .. } = self;
-        let Self { outbox, timers, power, .. } = self;
+        let Self { outbox, timers, power, devices, .. } = self;
         let now = *now;
-        Receivers { now, settings, stations, bss, contention, air, arrivals, outbox, timers, power }
+        Receivers {
+            now,
+            settings,
+            stations,
+            bss,
+            contention,
+            air,
+            arrivals,
+            outbox,
+            timers,
+            power,
+            devices,
+        }
     }
 
     /// Stations and their sets, to look at.

@@ -7,6 +7,7 @@
 //! caller asks ([`Cell::take_arrived`](super::Cell::take_arrived)).
 
 use super::config::RxInterrupt;
+use super::devices::Devices;
 use super::exchange::mu_mimo::Beam;
 use super::exchange::multi_user::User;
 use super::exchange::uplink::Answered;
@@ -103,6 +104,7 @@ impl Arrivals {
         band: Band,
         flight: &Flight,
         records: bool,
+        devices: &Devices,
     ) {
         let is_prompt = |station: StationId, stations: &[Station]| {
             stations[station.index()].config.rx_interrupt != RxInterrupt::Ppdu
@@ -114,7 +116,7 @@ impl Arrivals {
                 if let Some(subframes) = payload.subframes(flight, band) {
                     let edcaf = payload.edcaf;
                     let new = Arrival::new(sender, to, edcaf, subframes, flight.rate);
-                    self.add(new, stations, records);
+                    self.add(new, stations, records, devices);
                 }
             }
             (Carried::MultiUser { header }, _) => {
@@ -125,7 +127,7 @@ impl Arrivals {
                     let User { station: to, rate, beam, .. } = *user;
                     if is_prompt(to, stations) {
                         let new = Arrival::new(sender, to, edcaf, subframes, rate);
-                        self.add(Arrival { beam, ..new }, stations, records);
+                        self.add(Arrival { beam, ..new }, stations, records, devices);
                     }
                 }
             }
@@ -134,7 +136,7 @@ impl Arrivals {
                 if let Answered::Data { mpdus } = answer.content {
                     let subframes = answer.subframes(flight.start, mpdus);
                     let new = Arrival::new(sender, to, answer.edcaf, subframes, answer.rate);
-                    self.add(new, stations, records);
+                    self.add(new, stations, records, devices);
                 }
             }
             _ => {}
@@ -144,11 +146,18 @@ impl Arrivals {
     /// Adds an A-MPDU that begins: with its originator, its first MPDU, and whether a driver acts on
     /// one of them.
     #[inline]
-    fn add(&mut self, new: Arrival, stations: &mut [Station], records: bool) {
+    fn add(
+        &mut self,
+        new: Arrival,
+        stations: &mut [Station],
+        records: bool,
+        devices: &Devices,
+    ) {
         let Arrival { sender, receiver, edcaf, subframes, .. } = new;
         let is_held =
             matches!(stations[receiver.index()].config.rx_interrupt, RxInterrupt::Held(_));
-        let held_back = stations[receiver.index()].recipient(sender, edcaf).block_ack.as_ref();
+        let [first, theirs] = [receiver, sender].map(|station| devices.head(station));
+        let held_back = stations[first.index()].recipient(theirs, edcaf).block_ack.as_ref();
         let mut is_prompt = records
             || is_held
             || held_back.is_some_and(|block_ack| block_ack.any_waiting(|p: &Packet| !p.passive));

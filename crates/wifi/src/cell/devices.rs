@@ -292,6 +292,43 @@ impl Devices {
         released
     }
 
+    /// Swaps the recipients of a link that receives with those of its device.
+    pub fn swap_recipients(
+        &self,
+        stations: &mut [Station],
+        receiver: StationId,
+        transmitter: StationId,
+    ) {
+        let head = self.head(receiver);
+        if head == receiver {
+            return;
+        }
+        let (theirs, own) = (self.head(transmitter).index() * 4, transmitter.index() * 4);
+        for category in 0..EDCAFS {
+            let (first, place) = (theirs + category, own + category);
+            for (station, key) in [(head, first), (receiver, place)] {
+                let recipients = &mut stations[station.index()].recipients;
+                if recipients.len() <= key {
+                    recipients.resize_with(key + 1, || None);
+                }
+            }
+            let kept = stations[head.index()].recipients[first].take();
+            let its = stations[receiver.index()].recipients[place].take();
+            stations[head.index()].recipients[first] = its;
+            stations[receiver.index()].recipients[place] = kept;
+        }
+    }
+
+    /// Lets the Block Ack for a PPDU of `transmitter` acknowledge what its other links have sent so
+    /// far.
+    pub fn acknowledge_elsewhere(&self, stations: &mut [Station], transmitter: StationId) {
+        for link in self.links(transmitter).iter().filter(|link| **link != transmitter) {
+            for access in stations[link.index()].edcafs[..EDCAFS].iter_mut().flatten() {
+                access.originators.iter_mut().for_each(Originator::acknowledge_elsewhere);
+            }
+        }
+    }
+
     /// First MPDU of these originators on the air to a link of the device that begins with `peer`.
     fn first_on_air(&self, originators: &[Originator], peer: StationId) -> Option<SeqNo12> {
         let is_its = |it: &&Originator| match it.peer {
@@ -299,7 +336,7 @@ impl Devices {
             Address::Group => false,
         };
         let its = originators.iter().find(is_its)?;
-        its.pending.front().map(|mpdu| mpdu.sequence)
+        its.oldest_on_air()
     }
 
     /// First MPDU that a link has on the air to the device that begins with `peer`.
@@ -604,28 +641,6 @@ impl Floor<'_> {
         if head != link {
             let released = core::mem::take(&mut self.stations[link.index()].held_packets);
             self.stations[head.index()].hold(self.now, 0, released.wrapping_neg());
-        }
-    }
-
-    /// Swaps the recipients of a link that receives with those of its device.
-    pub(super) fn swap_recipients(&mut self, receiver: StationId, transmitter: StationId) {
-        let head = self.devices.head(receiver);
-        if head == receiver {
-            return;
-        }
-        let (theirs, own) = (self.devices.head(transmitter).index() * 4, transmitter.index() * 4);
-        for category in 0..EDCAFS {
-            let (first, place) = (theirs + category, own + category);
-            for (station, key) in [(head, first), (receiver, place)] {
-                let recipients = &mut self.stations[station.index()].recipients;
-                if recipients.len() <= key {
-                    recipients.resize_with(key + 1, || None);
-                }
-            }
-            let kept = self.stations[head.index()].recipients[first].take();
-            let its = self.stations[receiver.index()].recipients[place].take();
-            self.stations[head.index()].recipients[first] = its;
-            self.stations[receiver.index()].recipients[place] = kept;
         }
     }
 }

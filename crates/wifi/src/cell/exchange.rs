@@ -103,9 +103,7 @@ impl Cell {
             None => unreachable!("a frame belongs to an exchange"),
         };
         let Self { arrivals, stations, air, settings, outbox, devices, .. } = self;
-        if !devices.has(station) {
-            arrivals.begin(stations, air, settings.band, &flight, outbox.records);
-        }
+        arrivals.begin(stations, air, settings.band, &flight, outbox.records, devices);
         self.transmit(flight);
     }
 

@@ -6,6 +6,7 @@ mod arrivals;
 
 use super::arrival::Arrivals;
 use super::bss::Bss;
+use super::devices::Devices;
 use super::exchange::mu_mimo::Beam;
 use super::floor::Roster;
 use super::outbox::Outbox;
@@ -38,6 +39,7 @@ pub(super) struct Receivers<'a> {
     pub outbox: &'a mut Outbox,
     pub timers: &'a mut Timers,
     pub power: &'a Power,
+    pub devices: &'a Devices,
 }
 
 impl Receivers<'_> {

@@ -50,9 +50,14 @@ impl Cell {
         if let Address::Station(receiver) = flight.receiver
             && !self.devices.is_empty()
         {
-            self.floor().swap_recipients(receiver, flight.transmitter);
+            // The Block Ack is of the device: it knows what has arrived on the other links.
+            self.take_arrived(self.now);
+            let Self { devices, stations, .. } = self;
+            devices.acknowledge_elsewhere(stations, flight.transmitter);
+            devices.swap_recipients(stations, receiver, flight.transmitter);
             self.receive_on_link(flight);
-            return self.floor().swap_recipients(receiver, flight.transmitter);
+            let Self { devices, stations, .. } = self;
+            return devices.swap_recipients(stations, receiver, flight.transmitter);
         }
         self.receive_on_link(flight);
     }

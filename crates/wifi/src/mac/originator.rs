@@ -104,6 +104,9 @@ pub struct Originator {
     held: Held,
     /// Oldest MPDU that another link of the same device has on the air.
     elsewhere: Option<SeqNo12>,
+    /// Number of the MPDUs on the air that Block Acks of other links acknowledged, from the oldest
+    /// one on.
+    known: usize,
 }
 
 /// The part of an originator that the links of a device share (IEEE 802.11be-2024, 35.3.8): MPDUs
@@ -195,6 +198,7 @@ impl Originator {
             next_sequence: SeqNo12::default(),
             held: Held::NONE,
             elsewhere: None,
+            known: 0,
         }
     }
 
@@ -241,6 +245,22 @@ impl Originator {
         self.block_ack_request_due = core::mem::take(&mut common.block_ack_request_due);
         self.block_ack_request_attempts = common.block_ack_request_attempts;
         self.elsewhere = elsewhere;
+        self.known = 0;
+    }
+
+    /// Oldest MPDU on the air that no Block Ack of another link acknowledged; `None` without any.
+    pub fn oldest_on_air(&self) -> Option<SeqNo12> {
+        let first = self.pending.get(self.known);
+        let behind = || self.pending.back().map(|last| last.sequence.next());
+        first.map(|mpdu| mpdu.sequence).or_else(behind)
+    }
+
+    /// Lets a Block Ack of another link acknowledge the MPDUs on the air that were received so far:
+    /// its bitmap is that of the device (IEEE 802.11be-2024, 35.3.8).
+    pub fn acknowledge_elsewhere(&mut self) {
+        while self.pending.get(self.known).is_some_and(|mpdu| mpdu.taken) {
+            self.known += 1;
+        }
     }
 
     /// Returns what the PPDU that was built leaves: all but the first `kept` MPDUs, and a due Block
@@ -474,6 +494,16 @@ impl Originator {
         released: &mut VecDeque<Released>,
         mut give_up: impl FnMut(&Mpdu),
     ) -> u32 {
+        let known;
+        let acked = match core::mem::take(&mut self.known) {
+            0 => acked,
+            number => {
+                let mut all = *acked;
+                all.insert_all(0..number.min(count));
+                known = all;
+                &known
+            }
+        };
         if count > 1 && acked.run_from(0, count) == count {
             self.settle_all(count, released);
             return count as u32;

@@ -26,7 +26,9 @@ impl Receivers<'_> {
             };
             let Arrival { receiver, rate, .. } = *arrival;
             let own = (flight.rate != rate).then(|| flight.to(receiver, rate, flight.psdu_bytes));
+            self.devices.swap_recipients(self.stations, receiver, arrival.sender);
             self.advance(arrival, own.as_ref().unwrap_or(flight), now);
+            self.devices.swap_recipients(self.stations, receiver, arrival.sender);
         }
         self.arrivals.list = arrivals;
         self.air.return_flights(flights);
