@@ -93,7 +93,8 @@ pub(crate) fn cell(
         return None;
     }
     let common = common(channel, problems);
-    let own = generations::of_nodes(&wifi, &common, problems);
+    let mut own = generations::of_nodes(&wifi, &common, problems);
+    let alone = multi_link::place(raw, &wifi, &mut own, problems);
     let used = generations::used(&own);
     let sets = sets(&wifi);
     let mut stations: Vec<StationConfig> = wifi
@@ -151,7 +152,7 @@ pub(crate) fn cell(
         senses_vary: false,
         record_events: false,
     };
-    multi_link::apply(raw, &wifi, &own, &used, &mut cell, problems);
+    multi_link::apply(raw, &wifi, &own, &alone, &used, &mut cell, problems);
     Some((cell, shadowed))
 }
 

@@ -59,6 +59,9 @@ tables! {
         /// wider PPDUs ([other channels](model.md#other-channels)). At 2.4 GHz 1, 6 and 11, or 1,
         /// 5, 9 and 13.
         option channel: Whole<1, 233> = "36 at 5 GHz, else 1";
+        /// The [[channel.link]] on whose channel the set is, by its number from 1 on; its nodes have
+        /// that link alone.
+        option link: Whole<1, 2> = "the channel itself";
         /// Network (SSID) of which the set is a part: stations with roaming move among the sets of one.
         option network: Name = "one of its own";
         /// Access while a secondary channel is busy (PPDUs of others at -72 dBm or more within the

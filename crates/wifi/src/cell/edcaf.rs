@@ -511,6 +511,9 @@ impl Edcaf {
             let next = self.driver.next_peer_where(|peer| self.may_send(peer.into()));
             return next.map(Address::from);
         }
+        if let Some(peer) = self.first_in_line() {
+            return Some(peer);
+        }
         let Self { queue, originators, index, absent, link, .. } = self;
         let next = queue.next_peer_where(|key| {
             let Some(peer) = link::peer_of(link, key) else { return false };
@@ -520,6 +523,23 @@ impl Edcaf {
                 })
         });
         next.and_then(|key| link::peer_of(&self.link, key))
+    }
+
+    /// In a FIFO of a device, the peer whose packets are on the air of another link, if it has more:
+    /// they are older than all that wait.
+    fn first_in_line(&self) -> Option<Address> {
+        let link = self.link.as_ref()?;
+        if !matches!(self.queue, Queue::DropTail(_)) {
+            return None;
+        }
+        let is_first = |originator: &Originator| {
+            originator.is_on_air_elsewhere()
+                && originator.has_window()
+                && originator.agreement != Agreement::Requested
+                && self.queue.len_packets_for(self.key(originator.peer)) > 0
+        };
+        let lent = link.lent.iter().map(|index| &self.originators[*index]);
+        lent.filter(|it| is_first(it)).map(|it| it.peer).next()
     }
 
     /// The next management frame that may be sent now.

@@ -248,6 +248,11 @@ impl Originator {
         self.known = 0;
     }
 
+    /// Whether other links have MPDUs on the air.
+    pub fn is_on_air_elsewhere(&self) -> bool {
+        self.elsewhere.is_some()
+    }
+
     /// Oldest MPDU on the air that no Block Ack of another link acknowledged; `None` without any.
     pub fn oldest_on_air(&self) -> Option<SeqNo12> {
         let first = self.pending.get(self.known);

@@ -23,6 +23,41 @@ struct Further<'a> {
     channel: Subchannel,
     width: ChannelWidth,
     band: Band,
+    /// Width of the channel itself.
+    main: ChannelWidth,
+}
+
+/// Puts the nodes of sets with a `link` on that one; returns the number of each node's link, 0 for
+/// the channel itself.
+pub(super) fn place(
+    raw: &RawScenario,
+    wifi: &[WifiNode<'_>],
+    own: &mut [Common],
+    problems: &mut Problems,
+) -> Vec<usize> {
+    let mut alone = vec![0; wifi.len()];
+    for cell in &raw.cell {
+        let Some(at) = &cell.link else { continue };
+        let number: usize = at.value.get::<u8>().into();
+        let Some(link) = raw.channel.link.get(number - 1) else {
+            problems.push(&at.place, "there is no such [[channel.link]]");
+            continue;
+        };
+        if let Some(channel) = &cell.channel {
+            problems.push(&channel.place, "a set on a further link is on the channel of that");
+        }
+        let name = cell.name.as_ref().map(|at| at.value.0.as_str());
+        for (index, (_, node)) in wifi.iter().enumerate() {
+            if node.bss() == name {
+                alone[index] = number;
+                let own = &mut own[index];
+                own.band = link.band.value;
+                own.width = link.width.value.min(own.standard.width_max());
+                own.propagation.width = link.width.value;
+            }
+        }
+    }
+    alone
 }
 
 /// Gives the nodes their further links.
@@ -30,13 +65,15 @@ pub(super) fn apply(
     raw: &RawScenario,
     wifi: &[WifiNode<'_>],
     own: &[Common],
+    alone: &[usize],
     used: &BTreeSet<Standard>,
     cell: &mut CellConfig,
     problems: &mut Problems,
 ) {
+    let nodes = wifi.iter().zip(own).zip(alone);
     let modes: Vec<Option<LinkMode>> =
-        wifi.iter().zip(own).map(|(node, own)| mode(raw, node, own, problems)).collect();
-    let Some(further) = links(raw, own, problems) else { return };
+        nodes.map(|((node, own), alone)| mode(raw, node, own, *alone, problems)).collect();
+    let Some(further) = links(raw, cell.band, problems) else { return };
     if modes.iter().all(Option::is_none) {
         let place = &raw.channel.link[0].here;
         problems.push(place, "no node has several links: that takes 802.11be");
@@ -54,9 +91,14 @@ pub(super) fn apply(
     for channel in &mut cell.channels {
         channel.primary = channel.primary.among_all(cell.band);
     }
+    for (head, link) in alone.iter().enumerate() {
+        if let Some(link) = link.checked_sub(1).and_then(|index| further.get(index)) {
+            cell.channels[cell.stations[head].bss.index()].primary = link.channel;
+        }
+    }
     let mut devices: Vec<Vec<StationId>> = (0..heads).map(|head| vec![id(head)]).collect();
     // Of each further station the link and the node.
-    let mut places: Vec<(usize, usize)> = (0..heads).map(|head| (0, head)).collect();
+    let mut places: Vec<(usize, usize)> = alone.iter().copied().zip(0..).collect();
     let mut set = sets;
     for (number, link) in (1..).zip(&further) {
         let mut known: Vec<(BssId, BssId)> = Vec::new();
@@ -89,7 +131,7 @@ pub(super) fn apply(
             cell.stations.push(other);
         }
     }
-    cell.links = Arc::new(pairs(&places, &further, own, cell));
+    cell.links = Arc::new(pairs(&places, &further, cell));
     let of_head = devices.into_iter().zip(&modes).filter_map(|(links, mode)| {
         mode.as_ref().map(|mode| DeviceConfig { links, mode: *mode })
     });
@@ -101,10 +143,11 @@ fn mode(
     raw: &RawScenario,
     (_, node): &WifiNode<'_>,
     own: &Common,
+    alone: usize,
     problems: &mut Problems,
 ) -> Option<LinkMode> {
     let settings = &node.raw.settings;
-    let is_there = !raw.channel.link.is_empty();
+    let is_there = !raw.channel.link.is_empty() && alone == 0;
     let can = own.standard == Standard::Dot11be;
     let kind = match &settings.multi_link {
         None if is_there && can => MultiLinkKind::Str,
@@ -115,7 +158,11 @@ fn mode(
                 let message = format!("several links need 802.11be, not {}", own.standard);
                 problems.push(&at.place, message);
             } else if kind != MultiLinkKind::Off && !is_there {
-                problems.push(&at.place, "which links? add a [[channel.link]]");
+                let message = match alone {
+                    0 => "which links? add a [[channel.link]]",
+                    _ => "the set of this node is on one further link alone",
+                };
+                problems.push(&at.place, message);
             } else if !matches!(kind, MultiLinkKind::Off | MultiLinkKind::Str)
                 && node.role() == Role::AccessPoint
             {
@@ -178,7 +225,7 @@ fn check(node: &crate::assemble::nodes::Expanded<'_>, problems: &mut Problems) {
 /// The further links; `None` without any, or if they are wrong.
 fn links<'a>(
     raw: &'a RawScenario,
-    own: &[Common],
+    main: Band,
     problems: &mut Problems,
 ) -> Option<Vec<Further<'a>>> {
     let all = &raw.channel.link;
@@ -192,7 +239,6 @@ fn links<'a>(
         problems.push(&first.here, "an independent cell has no devices of several links");
         return None;
     }
-    let main = own.first()?.band;
     let mut further: Vec<Further<'a>> = Vec::new();
     let mut is_sound = true;
     for link in all {
@@ -223,7 +269,8 @@ fn links<'a>(
             problems.push(&link.here, message);
             is_sound = false;
         }
-        further.push(Further { raw: link, channel, width, band });
+        let main = raw.channel.width.value;
+        further.push(Further { raw: link, channel, width, band, main });
     }
     is_sound.then_some(further)
 }
@@ -248,18 +295,18 @@ fn address(first: &StationConfig, link: u64) -> MacAddr {
 fn pairs(
     places: &[(usize, usize)],
     further: &[Further<'_>],
-    own: &[Common],
     cell: &CellConfig,
 ) -> Links {
     let mut links = Links::none(places.len());
-    let main = &own[0];
+    let width = further[0].main;
     let change = |number: usize| {
         let Some(link) = number.checked_sub(1).map(|index| &further[index]) else {
             return (Db(0.0), Db(0.0));
         };
-        let wider = link.width.as_hz() as f64 / main.propagation.width.as_hz() as f64;
+        let wider = link.width.as_hz() as f64 / width.as_hz() as f64;
         let noise = Db(10.0 * wider.log10());
-        let nearer = PathLoss::in_band(main.band).reference - PathLoss::in_band(link.band).reference;
+        let usual = |band: Band| PathLoss::in_band(band).reference;
+        let nearer = usual(cell.band) - usual(link.band);
         (nearer - noise, noise)
     };
     for (from, &(link, one)) in places.iter().enumerate() {
@@ -279,6 +326,7 @@ fn pairs(
                 let given = link.checked_sub(1).and_then(|index| further[index].raw.snr.as_ref());
                 pair.link.noise = pair.link.noise + noise;
                 pair.link.snr = given.map_or(pair.link.snr + snr, |at| at.value);
+                pair.link.loss = pair.link.loss.filter(|_| given.is_none());
                 let moved = |it: SnrChange| SnrChange { snr: it.snr + snr, ..it };
                 pair.snr_changes = match given {
                     Some(_) => Vec::new(),
