@@ -24,7 +24,7 @@ macro_rules! shipped {
 
 /// All built-in scenarios in the order of their names; static, so that their text is in the program
 /// once.
-pub static ALL: [Shipped; 72] = [
+pub static ALL: [Shipped; 73] = [
     shipped!("apartment"),
     shipped!("apq"),
     shipped!("apq/adapting"),
