@@ -178,7 +178,8 @@ between = ["server", "ap"]
     fn every_step_has_what_may_follow() {
         assert_eq!(texts("cha"), ["channel.", "change."]);
         assert_eq!(texts("channel.wid"), ["channel.width="]);
-        let widths = ["20MHz", "40MHz", "80MHz", "160MHz"].map(|w| format!("channel.width={w}"));
+        let widths = ["20MHz", "40MHz", "80MHz", "160MHz", "320MHz"];
+        let widths = widths.map(|w| format!("channel.width={w}"));
         assert_eq!(texts("channel.width="), widths);
         assert_eq!(texts("node."), ["node.ap.", "node.phone.old.", "node.*."]);
         assert_eq!(texts("node.ph"), ["node.phone.old."]);

@@ -43,6 +43,7 @@ fn shared(
         Rate::Ht { .. } => "HT",
         Rate::Vht { .. } => "VHT",
         Rate::He { .. } | Rate::HeExtendedRange { .. } => "HE",
+        Rate::Eht { .. } => "EHT",
     };
     let streams = capabilities.rates.iter().map(|rate| rate.streams()).max();
     let kinds = capabilities.rates.iter().map(kind).collect();

@@ -120,7 +120,8 @@ fn what_there_is_not() {
             "802.11ac",
             "dcm = true",
             "",
-            &["test.toml:5: node.ap.dcm: dual carrier modulation needs 802.11ax, not 802.11ac"][..],
+            &["test.toml:5: node.ap.dcm: dual carrier modulation needs 802.11ax or 802.11be, not \
+               802.11ac"][..],
         ),
         (
             "802.11n",
@@ -134,14 +135,16 @@ fn what_there_is_not() {
             "802.11ac",
             "",
             "packet_padding = \"8us\"",
-            &["test.toml:9: node.sensor.packet_padding: only PPDUs of 802.11ax have a packet \
-               extension, not 802.11ac"],
+            &[
+                "test.toml:9: node.sensor.packet_padding: only PPDUs of 802.11ax and 802.11be have a packet \
+               extension, not 802.11ac",
+            ],
         ),
         (
             "802.11ax",
             "",
             "packet_padding = \"4us\"",
-            &["node.sensor.packet_padding: expected \"0us\", \"8us\" or \"16us\""],
+            &["node.sensor.packet_padding: expected \"0us\", \"8us\", \"16us\" or \"20us\""],
         ),
         (
             "802.11ax",

@@ -419,22 +419,24 @@ impl Maker {
                 link.management(management::Body::ProbeResponse(beacon)).emit_mpdu(out);
             }
             FrameKind::AddbaRequest { tid, window, start } => {
+                let extension = addba_extension(window);
                 let request = action::Repr::AddbaRequest {
                     dialog_token: DIALOG_TOKEN,
                     parameters: parameters(tid, window),
                     timeout_tu: 0,
                     start: SequenceControl::new(start),
-                    rest: &[],
+                    rest: extension.as_ref().map_or(&[], |element| element),
                 };
                 link.management(management::Body::Action(request)).emit_mpdu(out);
             }
             FrameKind::AddbaResponse { tid, window } => {
+                let extension = addba_extension(window);
                 let response = action::Repr::AddbaResponse {
                     dialog_token: DIALOG_TOKEN,
                     status: SUCCESS,
                     parameters: parameters(tid, window),
                     timeout_tu: 0,
-                    rest: &[],
+                    rest: extension.as_ref().map_or(&[], |element| element),
                 };
                 link.management(management::Body::Action(response)).emit_mpdu(out);
             }
@@ -764,7 +766,14 @@ impl Msdu {
 const HEADERS_BYTES: usize = 128;
 
 fn parameters(tid: u8, window: u16) -> BlockAckParameters {
-    BlockAckParameters { amsdu: true, immediate: true, tid, buffer_size: window }
+    BlockAckParameters { amsdu: true, immediate: true, tid, buffer_size: window % 1_024 }
+}
+
+/// The ADDBA Extension element of a window of 1 024 MPDUs or more: no fragmentation, and Extended
+/// Buffer Size (IEEE 802.11be-2024, 9.4.2.138).
+fn addba_extension(window: u16) -> Option<[u8; 3]> {
+    let extended = (window >> 10) as u8;
+    (extended > 0).then_some([159, 1, 1 | extended << 5])
 }
 
 /// Returns the rate that a Trigger frame prescribes for a user.

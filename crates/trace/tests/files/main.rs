@@ -11,6 +11,7 @@ mod apq;
 mod cell;
 mod cut;
 mod damaged;
+mod eht;
 mod kept;
 mod mu_mimo;
 mod narrow;

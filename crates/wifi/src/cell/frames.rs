@@ -170,7 +170,9 @@ impl Station {
             Action::Trigger | Action::EndOfServicePeriod => sizes::QOS_NULL,
             Action::ProbeRequest => bss.probe_request_bytes,
             Action::ProbeResponse => bss.beacon_bytes - sizes::TIM,
-            Action::AddbaRequest { .. } | Action::AddbaResponse { .. } => sizes::ADDBA,
+            Action::AddbaRequest { window, .. } | Action::AddbaResponse { window } => {
+                sizes::addba(window)
+            }
             Action::OperatingMode(_) if self.says_by_control(cx.settings, frame.peer) => {
                 sizes::QOS_NULL + sizes::HT_CONTROL
             }

@@ -85,6 +85,11 @@ pub const fn station_record(bits: u16) -> u32 {
 }
 /// ADDBA Request and Response: management header, nine bytes of body (9.6.4.2, 9.6.4.3).
 pub const ADDBA: u32 = 24 + 9 + FCS;
+/// The same for a window of this many MPDUs: from 1 024 on with an ADDBA Extension element, whose
+/// Extended Buffer Size counts 1 024 (IEEE 802.11be-2024, 9.4.2.138).
+pub const fn addba(window: u16) -> u32 {
+    if window < 1_024 { ADDBA } else { ADDBA + 3 }
+}
 /// Operating Mode Notification: management header, category, action, operating mode (9.6.22.4).
 pub const OPERATING_MODE_NOTIFICATION: u32 = 24 + 3 + FCS;
 /// HT Control of a QoS frame (9.2.4.6).

@@ -1,0 +1,98 @@
+//! 802.11be on one link: defaults, modes, and errors that name file, line and key.
+
+use lasthop_scenario::{Scenario, parse};
+use lasthop_wifi::phy::{ChannelWidth, Rate};
+
+fn text(channel: &str, node: &str) -> String {
+    format!(
+        "duration = \"1s\"\n[channel]\nstandard = \"802.11be\"\n{channel}\n[node_defaults]\n\
+         streams = 2\n[[node]]\nname = \"ap\"\nrole = \"access-point\"\n{node}\n[[node]]\n\
+         name = \"laptop\"\nrole = \"station\"\n"
+    )
+}
+
+fn scenario(channel: &str, node: &str) -> Scenario {
+    parse("be.toml", &text(channel, node), &[]).unwrap_or_else(|error| panic!("{error:?}"))
+}
+
+const WIDE: &str = "band = \"6GHz\"\nwidth = \"320MHz\"";
+
+/// The limits of IEEE 802.11be-2024: PSDUs of 15 523 200 octets, windows of 1 024 MPDUs, MCS 13.
+#[test]
+fn defaults_are_the_limits_of_the_generation() {
+    let cell = scenario(WIDE, "").network.cell.expect("a cell");
+    for station in &cell.stations {
+        assert_eq!(station.block_ack.window, 1_024);
+        assert_eq!(station.aggregation.ampdu_bytes_max, 15_523_200);
+        assert_eq!(station.aggregation.ampdu_frames_max, 1_024);
+        let best = station.capabilities.rates.last().expect("rates");
+        assert!(matches!(best, Rate::Eht { mcs: 13, streams: 2, width: ChannelWidth::Mhz320, .. }));
+    }
+    let cell = scenario("band = \"2.4GHz\"", "").network.cell.expect("a cell");
+    assert_eq!(cell.stations[0].aggregation.ampdu_bytes_max, 524_287);
+}
+
+/// An access point of 802.11be sends to older stations with their newest PHY.
+#[test]
+fn older_stations() {
+    let node = "[[node]]\nname = \"old\"\nrole = \"station\"\nstandard = \"802.11ax\"";
+    let cell = scenario(WIDE, node).network.cell.expect("a cell");
+    let shared = cell.stations[0].capabilities.shared_with(&cell.stations[1].capabilities);
+    assert!(shared.rates.iter().all(|rate| rate.is_he()), "{:?}", shared.rates.last());
+    assert_eq!((shared.width(), shared.block_ack_window_max), (ChannelWidth::Mhz160, 256));
+    let shared = cell.stations[0].capabilities.shared_with(&cell.stations[2].capabilities);
+    assert!(shared.rates.iter().all(|rate| rate.is_eht()));
+}
+
+#[test]
+fn slow_modes_of_6_ghz() {
+    let all = "dcm = true\nrate_control = { kind = \"fixed\", mcs = 14, streams = 1 }";
+    let channel = format!("{WIDE}\n[channel.path_loss]\nexponent = 3.0");
+    let text = text(&channel, all).replace("streams = 2", "streams = 2\ndcm = true");
+    let cell = parse("be.toml", &text.replacen("\ndcm = true\nrate", "\nrate", 1), &[])
+        .unwrap_or_else(|error| panic!("{error:?}"))
+        .network
+        .cell
+        .expect("a cell");
+    let has = |mcs: u8| cell.stations[1].capabilities.rates.iter().any(|it| it.mcs() == Some(mcs));
+    assert!(has(14) && has(15));
+}
+
+#[test]
+fn what_cannot_be() {
+    let fixed = |keys: &str| format!("rate_control = {{ kind = \"fixed\", {keys} }}");
+    for (channel, node, expected) in [
+        ("width = \"320MHz\"", String::new(), "320MHz exists at 6GHz only, not at 5GHz"),
+        (
+            WIDE,
+            fixed("mcs = 16"),
+            "802.11be has no MCS 16 with 2 streams in 320MHz; there are 0, 1",
+        ),
+        (WIDE, fixed("mcs = 15, streams = 1"), "the node itself needs dcm = true for MCS 15"),
+        ("", fixed("mcs = 14, streams = 1"), "MCS 14 exists at 6GHz only, not at 5GHz"),
+        (WIDE, fixed("mcs = 3, dcm = true"), "not 802.11be; MCS 15 is the one with dual carriers"),
+        (WIDE, "ofdma = {}".into(), "OFDMA needs 802.11ax, not 802.11be"),
+        (WIDE, "mu_mimo = {}".into(), "MU-MIMO needs 802.11ac or 802.11ax, not 802.11be"),
+        (WIDE, "block_ack = { window = 1025 }".into(), "from 1 to 1024, got 1025"),
+        (
+            WIDE,
+            "aggregation = { ampdu_bytes_max = 15523201 }".into(),
+            "from 0 to 15523200, got 15523201",
+        ),
+        (
+            WIDE,
+            "rate_control = { kind = \"minstrel-ht\" }".into(),
+            "Minstrel-HT has no rates of 802.11be",
+        ),
+        ("guard_interval = \"400ns\"", String::new(), "802.11be has guard intervals of 800ns"),
+    ] {
+        let error = parse("be.toml", &text(channel, &node), &[]).expect_err(expected);
+        let said = format!("{error:?}");
+        assert!(said.contains(expected), "{expected}\n{said}");
+    }
+    let text = text("", "")
+        .replace("802.11be", "802.11ax")
+        .replace("[node_d", "width = \"320MHz\"\n[node_d");
+    let said = format!("{:?}", parse("be.toml", &text, &[]).expect_err("no 320 MHz"));
+    assert!(said.contains("320MHz needs 802.11be; 802.11ax has 20MHz and 40MHz"), "{said}");
+}
