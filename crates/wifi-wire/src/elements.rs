@@ -23,8 +23,8 @@ pub use channel_switch::{ChannelSwitch, ExtendedChannelSwitch};
 pub use eht::{EhtCapabilities, EhtMcsMap, EhtMcsSet, EhtPpeThresholds};
 pub use link_mapping::{LinkTraffic, TidToLink};
 pub use multi_link::{
-    BasicMultiLink, EmlCapabilities, LinkChange, MediumSyncDelay, MldCapabilities, MultiLink,
-    MultiLinkCommon, StationProfile,
+    BasicMultiLink, EmlCapabilities, LinkChange, LinkProbe, MediumSyncDelay, MldCapabilities,
+    MultiLink, MultiLinkCommon, StationProfile,
 };
 pub use neighbor::{ExtendedCapabilities, NeighborReport, RmEnabledCapabilities};
 pub use phy::{

@@ -278,8 +278,10 @@ proptest! {
             profile: &body,
         };
         let mut links = vec![];
+        let probe = LinkProbe { link_id, complete, later_bits: bits & 0xffe0, profile: &body };
         for _ in 0..again {
             profile.emit(&mut links);
+            probe.emit(&mut links);
             change.emit(&mut links);
         }
         let eml = values[2].map(EmlCapabilities);
@@ -328,9 +330,10 @@ proptest! {
         prop_assert_eq!(read, Ok(element));
         if !is_other {
             let found: Vec<_> = element.profiles().collect();
-            prop_assert_eq!(found.len(), 2 * again);
+            prop_assert_eq!(found.len(), 3 * again);
+            prop_assert_eq!(LinkProbe::parse(&found[1]), Ok(probe));
             prop_assert_eq!(StationProfile::parse(&found[0]), Ok(profile));
-            prop_assert_eq!(LinkChange::parse(&found[2 * again - 1]), Ok(change));
+            prop_assert_eq!(LinkChange::parse(&found[3 * again - 1]), Ok(change));
         }
     }
 

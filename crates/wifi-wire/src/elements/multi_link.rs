@@ -353,19 +353,19 @@ impl<'a> MultiLink<'a> {
     }
 
     /// Iterates over the Per-STA Profile subelements, with their fragments: read them with
-    /// [`StationProfile::parse`], those of a Reconfiguration with [`LinkChange::parse`].
+    /// [`StationProfile::parse`], those of a Probe Request with [`LinkProbe::parse`], those of a
+    /// Reconfiguration with [`LinkChange::parse`].
     pub fn profiles(&self) -> impl Iterator<Item = Cow<'a, [u8]>> + use<'a> {
         whole_subelements(self.links).filter(|(id, _)| *id == PER_STA_PROFILE).map(|(_, data)| data)
     }
 }
 
-/// A Per-STA Profile of a Basic or Probe Request Multi-Link element: another link of the device.
+/// A Per-STA Profile of a Basic Multi-Link element: another link of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct StationProfile<'a> {
     /// Link ID, 0 to 14.
     pub link_id: u8,
-    /// Complete Profile: whether all elements are there; of a Probe Request, whether it asks for
-    /// them.
+    /// Complete Profile: whether all elements are there.
     pub complete: bool,
     /// Address of the station or access point on that link.
     pub address: Option<MacAddr>,
@@ -397,8 +397,7 @@ impl<'a> StationProfile<'a> {
         let mut outer = Reader::new(LAYER, data);
         let control = outer.u16("STA control")?;
         let has = |bit: u16| control & bit != 0;
-        // The profile of a Probe Request has no STA Info if it ends here.
-        let info = if outer.left() == 0 { &[][..] } else { info(&mut outer)? };
+        let info = info(&mut outer)?;
         let mut reader = Reader::new(LAYER, info);
         let complete = has(1 << 4);
         let start = outer.offset() - info.len();
@@ -460,6 +459,46 @@ impl<'a> StationProfile<'a> {
             put(1 << 11, octet(&self.change_count));
             out.extend_from_slice(self.later);
             finish(out, start, control);
+            out.extend_from_slice(self.profile);
+        });
+    }
+}
+
+/// A Per-STA Profile of a Probe Request Multi-Link element (9.4.2.322.3): a link about which the
+/// station asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct LinkProbe<'a> {
+    /// Link ID, 0 to 14.
+    pub link_id: u8,
+    /// Complete Profile: whether all elements are asked for.
+    pub complete: bool,
+    /// Bits of STA Control that the standard reserves.
+    pub later_bits: u16,
+    /// STA Profile: elements that ask for single elements.
+    pub profile: &'a [u8],
+}
+
+impl<'a> LinkProbe<'a> {
+    /// Reads the data of a subelement.
+    ///
+    /// # Errors
+    /// Returns an error for data that is too short.
+    pub fn parse(data: &'a [u8]) -> Result<Self, Error> {
+        let mut reader = Reader::new(LAYER, data);
+        let control = reader.u16("STA control")?;
+        Ok(Self {
+            link_id: (control & 15) as u8,
+            complete: control >> 4 & 1 == 1,
+            later_bits: control & 0xffe0,
+            profile: reader.rest(),
+        })
+    }
+
+    /// Appends the subelement, in fragments if it is too long.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        emit_subelement(PER_STA_PROFILE, out, |out| {
+            let control = u16::from(self.link_id & 15) | u16::from(self.complete) << 4;
+            out.extend_from_slice(&(control | self.later_bits & 0xffe0).to_le_bytes());
             out.extend_from_slice(self.profile);
         });
     }

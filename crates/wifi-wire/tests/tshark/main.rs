@@ -1,7 +1,7 @@
 //! Output of `wire`, read by tshark, link type 127 (IEEE 802.11 after radiotap): frames of every
 //! kind and their elements (`frames`), control frames with content (`control_frames`), radiotap
 //! with rates and A-MPDU status (`radiotap_headers`), frames of roaming (`roaming`), 802.11be
-//! (`eht_headers`). This file has
+//! (`eht_headers`, `eht_frames`). This file has
 //! their common parts: basic frames, and the calls of tshark. Without tshark on the path the tests
 //! print a notice and pass.
 
@@ -9,6 +9,7 @@
 #![allow(clippy::print_stdout, reason = "a skipped test says so")]
 
 mod control_frames;
+mod eht_frames;
 mod eht_headers;
 mod frames;
 mod radiotap_headers;
