@@ -1,7 +1,7 @@
 //! Output of `wire`, read by tshark, link type 127 (IEEE 802.11 after radiotap): frames of every
 //! kind and their elements (`frames`), control frames with content (`control_frames`), radiotap
 //! with rates and A-MPDU status (`radiotap_headers`), frames of roaming (`roaming`), 802.11be
-//! (`eht_headers`, `eht_frames`). This file has
+//! (`eht_headers`, `eht_frames`, `eht_control`). This file has
 //! their common parts: basic frames, and the calls of tshark. Without tshark on the path the tests
 //! print a notice and pass.
 
@@ -9,6 +9,7 @@
 #![allow(clippy::print_stdout, reason = "a skipped test says so")]
 
 mod control_frames;
+mod eht_control;
 mod eht_frames;
 mod eht_headers;
 mod frames;
@@ -136,8 +137,11 @@ fn management_frame(body: management::Body<'_>) -> management::Repr<'_> {
 /// The fields of frames of 802.11be. tshark 4.4 knows all of them; `None` with an older one, which
 /// does not. Numbers are decimal and flags are numbers, in all versions alike.
 fn tshark_eht(frames: &[Vec<u8>], fields: &[&str]) -> Option<Vec<Vec<String>>> {
-    match ask(frames, fields)? {
-        Ok(rows) => {
+    // A field that an old one does not know, behind the others.
+    let with_probe = [fields, &["wlan.trigger.eht.common_info"]].concat();
+    match ask(frames, &with_probe)? {
+        Ok(mut rows) => {
+            rows.iter_mut().for_each(|row| row.truncate(fields.len()));
             let alike = |text: &String| text.split(',').map(plain).collect::<Vec<_>>().join(",");
             Some(rows.iter().map(|row| row.iter().map(alike).collect()).collect())
         }
