@@ -1,11 +1,13 @@
 //! Action frames (IEEE 802.11-2020, 9.6): ADDBA Request, ADDBA Response and DELBA of category Block
 //! Ack (9.6.4), and the frames of roaming: Channel Switch Announcement (9.6.2.6), neighbor reports
 //! (9.6.6.6, 9.6.6.7), fast BSS transitions over the distribution system (9.6.8.2, 9.6.8.3), SA
-//! Query (9.6.9) and BSS transition management (9.6.13.8 to 9.6.13.10). Other frames keep their
+//! Query (9.6.9), BSS transition management (9.6.13.8 to 9.6.13.10) and Protected EHT. Other frames keep their
 //! bytes, as do elements after the fixed fields.
 
+mod eht;
 mod transition;
 
+pub use eht::{EmlOperatingMode, ProtectedEht};
 pub use transition::{Termination, TransitionRequest};
 
 use super::elements::{Elements, id};
@@ -126,6 +128,8 @@ pub enum Repr<'a> {
         /// Candidates: Neighbor Report elements, unchecked.
         candidates: Elements<'a>,
     },
+    /// An Action frame of category Protected EHT (IEEE 802.11be-2024).
+    ProtectedEht(ProtectedEht<'a>),
     /// An Action frame of any other category or action.
     Other {
         /// Category (table 9-51).
@@ -194,6 +198,7 @@ impl<'a> Repr<'a> {
         let behind_category = *reader;
         let parsed = match category {
             BLOCK_ACK => Self::block_ack(reader)?,
+            PROTECTED_EHT => ProtectedEht::parse(reader)?.map(Self::ProtectedEht),
             SPECTRUM_MANAGEMENT | RADIO_MEASUREMENT | FAST_BSS_TRANSITION | SA_QUERY | WNM => {
                 Self::roaming(category, reader)?
             }
@@ -328,6 +333,7 @@ impl<'a> Repr<'a> {
                 let target = if *status == 0 { 6 } else { 0 };
                 5 + target + candidates.as_bytes().len()
             }
+            Self::ProtectedEht(body) => 1 + body.buffer_len(),
             Self::Other { bytes, .. } => 1 + bytes.len(),
         }
     }
@@ -410,6 +416,10 @@ impl<'a> Repr<'a> {
                 }
                 out.extend_from_slice(candidates.as_bytes());
             }
+            Self::ProtectedEht(body) => {
+                out.push(PROTECTED_EHT);
+                body.emit(out);
+            }
             Self::Other { category, bytes } => {
                 out.push(category);
                 out.extend_from_slice(bytes);
@@ -448,6 +458,9 @@ const BLOCK_ACK: u8 = 3;
 const ADDBA_REQUEST: u8 = 0;
 const ADDBA_RESPONSE: u8 = 1;
 const DELBA: u8 = 2;
+
+/// Category (IEEE 802.11be-2024, table 9-51).
+const PROTECTED_EHT: u8 = 37;
 
 /// Bit 11 of the DELBA Parameter Set (9.4.1.15).
 const DELBA_INITIATOR: u16 = 1 << 11;

@@ -12,6 +12,7 @@ mod sounding;
 #[cfg(test)]
 mod tests;
 mod trigger;
+mod trigger_eht;
 
 pub use block_ack::{AckVariant, BlockAck};
 pub use records::{
@@ -27,6 +28,7 @@ pub use trigger::{
     AnswerRate, CommonInfo, Dependent, Trigger, TriggerKind, UserInfo, Users, emit_basic,
     emit_beamforming_report_poll, emit_block_ack_request, emit_buffer_status_report_poll,
 };
+pub use trigger_eht::{EhtUserInfo, SpecialUserInfo, emit_request_to_send, emit_trigger_padding};
 
 use super::reader::Reader;
 use super::view::View;

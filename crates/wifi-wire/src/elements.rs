@@ -1,11 +1,18 @@
 //! Information elements (IEEE 802.11-2020, 9.4.2): an iterator over them, and values for SSID,
 //! rates, DSSS parameters, TIM and HT capabilities. All other elements (vendor and extended ones
-//! too) keep their bytes; those of VHT, HE and EHT, RSN, the ADDBA Extension and elements of
-//! roaming are read on demand.
+//! too) keep their bytes; those of VHT, HE and EHT, RSN, the ADDBA Extension, and elements of
+//! roaming and of multi-link devices are read on demand.
 
 mod channel_switch;
+mod eht;
+#[cfg(test)]
+mod eht_tests;
+mod fragments;
+mod link_mapping;
+mod multi_link;
 mod neighbor;
 mod phy;
+mod reduced_neighbor;
 mod rsn;
 mod subelements;
 #[cfg(test)]
@@ -13,11 +20,18 @@ mod tests;
 mod transition;
 
 pub use channel_switch::{ChannelSwitch, ExtendedChannelSwitch};
+pub use eht::{EhtCapabilities, EhtMcsMap, EhtMcsSet, EhtPpeThresholds};
+pub use link_mapping::{LinkTraffic, TidToLink};
+pub use multi_link::{
+    BasicMultiLink, EmlCapabilities, LinkChange, LinkProbe, MediumSyncDelay, MldCapabilities,
+    MultiLink, MultiLinkCommon, StationProfile,
+};
 pub use neighbor::{ExtendedCapabilities, NeighborReport, RmEnabledCapabilities};
 pub use phy::{
     Amendments, EhtOperation, Ghz6Operation, HeCapabilities, HeOperation, HtOperation, ONE_STREAM,
     VhtCapabilities, VhtOperation, mcs_map,
 };
+pub use reduced_neighbor::{MldParameters, NeighborChannel, ReducedNeighborReport, TbttInfo};
 pub use rsn::{Cipher, KeyManagement, Rsn, Suite, Suites};
 pub use subelements::{Subelement, Subelements};
 pub use transition::{FastTransition, MobilityDomain, TimeoutInterval, WrappedGtk, WrappedIgtk};
@@ -418,8 +432,12 @@ pub mod id {
     pub const VHT_CAPABILITIES: u8 = 191;
     /// Element ID of VHT Operation.
     pub const VHT_OPERATION: u8 = 192;
+    /// Element ID of the Reduced Neighbor Report.
+    pub const REDUCED_NEIGHBOR_REPORT: u8 = 201;
     /// Element ID of Vendor Specific, which begins with an OUI.
     pub const VENDOR_SPECIFIC: u8 = 221;
+    /// Element ID of a Fragment, which continues the element before it.
+    pub const FRAGMENT: u8 = 242;
     /// Element ID before an Element ID Extension.
     pub const EXTENSION: u8 = 255;
 }
@@ -440,6 +458,10 @@ pub mod extension {
     pub const MULTI_LINK: u8 = 107;
     /// Extension number of EHT Capabilities.
     pub const EHT_CAPABILITIES: u8 = 108;
+    /// Extension number of TID-To-Link Mapping.
+    pub const TID_TO_LINK_MAPPING: u8 = 109;
+    /// Extension number of Multi-Link Traffic Indication.
+    pub const MULTI_LINK_TRAFFIC_INDICATION: u8 = 110;
 }
 
 const LAYER: &str = "element";
@@ -507,6 +529,8 @@ const fn name(id: u8) -> &'static str {
         id::ADDBA_EXTENSION => "ADDBA extension",
         id::VHT_CAPABILITIES => "VHT capabilities",
         id::VHT_OPERATION => "VHT operation",
+        id::REDUCED_NEIGHBOR_REPORT => "reduced neighbor report",
+        id::FRAGMENT => "fragment",
         id::VENDOR_SPECIFIC => "vendor specific information",
         _ => "information",
     }

@@ -9,8 +9,10 @@
 
 mod bitrate;
 mod eht;
+mod eht_write;
 mod fields;
 mod he;
+mod puncture;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -19,6 +21,7 @@ mod write;
 
 pub use bitrate::Allocation;
 pub use eht::{Eht, EhtFormat, EhtUser, EhtUsers, USig};
+pub use eht_write::EhtParameters;
 pub use fields::{
     AmpduStatus, Channel, FlagsField, LSig, Mcs, Timestamp, XChannel, ZeroLengthPsdu,
 };

@@ -379,3 +379,68 @@ fn trigger_frames_for_data_and_reports() {
     }
     assert_eq!(found.len(), 4);
 }
+
+/// Figures 9-90f (Special User Info) and 9-90h (EHT variant of User Info) of IEEE 802.11be-2024, as
+/// words written by hand.
+#[test]
+fn triggers_of_eht_have_their_bits() {
+    let special = SpecialUserInfo {
+        phy_version: 5,
+        bandwidth_extension: 2,
+        spatial_reuse: [3, 12],
+        u_sig: 0xabc,
+    };
+    let user = EhtUserInfo {
+        aid: 5,
+        allocation: 0x1b5,
+        ldpc: true,
+        rate: AnswerRate { mcs: 13, streams: 3, dcm: false },
+        starting_stream: 9,
+        target_rssi_dbm: Some(-50),
+    };
+    let bits = [
+        2007 | 5 << 12 | 2 << 15 | 3 << 17 | 12 << 21 | 0xabc << 25,
+        5 | 0xb5 << 12 | 1 << 20 | 13 << 21 | 9 << 26 | 2 << 30 | 60 << 32 | 1_u64 << 39,
+    ];
+    for kind in [0, 1, 2, 3, 4, 6] {
+        let common = CommonInfo(kind | 3 << 18).for_eht(320);
+        assert_eq!(common.0 >> 53, 0x7f << 3);
+        let dependent = [&[0][..], &[0], &[0; 4], &[], &[], &[], &[]][kind as usize];
+        let mut rest = Vec::new();
+        special.emit(common.kind(), &mut rest);
+        user.emit(&mut rest);
+        rest.extend_from_slice(dependent);
+        emit_trigger_padding(0, &mut rest);
+        let words = bits.map(|bits| bits.to_le_bytes()[..5].to_vec());
+        assert_eq!(rest, [&words[0][..], dependent, &words[1], dependent, &[0xff; 2]].concat());
+        let trigger = Trigger { common, rest: &rest };
+        let users: Vec<_> = trigger.users().map(|user| user.expect("two")).collect();
+        assert_eq!(users.len(), 2);
+        assert_eq!(SpecialUserInfo::parse(&users[0]), Some(special));
+        assert_eq!(SpecialUserInfo::parse(&users[1]), None);
+        assert_eq!(EhtUserInfo::parse(&users[1]), user);
+        assert_eq!(trigger.answer_width_mhz(), Some(320));
+        assert!(trigger.is_eht(&users[1]) && common.has_special_user());
+        // Of HE in the primary 160 MHz, by PS160 of EHT elsewhere.
+        let mixed = Trigger { common: CommonInfo(common.0 | 1 << 54), ..trigger };
+        assert!(mixed.is_eht(&users[1]) && !mixed.is_eht(&users[0]));
+    }
+    let widths = [20, 40, 80, 160, 320];
+    for mhz in widths {
+        let mut rest = Vec::new();
+        SpecialUserInfo::of_width(mhz).emit(TriggerKind::RequestToSend, &mut rest);
+        let trigger = Trigger { common: CommonInfo(3).for_eht(mhz), rest: &rest };
+        assert_eq!(trigger.answer_width_mhz(), Some(mhz));
+    }
+    // Without EHT, the reserved bits of HE-SIG-A2 are ones.
+    let common = CommonInfo::request_to_send(ChannelWidth::Mhz40);
+    assert!(common.is_he_in_primary_160() && !common.has_special_user());
+    let mut rest = Vec::new();
+    for (mhz, primary) in [(20, 3), (40, 1), (80, 0), (160, 0), (320, 0)] {
+        emit_request_to_send(7, mhz, primary, &mut rest);
+    }
+    let trigger = Trigger { common, rest: &rest };
+    assert_eq!(trigger.answer_width_mhz(), Some(40));
+    let units: Vec<_> = trigger.users().map(|it| it.expect("five").ru_allocation()).collect();
+    assert_eq!(units, [64 << 1, 66 << 1, 67 << 1, 68 << 1 | 1, 69 << 1 | 1]);
+}

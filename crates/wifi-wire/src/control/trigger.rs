@@ -2,8 +2,8 @@
 //! solicitations of several stations at once, with the parameters of their answers.
 //!
 //! Common Info and User Info are raw words with accessors for the fields of HE. Ranging and
-//! reserved kinds keep their bytes after the first eight of Common Info; so do the subfields of EHT
-//! variants, in [`UserInfo::bits`].
+//! reserved kinds keep their bytes after the first eight of Common Info. Another module has the EHT
+//! variants.
 
 use super::request::BlockAckRequest;
 use crate::Error;
@@ -98,7 +98,7 @@ impl CommonInfo {
         Self(bits | CARRIER_SENSE_REQUIRED)
     }
 
-    fn asking(
+    pub(super) fn asking(
         code: u64,
         response: Duration,
         guard_interval: HeGuardInterval,
@@ -126,7 +126,8 @@ impl CommonInfo {
                 | bandwidth << 18
                 | training << 20
                 | power_dbm_and_20 << 28
-                | 0xffff << 37,
+                | 0xffff << 37
+                | HE_SIG_A2_RESERVED,
         )
     }
 
@@ -478,7 +479,9 @@ impl<'a> Iterator for Users<'a> {
 }
 
 const LAYER: &str = "trigger";
+/// UL HE-SIG-A2 Reserved, bits 54 to 62: ones (27.3.11.7.2). 802.11be tells its variant by zeros.
+const HE_SIG_A2_RESERVED: u64 = 0x1ff << 54;
 /// The CS Required bit (9.3.1.22.1).
-const CARRIER_SENSE_REQUIRED: u64 = 1 << 17;
+pub(super) const CARRIER_SENSE_REQUIRED: u64 = 1 << 17;
 /// Length in octets of the Common Info part that every kind has.
 const COMMON_LEN: usize = 8;

@@ -3,7 +3,7 @@
 //! 802.11ax-2021, 9.4.2.248 and 9.4.2.249), EHT Operation (IEEE 802.11be-2024, 9.4.2.311).
 //!
 //! Subfields are raw and read on demand, so that a broken element does not invalidate its beacon;
-//! elements up to HE are written, too. Left out: PPE thresholds, the content of EHT Capabilities.
+//! elements are written, too. Left out: PPE thresholds of HE.
 
 use super::{Element, Elements, emit, extension, id, read};
 use crate::Error;
@@ -358,6 +358,9 @@ impl HeOperation {
 pub struct EhtOperation {
     /// EHT Operation Parameters.
     pub parameters: u8,
+    /// Basic EHT-MCS And NSS Set: octets for EHT-MCS 0 to 7, 8 and 9, 10 and 11, 12 and 13; in each,
+    /// the streams received in bits 0 to 3, those sent in bits 4 to 7.
+    pub basic_mcs_set: [u8; 4],
     /// The Control field, and the channel numbers of the centres of the BSS and of its widest
     /// channel, if they differ from those of HE.
     pub information: Option<[u8; 3]>,
@@ -368,6 +371,48 @@ pub struct EhtOperation {
 impl EhtOperation {
     const INFORMATION_PRESENT: u8 = 1 << 0;
     const DISABLED_PRESENT: u8 = 1 << 1;
+    /// EHT Operation Parameters, bit 6: EHT-MCS 15 is not permitted.
+    pub const MCS_15_DISABLED: u8 = 1 << 6;
+
+    /// Returns the element of a BSS of this width in MHz (20 to 320) with these centres (channel
+    /// numbers): of the BSS up to 80 MHz, else of the half with the primary channel; and of the
+    /// whole from 160 MHz on. Channels (bit n for the 20 MHz channel n, from the lowest on) are
+    /// punctured if `disabled` is not 0. One stream of EHT-MCS 0 to 7 is basic.
+    pub fn of_width(width_mhz: u16, centre_0: u8, centre_1: u8, disabled: u16) -> Self {
+        let code = match width_mhz {
+            40 => 1,
+            80 => 2,
+            160 => 3,
+            320 => 4,
+            _ => 0,
+        };
+        Self {
+            parameters: 0,
+            basic_mcs_set: [0x11, 0, 0, 0],
+            information: Some([code, centre_0, centre_1]),
+            disabled_channels: (disabled != 0).then_some(disabled),
+        }
+    }
+
+    /// Appends the element; the presence bits of the parameters follow from the optional parts.
+    /// Punctured channels need `information`, and are left out without it.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        let disabled = self.disabled_channels.filter(|_| self.information.is_some());
+        let present = |is_there: bool, bit: u8| if is_there { bit } else { 0 };
+        let parameters = self.parameters & !(Self::INFORMATION_PRESENT | Self::DISABLED_PRESENT)
+            | present(self.information.is_some(), Self::INFORMATION_PRESENT)
+            | present(disabled.is_some(), Self::DISABLED_PRESENT);
+        emit(id::EXTENSION, out, |out| {
+            out.extend_from_slice(&[extension::EHT_OPERATION, parameters]);
+            out.extend_from_slice(&self.basic_mcs_set);
+            if let Some(information) = self.information {
+                out.extend_from_slice(&information);
+            }
+            if let Some(channels) = disabled {
+                out.extend_from_slice(&channels.to_le_bytes());
+            }
+        });
+    }
 
     /// Reads an element.
     ///
@@ -378,8 +423,8 @@ impl EhtOperation {
         read(element, |reader| {
             reader.take("element ID extension", 1)?;
             let parameters = reader.u8("EHT operation parameters")?;
-            reader.take("basic EHT-MCS and NSS set", 4)?;
-            let mut operation = Self { parameters, ..Self::default() };
+            let basic_mcs_set = reader.array("basic EHT-MCS and NSS set")?;
+            let mut operation = Self { parameters, basic_mcs_set, ..Self::default() };
             if parameters & Self::INFORMATION_PRESENT != 0 {
                 operation.information = Some(reader.array("EHT operation information")?);
                 if parameters & Self::DISABLED_PRESENT != 0 {

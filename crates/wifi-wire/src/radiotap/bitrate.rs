@@ -6,7 +6,7 @@
 //! with a fractional number of bits) counts with its modulation and code. Left out: HT's unequal
 //! modulation (MCS 33 to 76), MU-MIMO in EHT (its streams are a code).
 
-use super::{Eht, EhtFormat, He, Mcs, Repr, USig, Vht};
+use super::{Eht, EhtFormat, He, Mcs, Repr, USig, Vht, puncture};
 use lasthop_units::{Bitrate, Duration};
 use lasthop_wifi_phy::{ChannelWidth, GuardInterval, Rate};
 
@@ -135,16 +135,23 @@ fn eht_bitrate(field: &Eht, u_sig: Option<USig>) -> Option<Bitrate> {
     Some(bitrate(bits / parts, 1, SYMBOL_HE + field.guard_interval()?))
 }
 
-/// The bandwidth of an EHT PPDU for one user that is not punctured. Drivers that omit the format
-/// (mt76) give a station ID if there can be several users.
+/// The bandwidth of an EHT PPDU for one user, or the part of it that is not punctured. Drivers that
+/// omit the format (mt76) give a station ID if there can be several users.
 fn whole_channel(field: &Eht, u_sig: &USig) -> Option<Allocation> {
     let single = match u_sig.format() {
         Some(format) => format == EhtFormat::SingleUser,
         None => matches!(field.users.as_slice(), [user] if user.station_id().is_none()),
     };
-    let punctured = u_sig.punctured_channels().is_some_and(|code| code != 0);
     let mhz = u_sig.bandwidth_mhz()?;
-    (single && !punctured).then_some(Allocation::Channel { mhz })
+    if !single {
+        return None;
+    }
+    match u_sig.punctured_channels() {
+        None | Some(0) => Some(Allocation::Channel { mhz }),
+        Some(code) => {
+            puncture::tones_left(mhz, code).map(|tones| Allocation::ResourceUnit { tones })
+        }
+    }
 }
 
 /// Modulation and coding: coded bits per subcarrier and code rate.

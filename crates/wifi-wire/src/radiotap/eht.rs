@@ -1,9 +1,10 @@
 //! The U-SIG and EHT fields of radiotap (radiotap.org/fields/U-SIG, EHT), which are TLVs: the
 //! transmission parameters of an EHT PPDU (IEEE 802.11be). The words are raw; accessors return
-//! their meaning if it is known. The RU allocations of EHT-SIG (data 2 to 6) and punctured channels
-//! stay codes.
+//! their meaning if it is known. Another module writes them. The RU allocations of EHT-SIG (data 1
+//! to 6) stay codes.
 
 use super::Allocation;
+use super::eht_write::TONES;
 use super::he::{guard_interval, ltf_size, ltf_symbols, txop_us};
 use lasthop_units::Duration;
 
@@ -241,26 +242,10 @@ impl Eht {
         if self.known & 1 << 22 == 0 {
             return None;
         }
-        let tones = match self.data[1] & 0x1f {
-            0 => 26,
-            1 => 52,
-            2 => 106,
-            3 => 242,
-            4 => 484,
-            5 => 996,
-            6 => 2 * 996,
-            7 => 4 * 996,
-            8 => 52 + 26,
-            9 => 106 + 26,
-            10 => 484 + 242,
-            11 => 996 + 484,
-            12 => 996 + 484 + 242,
-            13 => 2 * 996 + 484,
-            14 => 3 * 996,
-            15 => 3 * 996 + 484,
-            _ => return None,
-        };
-        Some(Allocation::ResourceUnit { tones })
+        match (self.data[1] & 0x1f) as usize {
+            code if code < TONES.len() => Some(Allocation::ResourceUnit { tones: TONES[code] }),
+            _ => None,
+        }
     }
 
     /// Index of the resource unit among those of its size, if known.

@@ -184,10 +184,10 @@ fn no_rate_from_half_of_it() {
     assert_eq!(half(|r| r.vht.as_mut().unwrap().known &= !0x0040, vht), None);
     assert_eq!(half(|r| r.vht.as_mut().unwrap().mcs_streams[0] |= 0xf0, vht), None);
     assert_eq!(half(|r| r.vht.as_mut().unwrap().mcs_streams[2] = 0x12, vht), None);
-    // OFDMA, puncturing: the bandwidth does not say what the user has.
+    // OFDMA, a reserved code of puncturing: the bandwidth does not say what the user has.
     let eht = eht(1, 1, 4, 0);
     assert_eq!(half(|r| r.u_sig.as_mut().unwrap().value = 0, eht), None);
-    assert_eq!(half(|r| r.u_sig.as_mut().unwrap().value |= 1 << 9, eht), None);
+    assert_eq!(half(|r| r.u_sig.as_mut().unwrap().value |= 0x1f << 9, eht), None);
     assert_eq!(half(|r| r.u_sig = None, eht), None);
     assert_eq!(Repr { rate_500kbps: Some(0), ..Repr::default() }.bitrate(), None);
     assert_eq!(ht(33, ChannelWidth::Mhz40, GuardInterval::Long).bitrate(), None);
@@ -359,4 +359,71 @@ fn truncated_fields_are_errors() {
     assert_eq!(message(&eht), "radiotap: EHT at offset 12: needs 40 bytes, 2 left");
     let tlv = [0, 0, 11, 0, 0, 0, 0, 0x10, 34, 0, 40];
     assert_eq!(message(&tlv), "radiotap: TLV length at offset 10: needs 2 bytes, 1 left");
+}
+
+proptest::proptest! {
+    /// What a writer sets is what the reader finds, and the rate is that of the standard's formula
+    /// for whole channels.
+    #[test]
+    fn eht_fields_come_back(
+        mcs in 0_u8..16,
+        streams in 1_u8..=16,
+        code in 0_u32..5,
+        interval in 0_usize..3,
+        ltf in 0_usize..3,
+        small in 0_u8..64,
+        station in 0_u16..2048,
+        channels in 0_u16..,
+    ) {
+        let width_mhz = 20 << code;
+        let guard_interval_ns = [800, 1600, 3200][interval];
+        let ltf_size = [1, 2, 4][ltf];
+        let parameters = EhtParameters { mcs, streams, width_mhz, guard_interval_ns, ltf_size };
+        let channel = Channel::from_number(lasthop_wifi_phy::Band::Ghz6, 37);
+        let (at, signal) = (lasthop_units::Instant::ZERO, lasthop_units::Dbm(-60.0));
+        let mut header = Repr::received_eht(at, parameters, channel, signal);
+        let plain = header.bitrate();
+        let sig = header.u_sig.expect("written").with_bss_colour(small).with_txop(small);
+        let sig = sig.with_eht_sig(15, small % 32 + 1);
+        let punctured = sig.with_punctured(channels);
+        let ofdma = USig::new(EhtFormat::Ofdma, width_mhz, false).with_punctured(channels & 0xf);
+        proptest::prop_assert_eq!(ofdma.is_some(), channels & 0xf != 0xf);
+        if let Some(ofdma) = ofdma {
+            proptest::prop_assert_eq!(ofdma.punctured(), Some(channels & 0xf));
+        }
+        header.u_sig = Some(punctured.unwrap_or(sig));
+        let user = EhtUser::new(mcs, streams, true).with_station_id(station).captured();
+        let eht = Eht::new(guard_interval_ns, ltf_size).with_user(user.with_beamforming(true));
+        let eht = eht.with_spatial_reuse(small & 15).with_non_ofdma_users(small % 8 + 1);
+        let eht = eht.with_ru_allocation(usize::from(small % 16), channels);
+        header.eht = Some(eht.with_ldpc_extra_symbol(small % 2 == 1).with_primary_80_mhz(small & 3));
+        let mut bytes = alloc::vec::Vec::new();
+        header.emit(&mut bytes);
+        proptest::prop_assert_eq!(bytes.len(), header.buffer_len());
+        let read = Repr::parse(&View::new(&bytes).expect("a header")).expect("its fields");
+        proptest::prop_assert_eq!(read, header);
+        let (sig, eht) = (read.u_sig.expect("written"), read.eht.expect("written"));
+        proptest::prop_assert_eq!(sig.format(), Some(EhtFormat::SingleUser));
+        proptest::prop_assert_eq!(sig.bandwidth_mhz(), Some(width_mhz));
+        proptest::prop_assert_eq!((sig.bss_colour(), sig.txop()), (Some(small), Some(small)));
+        proptest::prop_assert_eq!(sig.eht_sig_symbols(), Some(small % 32 + 1));
+        proptest::prop_assert_eq!(sig.punctured(), Some(punctured.map_or(0, |_| channels)));
+        proptest::prop_assert_eq!(eht.guard_interval(), Some(Duration::from_nanos(u64::from(guard_interval_ns))));
+        proptest::prop_assert_eq!(eht.ltf_size(), Some(ltf_size));
+        proptest::prop_assert_eq!(eht.spatial_reuse(), Some(small & 15));
+        proptest::prop_assert_eq!(eht.non_ofdma_users(), Some(small % 8 + 1));
+        proptest::prop_assert_eq!(eht.ru_allocation(usize::from(small % 16)), Some(channels & 0x1ff));
+        proptest::prop_assert_eq!(eht.ldpc_extra_symbol(), Some(small % 2 == 1));
+        proptest::prop_assert_eq!(eht.primary_80_mhz(), Some(small & 3));
+        let user = eht.captured_user().expect("the only one");
+        proptest::prop_assert_eq!((user.mcs(), user.spatial_streams()), (Some(mcs), Some(streams)));
+        proptest::prop_assert_eq!((user.station_id(), user.ldpc()), (Some(station), Some(true)));
+        // Puncturing costs a part of the rate, of any MCS that the width has.
+        match (punctured, read.bitrate(), plain) {
+            (Some(_), Some(part), Some(whole)) if channels != 0 => {
+                proptest::prop_assert!(part < whole);
+            }
+            (_, rate, whole) => proptest::prop_assert!(rate == whole || mcs == 14),
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Output of `wire`, read by tshark, link type 127 (IEEE 802.11 after radiotap): frames of every
 //! kind and their elements (`frames`), control frames with content (`control_frames`), radiotap
-//! with rates and A-MPDU status (`radiotap_headers`), frames of roaming (`roaming`). This file has
+//! with rates and A-MPDU status (`radiotap_headers`), frames of roaming (`roaming`), 802.11be
+//! (`eht_headers`, `eht_frames`, `eht_control`). This file has
 //! their common parts: basic frames, and the calls of tshark. Without tshark on the path the tests
 //! print a notice and pass.
 
@@ -8,6 +9,9 @@
 #![allow(clippy::print_stdout, reason = "a skipped test says so")]
 
 mod control_frames;
+mod eht_control;
+mod eht_frames;
+mod eht_headers;
 mod frames;
 mod radiotap_headers;
 mod roaming;
@@ -48,6 +52,14 @@ fn pcap(frames: &[Vec<u8>]) -> Vec<u8> {
 
 /// The fields of each frame as tshark prints them; `None` without tshark.
 fn tshark(frames: &[Vec<u8>], fields: &[&str]) -> Option<Vec<Vec<String>>> {
+    match ask(frames, fields)? {
+        Ok(rows) => Some(rows),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Does the same; fields that this tshark does not know are an error.
+fn ask(frames: &[Vec<u8>], fields: &[&str]) -> Option<Result<Vec<Vec<String>>, String>> {
     let mut command = Command::new("tshark");
     command.args(["-r", "-", "-T", "fields", "-o", "wlan.check_checksum:TRUE"]);
     for field in fields {
@@ -60,12 +72,14 @@ fn tshark(frames: &[Vec<u8>], fields: &[&str]) -> Option<Vec<Vec<String>>> {
     };
     child.stdin.take().unwrap().write_all(&pcap(frames)).unwrap();
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    if !output.status.success() {
+        return Some(Err(String::from_utf8_lossy(&output.stderr).into_owned()));
+    }
     let text = String::from_utf8(output.stdout).unwrap();
     let rows: Vec<Vec<String>> =
         text.lines().map(|line| line.split('\t').map(String::from).collect()).collect();
     assert_eq!(rows.len(), frames.len());
-    Some(rows)
+    Some(Ok(rows))
 }
 
 fn received(rate: Rate) -> radiotap::Repr {
@@ -118,6 +132,45 @@ fn management_frame(body: management::Body<'_>) -> management::Repr<'_> {
         ht_control: None,
         body,
     }
+}
+
+/// The fields of frames of 802.11be. tshark 4.4 knows all of them; `None` with an older one, which
+/// does not. Numbers are decimal and flags are numbers, in all versions alike.
+fn tshark_eht(frames: &[Vec<u8>], fields: &[&str]) -> Option<Vec<Vec<String>>> {
+    // A field that an old one does not know, behind the others.
+    let with_probe = [fields, &["wlan.trigger.eht.common_info"]].concat();
+    match ask(frames, &with_probe)? {
+        Ok(mut rows) => {
+            rows.iter_mut().for_each(|row| row.truncate(fields.len()));
+            let alike = |text: &String| text.split(',').map(plain).collect::<Vec<_>>().join(",");
+            Some(rows.iter().map(|row| row.iter().map(alike).collect()).collect())
+        }
+        Err(error) if error.contains("aren't valid") => {
+            println!("skipped, because tshark is older than 4.4: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A value as a decimal number, if it is a number.
+fn plain(text: &str) -> String {
+    match text {
+        "True" | "Good" => "1".to_owned(),
+        "False" => "0".to_owned(),
+        _ => match text.strip_prefix("0x").map(|digits| u64::from_str_radix(digits, 16)) {
+            Some(Ok(number)) => number.to_string(),
+            _ => text.to_owned(),
+        },
+    }
+}
+
+/// One frame of 802.11be, its fields by name; the expected values are decimal.
+fn check_eht(frame: Vec<u8>, expected: &[(&str, &str)]) {
+    let fields: Vec<_> = expected.iter().map(|(field, _)| *field).collect();
+    let Some(rows) = tshark_eht(&[frame], &fields) else { return };
+    let read: Vec<_> = fields.iter().copied().zip(rows[0].iter().map(String::as_str)).collect();
+    assert_eq!(read, expected);
 }
 
 /// One frame, its fields by name.
