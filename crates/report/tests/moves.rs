@@ -1,5 +1,5 @@
-//! What is found in runs in which an access point leaves its station: nobody scans in them, and the
-//! signal is strong, so neither a scan nor a weak link may be blamed.
+//! Findings of runs in which an access point leaves its station. Nobody scans, and the signal is
+//! strong: neither a scan nor a weak link may be blamed.
 
 mod common;
 
@@ -50,8 +50,8 @@ fn a_quiet_announcement_is_no_scan() {
     assert!(finding.device.is_some_and(|device| device.starts_with("A channel without radar")));
 }
 
-/// On its return the access point listens for radar, and its station searches for it. Meanwhile most of
-/// what the access point sends is in vain, on a link where frames of the station all arrive.
+/// On its return the access point listens for radar, and its station searches for it. Meanwhile most
+/// frames of the access point fail, on a link where all frames of the station arrive.
 #[test]
 fn frames_to_a_station_that_is_gone_are_no_weak_link() {
     let back = "[[change]]\nat = \"6s\"\nset = { \"cell.home.channel_switch.radar\" = false }\n";

@@ -140,9 +140,8 @@ pub(super) fn retries(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> 
     })
 }
 
-/// Whether a link leads to a station that lost its access point, or came back from one that did not
-/// answer. Meanwhile the access point sends in vain, which says nothing of the link; frames of the
-/// station do.
+/// Whether a link leads to a station that lost its access point, or failed to join another one. Frames
+/// to an absent station fail on any link, so they are no evidence against this one.
 fn is_to_lost(run: &RunDocument, link: &str) -> bool {
     let station = link.split_once("->").and_then(|(_, to)| run.nodes.get(to)?.roaming.as_ref());
     station.is_some_and(|it| {

@@ -253,9 +253,8 @@ pub(super) fn scan(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
     })
 }
 
-/// Whether a flow's packets can wait for a scan. Where an access point has moved to another channel,
-/// they also wait for the end of its quiet announcement ([`switching`](super::switching)), although no
-/// station leaves the channel.
+/// Whether a flow's packets can wait for a scan. Packets also wait for the end of a quiet announcement
+/// of another channel ([`switching`](super::switching)), although no station leaves.
 fn waits_for_scan(run: &RunDocument, flow: &Flow<'_>) -> bool {
     let leaves = |name: &String| {
         let node = run.nodes.get(name);
