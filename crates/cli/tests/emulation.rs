@@ -604,3 +604,107 @@ fn a_browser_follows_and_changes_an_emulation() {
     let recorded = fs::read_to_string(stage.file("out/scenario.toml")).expect("it was written");
     assert!(recorded.contains("[[change]]"), "{recorded}");
 }
+
+/// Steered to another access point at once, and a second later along with it to another channel: an
+/// emulated run says of it what the simulated one says, on the air too. Pings of the scenario are the
+/// kernel's, so instants of the model may differ by a frame, and sums of pings by a few.
+#[test]
+fn roams_and_channel_switches_are_those_of_the_simulation() {
+    let text = r#"
+name = "moves"
+duration = "4s"
+warmup = "0s"
+[channel]
+standard = "802.11n"
+[[cell]]
+name = "hall"
+network = "office"
+channel = 36
+steering = { stations = 1 }
+[[cell]]
+name = "lab"
+network = "office"
+channel = 44
+channel_switch = {}
+[[node]]
+name = "ap-hall"
+role = "access-point"
+bss = "hall"
+[[node]]
+name = "ap-lab"
+role = "access-point"
+bss = "lab"
+position = ["20m", "0m"]
+[[node]]
+name = "laptop"
+role = "station"
+bss = "hall"
+position = ["12m", "0m"]
+roaming = { channels = 2 }
+[[node]]
+name = "near"
+role = "station"
+bss = "hall"
+position = ["2m", "0m"]
+[[node]]
+name = "switch"
+role = "relay"
+[[node]]
+name = "server"
+role = "host"
+[[wire]]
+between = ["ap-hall", "switch"]
+[[wire]]
+between = ["ap-lab", "switch"]
+[[wire]]
+between = ["switch", "server"]
+[[change]]
+at = "2700ms"
+set = { "cell.lab.channel" = 149 }
+"#;
+    let ping = flow("ping", ["server", "laptop"], "ping", "interval = \"20ms\"");
+    let Some(stage) = Stage::new("moves", &(text.to_owned() + &ping), &["tshark"]) else { return };
+    // Authentication, association, Probe Requests, actions, beacons; and Null frames.
+    let kinds = "wlan.fc.type_subtype in {0x00..0x05, 0x08, 0x0a..0x0d, 0x24, 0x2c}";
+    let sees = |verb: &str| {
+        let (run, errors) = stage.document(verb, &["--out", verb, "--pcap"]);
+        let fields = ["-T", "fields", "-e", "wlan.fc.type_subtype", "-e", "wlan_radio.channel"];
+        let air = stage.file(verb).join("air.pcapng");
+        let mut frames = tshark(&air, &[&["-Y", kinds][..], &fields].concat());
+        // Block Ack agreements follow the traffic, which only programs have in the other station.
+        frames.retain(|line| !line.starts_with("0x000d"));
+        frames.sort();
+        (run, frames, errors)
+    };
+    let (simulated, simulated_frames, _) = sees("simulate");
+    let (emulated, emulated_frames, errors) = sees("emulate");
+    let [one, other] = [&simulated, &emulated].map(|run| {
+        let [roam] = &run["nodes"]["laptop"]["roaming"]["roams"].as_array().expect("it roams")[..]
+        else {
+            panic!("one roam: {run:#}")
+        };
+        assert_eq!(roam["steered_by"], "stations", "{errors}");
+        let [moved] = &run["nodes"]["ap-lab"]["channel_switches"].as_array().expect("it moves")[..]
+        else {
+            panic!("one move: {run:#}")
+        };
+        assert_eq!(run["nodes"]["laptop"]["roaming"]["steering"]["accepted"], 1);
+        let whole = ["from_channel", "to_channel", "quiet", "stations", "followed"];
+        let whole = whole.map(|key| moved[key].clone());
+        let names = ["leaves", "joins"].map(|key| roam[key].clone());
+        let times =
+            ["scan_ms", "authentication_ms", "association_ms", "handshake_ms", "without_ms"]
+                .map(|key| number(roam, &format!("/{key}")));
+        let times = [&times[..], &[number(moved, "/announced_ms"), number(moved, "/without_ms")]];
+        let received = number(run, "/flows/ping/packets_received");
+        ((whole, names), times.concat(), received, 1e3 * number(roam, "/at_s"))
+    });
+    assert_eq!(one.0, other.0);
+    assert_eq!(one.0.0[4], 1, "the laptop follows: {simulated:#}");
+    for (a, b) in one.1.iter().zip(&other.1).chain([(&one.3, &other.3)]) {
+        assert!((a - b).abs() < 3.0, "{a} and {b} ms: {one:?} {other:?}");
+    }
+    assert!((one.2 - other.2).abs() <= 5.0 && one.2 > 180.0, "{one:?} {other:?}");
+    assert_eq!(simulated_frames, emulated_frames);
+    assert!(simulated_frames.iter().any(|line| line.ends_with("\t149")), "{simulated_frames:?}");
+}

@@ -27,6 +27,9 @@ const INSTEAD: [(&str, &str); 3] = [
     ("power_save.wake_interval=20ms", "power_save=off"),
 ];
 
+/// Fast transitions, and those of networks that authenticate by SAE: no remedy gives up WPA3.
+const FAST_TRANSITIONS: [&str; 2] = ["roaming.security=ft-wpa2", "roaming.security=ft-wpa3"];
+
 /// Returns the remedy of `finding` as arguments of `--set` that the scenario `text` accepts; empty
 /// if it accepts none, or if they change nothing.
 pub fn applicable(text: &str, finding: &Finding) -> Vec<String> {
@@ -232,6 +235,9 @@ impl<'a> ChangedPart<'a> {
                 let bare = name.trim_end_matches(|it: char| it.is_ascii_digit());
                 let names = [name, bare].into_iter().filter(|name| !name.is_empty());
                 let nodes = names.map(|name| format!("node.{name}"));
+                let [usual, by_sae] = FAST_TRANSITIONS;
+                let is_sae = has_sae(scenario, name).unwrap_or(false);
+                let rest = if is_sae && rest == usual { by_sae } else { rest };
                 (nodes.chain(["node_defaults".to_owned()]).collect(), rest)
             }
             Self::Flow { name, rest } => {
@@ -287,9 +293,8 @@ impl<'a> ChangedPart<'a> {
             Self::Nodes { .. } => before != after,
             Self::Node { name, .. } => {
                 let station = |scenario: &Scenario| {
-                    let node = scenario.nodes.iter().position(|node| node.name == name)?;
-                    let station = scenario.network.nodes.get(node)?.station?;
-                    scenario.network.cell.as_ref()?.stations.get(station.index()).cloned()
+                    let index = station_of(scenario, name)?;
+                    scenario.network.cell.as_ref()?.stations.get(index).cloned()
                 };
                 station(before) != station(after)
             }
@@ -314,6 +319,19 @@ impl<'a> ChangedPart<'a> {
             }
         }
     }
+}
+
+/// The index of a node among the stations of the cell, if it has a radio.
+fn station_of(scenario: &Scenario, name: &str) -> Option<usize> {
+    let node = scenario.nodes.iter().position(|node| node.name == name)?;
+    Some(scenario.network.nodes.get(node)?.station?.index())
+}
+
+/// Whether a station that roams authenticates by SAE; `None` if it does not roam.
+fn has_sae(scenario: &Scenario, name: &str) -> Option<bool> {
+    let stations = &scenario.network.cell.as_ref()?.stations;
+    let roaming = stations.get(station_of(scenario, name)?)?.roaming.as_ref()?;
+    Some(roaming.security.is_sae())
 }
 
 /// Both scenarios at the beginning, and after each instant at which one of them changes.

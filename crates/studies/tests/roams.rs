@@ -23,7 +23,8 @@ fn assert_is(name: &str, made: impl FnOnce(&str) -> String) {
 }
 
 /// One roam in each walk, with Linux' frames in its order; the instants of scan and first frame, the
-/// length of the scan and the time after it within 15 % in all walks, and no more time without data.
+/// length of the scan, the time after it and that without data within 15 % in all walks, apart from the
+/// time without data in the open network, where Linux loses two pings more.
 /// The page and the file beside it show every figure, those outside of the band, too.
 #[test]
 fn the_model_roams_as_linux_does() {
@@ -35,7 +36,8 @@ fn the_model_roams_as_linux_does() {
         let name = &*cells[1];
         let is_kept = name.starts_with("order")
             || name.starts_with("from the scan")
-            || ["roams in a walk", "begin of the scan", "first frame", "scan"].contains(&name);
+            || ["roams in a walk", "begin of the scan", "first frame", "scan"].contains(&name)
+            || name == "without data" && cells[0] != "open";
         assert!(!is_kept || *verdict != Verdict::Fail, "{cells:?}");
         if name == "without data" && *verdict != Verdict::Listed {
             assert!(cells[8].parse::<f64>().unwrap() < 1.15, "{cells:?}");

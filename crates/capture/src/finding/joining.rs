@@ -348,13 +348,13 @@ fn handshake_failed(
         }
         _ => "message 3 is not answered, or its answers were not heard",
     };
-    let times = times(handshake.failed.into());
+    let [times, came] = [handshake.failed, first].map(|count| times(count.into()));
     let reason =
         handshake.reason.map_or(String::new(), |code| format!("; {}", words::reason(code)));
     Some(Finding {
         sentence: format!(
-            "The 4-way handshake of {access_point} and {station} fails {times} (message 1 came {first} \
-             times, message 2 {second}, message 3 {third}{reason}): {why}"
+            "The 4-way handshake of {access_point} and {station} fails {times} (message 1 came {came}, \
+             message 2 {second}, message 3 {third}{reason}): {why}"
         ),
         harm: 0.6,
         check: format!(

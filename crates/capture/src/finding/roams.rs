@@ -265,6 +265,7 @@ fn step_of(roam: &Roam, step: RoamPhase) -> joining::Step {
 /// Describes the cause of a failure.
 pub(crate) fn cause(roam: &Roam, step: RoamPhase, why: Why) -> String {
     let [first, second, third, _] = roam.messages;
+    let came = |messages: u32| times(messages.into());
     let during = match step {
         RoamPhase::Authentication => "authentication",
         RoamPhase::Association => "association",
@@ -283,28 +284,26 @@ pub(crate) fn cause(roam: &Roam, step: RoamPhase, why: Why) -> String {
             let reason = reason.map_or_else(|| "reason encrypted".to_owned(), words::reason);
             let messages = match step {
                 RoamPhase::Keys => {
-                    format!(
-                        ", after message 1 came {first} times, message 2 {second}, message 3 {third}"
-                    )
+                    let first = came(first);
+                    format!(", after message 1 came {first}, message 2 {second}, message 3 {third}")
                 }
                 _ => String::new(),
             };
             format!("{who} ends the attempt during {during} ({reason}){messages}")
         }
         (Why::Unanswered, RoamPhase::Keys) if third > 0 => {
-            format!(
-                "the station does not answer message 3 of the handshake, which came {third} times"
-            )
+            let third = came(third);
+            format!("the station does not answer message 3 of the handshake, which came {third}")
         }
         (Why::Unanswered, RoamPhase::Keys) => {
-            format!(
-                "the station does not answer message 1 of the handshake, which came {first} times"
-            )
+            let first = came(first);
+            format!("the station does not answer message 1 of the handshake, which came {first}")
         }
         (Why::Unanswered, _) => format!("the access point does not answer its {during}"),
         (Why::WrongKey, _) => format!(
-            "the access point does not accept message 2 of the handshake (message 1 came {first} \
-             times, message 2 {second}, message 3 {third}), so that their keys likely differ"
+            "the access point does not accept message 2 of the handshake (message 1 came {}, \
+             message 2 {second}, message 3 {third}), so that their keys likely differ",
+            came(first),
         ),
     }
 }

@@ -228,6 +228,32 @@ fn probes_are_a_scan() {
 
 /// Power save, with traffic of the station's own, which is regular, or of the access point's,
 /// which waits for a beacon.
+/// Announcements of which the first transmission was missed count by their repetition, others once
+/// however often they are repeated: a public capture has 97 Null frames with the Power Management bit
+/// that are no retries, and two of which only the retry was captured, so its station dozes 99 times.
+#[test]
+fn announcements_that_are_repeated() {
+    let mut life = Life::new(2_437, 22);
+    let (mut whole, mut missed) = (0, 0);
+    for n in 1..201 {
+        let at = n * 100 * MS;
+        life.null(at, true);
+        let (_, leaves) = life.frames.last().expect("it was sent").clone();
+        let repeated = (at + MS, [&leaves[..1], &[leaves[1] | 8], &leaves[2..]].concat());
+        match n % 20 {
+            0 => (_, missed) = (life.frames.pop(), missed + 1),
+            _ => whole += 1,
+        }
+        if n % 10 == 0 {
+            life.frames.push(repeated);
+        }
+        life.ping(at + 90 * MS);
+        life.null(at + 90 * MS - US, false);
+    }
+    assert_eq!((whole, missed), (190, 10));
+    only(&life.document(), Kind::PowerSave, &["it dozes 200 times"]);
+}
+
 #[test]
 fn power_save() {
     for (ping_ms, idle_ms) in [(1_000, 100), (40, 10), (300, 200), (5_000, 100)] {

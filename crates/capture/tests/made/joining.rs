@@ -224,6 +224,11 @@ fn handshakes_that_fail() {
     ] {
         assert!(finding.sentence.contains(words), "no \"{words}\" in {}", finding.sentence);
     }
+    let mut once = say(&[first]);
+    once.push((5_000, removal(DEAUTHENTICATION, STATION, AP, 99, 15)));
+    let document = network(once);
+    let sentence = &of_kind(&document, Kind::HandshakeFailed)[0].sentence;
+    assert!(sentence.contains("(message 1 came once, message 2 0, message 3 0"), "{sentence}");
     let document = network(say(&[first, first, first, first]));
     assert!(of_kind(&document, Kind::HandshakeFailed)[0].sentence.contains("does not answer"));
     // Whole; message 4 missed; and encrypted data behind messages of which most were missed.

@@ -43,7 +43,7 @@ const PPDUS_MIN: u64 = 50;
 pub(super) fn contention(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
     let senders: BTreeSet<&str> =
         run.links.keys().filter_map(|link| Some(link.split_once("->")?.0)).collect();
-    let share = share_of_airtime(run, collided);
+    let share = share_of_airtime(run, |_| true, collided);
     // A station whose own frames fail draws long backoffs.
     let waits = |flow: &&Flow<'_>| {
         flow.packets >= WAITING_PACKETS_MIN
@@ -94,7 +94,8 @@ pub(super) fn contention(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Findin
 /// Frames that fail without a collision: much of the airtime, or a link of which packets wait
 /// for them.
 pub(super) fn retries(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
-    let wasted = share_of_airtime(run, failed);
+    let is_judged = |name: &str| !is_to_lost(run, name);
+    let wasted = share_of_airtime(run, is_judged, failed);
     let waits = |flow: &&Flow<'_>| waits_for_failures(run, flow);
     let failing = flows.iter().filter(|flow| fails(run, flow));
     let waiting = failing.max_by(|a, b| waits(a).total_cmp(&waits(b)));
@@ -103,7 +104,8 @@ pub(super) fn retries(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> 
     }
     let costs = wasted * needed(run, flows, is_failing);
     let cost = |link: &LinkSummary| failed(link) * link.airtime_fraction;
-    let (name, link) = run.links.iter().max_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)))?;
+    let judged = run.links.iter().filter(|(name, _)| waiting.is_some() || is_judged(name));
+    let (name, link) = judged.max_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)))?;
     let rate = link
         .data_rate_mbps
         .map_or(String::new(), |rate| format!(", at a mean PHY rate of {:.0} Mb/s", rate.mean));
@@ -135,6 +137,15 @@ pub(super) fn retries(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> 
             "A shorter distance, another place of the antennas or a quieter channel; leave the rates \
              to the driver (iw dev IFACE set bitrates, without rates)",
         ),
+    })
+}
+
+/// Whether a link leads to a station that lost its access point, or failed to join another one. Frames
+/// to an absent station fail on any link, so they are no evidence against this one.
+fn is_to_lost(run: &RunDocument, link: &str) -> bool {
+    let station = link.split_once("->").and_then(|(_, to)| run.nodes.get(to)?.roaming.as_ref());
+    station.is_some_and(|it| {
+        it.access_points_lost > 0 || it.roams.iter().any(|roam| roam.without_ms.is_none())
     })
 }
 
@@ -312,10 +323,15 @@ fn airtime(run: &RunDocument) -> f64 {
     run.links.values().map(|link| link.airtime_fraction).sum()
 }
 
-/// The mean of `share` over links, weighted by airtime.
-fn share_of_airtime(run: &RunDocument, share: impl Fn(&LinkSummary) -> f64) -> f64 {
-    let airtime = airtime(run);
-    let shares = run.links.values().map(|link| link.airtime_fraction * share(link)).sum::<f64>();
+/// The mean of `share` over the `judged` links, weighted by airtime.
+fn share_of_airtime(
+    run: &RunDocument,
+    judged: impl Fn(&str) -> bool,
+    share: impl Fn(&LinkSummary) -> f64,
+) -> f64 {
+    let links = || run.links.iter().filter(|(name, _)| judged(name)).map(|(_, link)| link);
+    let airtime = links().map(|link| link.airtime_fraction).sum::<f64>();
+    let shares = links().map(|link| link.airtime_fraction * share(link)).sum::<f64>();
     if airtime > 0.0 { shares / airtime } else { 0.0 }
 }
 

@@ -224,8 +224,9 @@ pub(super) fn described(queue: &QueueSummary) -> String {
 
 /// Stations that scan.
 pub(super) fn scan(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
+    let is_its = |flow: &&Flow<'_>| clock_of(run, flow).is_none() && waits_for_scan(run, flow);
     let found = absence(
-        flows.iter().filter(|flow| clock_of(run, flow).is_none()),
+        flows.iter().filter(is_its),
         Kind::Scan,
         |parts| parts.away,
         None,
@@ -250,6 +251,17 @@ pub(super) fn scan(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
         }
         finding
     })
+}
+
+/// Whether a flow's packets can wait for a scan. Packets also wait for the end of a quiet announcement
+/// of another channel ([`switching`](super::switching)), although no station leaves.
+fn waits_for_scan(run: &RunDocument, flow: &Flow<'_>) -> bool {
+    let leaves = |name: &String| {
+        let node = run.nodes.get(name);
+        node.is_some_and(|node| node.channel_switches.is_empty() && node.absences.is_some())
+    };
+    let has_moves = run.nodes.values().any(|node| !node.channel_switches.is_empty());
+    !has_moves || flow.absent_nodes.iter().any(leaves)
 }
 
 /// Nodes that leave their channel by a clock.

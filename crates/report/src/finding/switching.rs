@@ -6,6 +6,9 @@ use lasthop_trace::{ChannelSwitchSummary, RunDocument};
 /// Time without data from which a move is a fault: what a jitter buffer does not bridge, as with roams.
 const LONG_MS: f64 = 50.0;
 
+/// The remedy of radar: channels of 5 GHz where no rule asks for its detection.
+const WITHOUT_RADAR: &str = "A channel without radar (36 to 48, 149 to 165)";
+
 /// Returns the fault of the move that cost most.
 pub(super) fn moves(run: &RunDocument) -> Option<Finding> {
     let counted_ms = 1e3 * (run.duration_s - run.warmup_s);
@@ -40,7 +43,7 @@ fn fault(name: &str, one: &ChannelSwitchSummary, counted_ms: f64) -> Option<Find
         let time =
             if one.checking { "until the end".to_owned() } else { format!("for {}", ms(check)) };
         let sentence = format!("{moved}, and listens for radar {time} there: {lost}");
-        (sentence, "A channel without radar (36 to 48, 149 to 165)")
+        (sentence, WITHOUT_RADAR)
     } else if left > 0 {
         let sentence = format!("{moved}, and {lost}: they heard no announcement");
         (sentence, "Announce moves in more beacons, so that each station hears one")
@@ -48,7 +51,12 @@ fn fault(name: &str, one: &ChannelSwitchSummary, counted_ms: f64) -> Option<Find
         let time = if one.quiet { "from the first announcement" } else { "before the move" };
         let sentence =
             format!("{moved}: {time} until the first beacon there, {} without data", ms(longest));
-        (sentence, "Move when nobody calls or plays, or choose the channel once")
+        let device = if one.radar {
+            WITHOUT_RADAR
+        } else {
+            "Move when nobody calls or plays, or choose the channel once"
+        };
+        (sentence, device)
     };
     let share = check.max(longest) / counted_ms;
     let many = f64::from(left) / f64::from(one.stations.max(1));

@@ -37,6 +37,17 @@ fn remedies_of_roaming_reach_the_station() {
     }
 }
 
+/// A network with WPA3 keeps it, and has nothing left to change if it has fast transitions.
+#[test]
+fn no_remedy_lowers_the_security() {
+    let text = include_str!("../../../../scenarios/places/mesh-home.toml");
+    assert!(text.contains("security = \"wpa3\""));
+    let change = "node.laptop.roaming.security=ft-wpa2";
+    assert_eq!(taken(text, &[change]), ["node.laptop.roaming.security=ft-wpa3"]);
+    let fast = text.replace("security = \"wpa3\"", "security = \"ft-wpa3\"");
+    assert!(taken(&fast, &[change]).is_empty());
+}
+
 /// Whether a node, wire or flow of a scenario has the value of a remedy.
 type Has = fn(&Scenario) -> bool;
 

@@ -78,7 +78,7 @@ fn a_ping_of_ones_own_router() {
 /// 718 pings): awake 5.9 and 6.1 at the median, 8.2 and 10 at the 90th percentile, 19 and 31 at the
 /// 99th; with power save 49 to 127, 375 to 554, and 814 to 2025. Bands are 20 % around medians and a
 /// factor of 1.5 around tails. Of the medians of the five hours, 123, 465 and 1315, the last one is
-/// missed, and so is the 99th percentile awake: pauses of host and firmware are not modelled.
+/// missed, and so is the 99th percentile awake; the source does not say what else the board did.
 #[test]
 fn pings_to_a_small_computer() {
     const PI: &str = r#"

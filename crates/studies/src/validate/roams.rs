@@ -37,10 +37,12 @@ const NOTES: [&str; 5] = [
      threshold; scan and frames come later because mac80211 averages beacons.",
     "The defaults of the model's delays off the air (leave_delay, delay, access_point_delay, sae_delay) \
      are from the same walks. The instants, the scan and the order of frames are not.",
-    "First data: Linux drops packets until the interface is up, some 3 ms after the join, and \
-     resumes with the next ping (one in 20 ms); in the model they wait. Neighbours are \
-     permanent: otherwise Linux resumes IPv4 a second later, since it forgets them with the carrier \
-     (open, with ARP).",
+    "First data come with the next ping, one in 20 ms. Roams follow beacons, and 392 beacon intervals \
+     from walk to walk are 2007 of the pings and 0.8 ms: ten walks have nearly one phase, by chance. The \
+     model's pings have the phase of Linux in each walk, so this row is only listed. In five of 64 roams \
+     Linux loses a ping 0.6 to 7.3 ms after the join, before its interface is up; the model sends it. \
+     Neighbours are permanent: otherwise Linux resumes IPv4 a second later, since it forgets them with \
+     the carrier (open, with ARP).",
     "WPA3 (SAE): the station's cached keys are flushed before each walk; the model makes ten runs of \
      a walk. With a cached key the first of ten walks is by SAE in both.",
     "Linux 6.12 scans two channels in an absence. Over the DS it refuses an association without an \
@@ -192,10 +194,12 @@ struct RoamQuantity {
     of: fn(&Roam) -> f64,
     /// Whether it depends on the instants of the steps.
     is_instant: bool,
+    /// Whether the model has it from Linux, so that it is only listed.
+    is_given: bool,
 }
 
 const fn quantity(name: &'static str, of: fn(&Roam) -> f64) -> RoamQuantity {
-    RoamQuantity { name, of, is_instant: false }
+    RoamQuantity { name, of, is_instant: false, is_given: false }
 }
 
 const QUANTITIES: [RoamQuantity; 10] = [
@@ -210,7 +214,7 @@ const QUANTITIES: [RoamQuantity; 10] = [
     quantity("to the association request", |it| it.wait_ms),
     quantity("association", |it| it.assoc_ms),
     quantity("4-way handshake", |it| it.handshake_ms),
-    quantity("to the first data", |it| it.first_data_ms),
+    RoamQuantity { is_given: true, ..quantity("to the first data", |it| it.first_data_ms) },
     quantity("without data", |it| it.without_data_ms),
 ];
 
@@ -229,8 +233,7 @@ impl WalkCompared {
     /// Makes the walks of `case` with the model.
     pub fn make(case: &WalkCase) -> Self {
         let linux = measured(case);
-        let walks = linux.iter().map(|roam| roam.walk).max().unwrap_or_default();
-        let model = case.model.map(|model| walk(&model, walks));
+        let model = case.model.map(|model| walk(&model, &linux));
         Self { case: *case, linux, model }
     }
 
@@ -248,7 +251,8 @@ impl WalkCompared {
             if linux.median == 0.0 && model.is_none_or(|model| model.median == 0.0) {
                 continue;
             }
-            rows.push(self.row(quantity.name, linux, model));
+            let (cells, verdict) = self.row(quantity.name, linux, model);
+            rows.push((cells, if quantity.is_given { Verdict::Listed } else { verdict }));
         }
         rows
     }
@@ -387,7 +391,7 @@ pub fn summary(compared: &[WalkCompared]) -> String {
             let pair = [&case.linux, &walked.roams].map(|it| Spread::measure(it, quantity.of));
             match pair {
                 [Some(linux), Some(ours)] if is_compared && linux.median > 0.0 => {
-                    let is_right = is_within(ours.median, linux.median, SHARE);
+                    let is_right = quantity.is_given || is_within(ours.median, linux.median, SHARE);
                     let bold = if is_right { "" } else { "**" };
                     let [linux, ours] = [linux, ours].map(|it| number(it.median));
                     let _ = write!(out, " {linux}, {bold}{ours}{bold} |");

@@ -23,6 +23,11 @@ const REST_S: f64 = 14.0;
 const SHIFT_S: f64 = 0.137;
 /// Noise of 20 MHz in whole dBm.
 const NOISE_DBM: i32 = -94;
+/// Time from one ping to the next, in seconds.
+const PING_S: f64 = 0.02;
+/// Difference of two phases of pings, in seconds, up to which they are the same; and runs to get there.
+const IN_PHASE_S: f64 = 0.000_5;
+const REPETITIONS_MAX: u32 = 8;
 /// The frames of a roam come within these seconds of its reassociation.
 const NEAR_S: f64 = 3.0;
 /// Longest time between two frames of a scan, in seconds.
@@ -38,20 +43,53 @@ pub struct Walked {
     pub roams: Vec<Roam>,
 }
 
-/// Makes this number of walks.
-pub fn walk(model: &WalkModel, walks: u32) -> Walked {
+/// Makes the walks of `linux`, with pings at the instants after each join at which Linux had them.
+/// Roams follow beacons: a walk begins 392 beacon intervals after the last one, which are 2007 ping
+/// intervals and 0.8 ms, so that all walks of a run have nearly one phase, a matter of chance.
+pub fn walk(model: &WalkModel, linux: &[Roam]) -> Walked {
+    let walks = linux.iter().map(|roam| roam.walk).max().unwrap_or_default();
     let mut roams = Vec::new();
     if model.forgets {
         for number in 0..walks {
             let first = FIRST_S + f64::from(number) * SHIFT_S;
-            for roam in run(model, first, 1, number) {
+            let theirs: Vec<_> = linux.iter().filter(|roam| roam.walk == number + 1).collect();
+            for (roam, _) in
+                in_phase(&[theirs.first().copied()], |phases| run(model, first, number, phases))
+            {
                 roams.push(Roam { walk: number + 1, ..roam });
             }
         }
     } else {
-        roams = run(model, FIRST_S, walks, 0);
+        let theirs = |walk| linux.iter().find(|roam| roam.walk == walk);
+        let theirs: Vec<_> = (1..=walks).map(theirs).collect();
+        let made = in_phase(&theirs, |phases| run(model, FIRST_S, 0, phases));
+        roams.extend(made.into_iter().map(|(roam, _)| roam));
     }
     Walked { roams }
+}
+
+/// Repeats a run of as many walks as Linux' roams until pings have their phases. Each repetition moves
+/// the pings, which may move the join by some milliseconds.
+fn in_phase(linux: &[Option<&Roam>], run: impl Fn(&[f64]) -> Vec<(Roam, f64)>) -> Vec<(Roam, f64)> {
+    let mut phases = vec![0.0; linux.len()];
+    let mut made = run(&phases);
+    for _ in 0..REPETITIONS_MAX {
+        let mut is_in_phase = true;
+        for (index, theirs) in linux.iter().enumerate() {
+            let ours = made.iter().find(|(roam, _)| roam.walk as usize == index + 1);
+            let Some((theirs, (_, joined))) = theirs.zip(ours) else { continue };
+            let wanted = (joined + 1e-3 * theirs.first_data_ms) % PING_S;
+            let apart = (wanted - phases[index]).abs();
+            if apart.min(PING_S - apart) > IN_PHASE_S {
+                (phases[index], is_in_phase) = (wanted, false);
+            }
+        }
+        if is_in_phase {
+            break;
+        }
+        made = run(&phases);
+    }
+    made
 }
 
 /// `snr_changes` of a link that is at `from` at first, a dB each second.
@@ -68,7 +106,28 @@ fn changes(from: i32, to: i32, first: f64, walks: u32) -> String {
     out
 }
 
-fn scenario(model: &WalkModel, first: f64, walks: u32) -> Scenario {
+/// The flows of pings: each walk has its own, whose pings are at this phase in s.
+fn pings(first: f64, phases: &[f64]) -> String {
+    let mut out = String::new();
+    for (index, phase) in phases.iter().enumerate() {
+        // They change over while the station rests.
+        let begin = |index: usize| match index {
+            0 => 0.0,
+            _ => ((first - 0.5 * REST_S + PERIOD_S * index as f64) / PING_S).floor() * PING_S,
+        };
+        let (start, stop) = (begin(index) + phase, begin(index + 1));
+        let _ = write!(
+            out,
+            "[[flow]]\nname = \"ping{index}\"\nfrom = \"sta\"\nto = \"server\"\nkind = \"ping\"\n\
+             interval = \"{PING_S}s\"\nstart = \"{start:.6}s\"\nstop = \"{stop:.6}s\"\n",
+        );
+    }
+    out
+}
+
+fn scenario(model: &WalkModel, first: f64, phases: &[f64]) -> Scenario {
+    let walks = phases.len() as u32;
+    let pings = pings(first, phases);
     let seconds = first + f64::from(walks) * PERIOD_S;
     let (leaves, comes) =
         (changes(NEAR_DB, FAR_DB, first, walks), changes(FAR_DB, NEAR_DB, first, walks));
@@ -130,19 +189,14 @@ snr_changes = [{leaves}]
 between = ["ap2", "sta"]
 snr = "{FAR_DB}dB"
 snr_changes = [{comes}]
-[[flow]]
-name = "ping"
-from = "sta"
-to = "server"
-kind = "ping"
-interval = "20ms"
-"#
+{pings}"#
     );
     lasthop_scenario::parse("walk.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}"))
 }
 
-fn run(model: &WalkModel, first: f64, walks: u32, number: u32) -> Vec<Roam> {
-    let scenario = scenario(model, first, walks);
+/// The roams of a run, and the instant of the last frame of each join in seconds.
+fn run(model: &WalkModel, first: f64, number: u32, phases: &[f64]) -> Vec<(Roam, f64)> {
+    let scenario = scenario(model, first, phases);
     let mut air = WalkAir { station: StationId(2), frames: Vec::new() };
     let seed = Seed::new(scenario.seed, number.into());
     lasthop_sim::simulate(&scenario, seed, &mut air, &mut lasthop_sim::go_on)
@@ -241,7 +295,7 @@ fn name_of(frame: &Frame) -> Option<&'static str> {
 impl WalkAir {
     /// The roams, in walks from `first` on whose level comes below the threshold `below` seconds after
     /// their begin.
-    fn roams(&mut self, first: f64, below: f64) -> Vec<Roam> {
+    fn roams(&mut self, first: f64, below: f64) -> Vec<(Roam, f64)> {
         self.frames.sort_by(|a, b| a.at.total_cmp(&b.at));
         let responses = self.frames.iter().filter(|it| it.name.ends_with("association-response"));
         let mut here = StationId(0);
@@ -253,7 +307,7 @@ impl WalkAir {
         roams
     }
 
-    fn roam(&self, response: &WalkFrame, old: StationId, first: f64, below: f64) -> Roam {
+    fn roam(&self, response: &WalkFrame, old: StationId, first: f64, below: f64) -> (Roam, f64) {
         let (new, at) = (response.with, response.at);
         let is_new = |it: &&WalkFrame| {
             let is_of_ds = it.name.starts_with("ft-") && it.at < at;
@@ -278,7 +332,7 @@ impl WalkAir {
         let step = first + walk * PERIOD_S + below;
         let ms = |seconds: f64| 1e3 * seconds;
         let nan = f64::NAN;
-        Roam {
+        let roam = Roam {
             walk: walk as u32 + 1,
             scan_begin_ms: scan.map_or(nan, |[from, _]| ms(from - step)),
             begin_ms: ms(begin - step),
@@ -295,7 +349,8 @@ impl WalkAir {
                 .filter(|it| it.at >= begin && it.at <= end)
                 .map(|it| (it.name.to_owned(), it.octets))
                 .collect(),
-        }
+        };
+        (roam, end)
     }
 
     /// First and last frame of the last scan before this instant.
@@ -314,5 +369,31 @@ impl WalkAir {
             }
         }
         scan
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Joins that move along with the pings, by up to 1.5 ms: each walk gets its own phase all the same.
+    #[test]
+    fn pings_get_their_phases() {
+        let of = |walk, first_data_ms| Roam { walk, first_data_ms, ..Roam::default() };
+        let linux = [of(1, 18.5), of(2, 23.6)];
+        let moved = |phase: f64| 0.15 * (phase - 0.5 * PING_S).abs();
+        let join = |index: usize, phase: f64| 40.001 * (1.0 + index as f64) + moved(phase);
+        let run = |phases: &[f64]| -> Vec<(Roam, f64)> {
+            let roam = |(index, phase): (usize, &f64)| {
+                let joined = join(index, *phase);
+                let first_ms = 1e3 * (phase - joined).rem_euclid(PING_S);
+                (of(index as u32 + 1, first_ms), joined)
+            };
+            phases.iter().enumerate().map(roam).collect()
+        };
+        let made = in_phase(&[Some(&linux[0]), Some(&linux[1])], run);
+        for ((roam, _), expected) in made.iter().zip([18.5, 3.6]) {
+            assert!((roam.first_data_ms - expected).abs() <= 1e3 * IN_PHASE_S, "{made:?}");
+        }
     }
 }
