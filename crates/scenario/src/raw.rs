@@ -42,7 +42,9 @@ pub(crate) use multi_user::{
     CodebookKind, OfdmaAcknowledgementKind, RawMuEdca, RawMuEdcaParameters, RawMuMimo, RawOfdma,
     RawUplink,
 };
-pub(crate) use node::{Mtu, MultiLinkKind, RawEmlsr, RawNode, RawNodeSettings, RawPath, RawTrace, RxInterruptKind};
+pub(crate) use node::{
+    Mtu, MultiLinkKind, RawEmlsr, RawNode, RawNodeSettings, RawPath, RawTrace, RxInterruptKind,
+};
 pub(crate) use queue::{
     IsolationKind, QueueKind, RawDriverQueue, RawQueue, SelectorKind, TinsKind,
 };

@@ -44,10 +44,18 @@ pub fn air(scenario: &Scenario) -> Option<AirInfo> {
     Some(AirInfo {
         band: cell.band,
         channel: access_point.map_or(Subchannel::default(), primary).number(cell.band),
-        channels: if channels.iter().all(|channel| *channel == channels[0]) {
+        channels: if cell.devices.is_empty() && channels.iter().all(|it| *it == channels[0]) {
             Vec::new()
         } else {
             channels
+        },
+        links: if cell.devices.is_empty() {
+            Vec::new()
+        } else {
+            let link = |station: &StationConfig| {
+                (primary(station).band(cell.band), station.capabilities.rates.clone())
+            };
+            cell.stations.iter().map(link).collect()
         },
         ssid: scenario.name.clone(),
         beacon_interval: cell.beacon_interval.unwrap_or(Duration::ZERO),

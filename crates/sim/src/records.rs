@@ -17,9 +17,7 @@ pub fn names(scenario: &Scenario) -> Names {
     let cell = scenario.network.cell.as_ref();
     let stations = cell.map_or(&[][..], |cell| &cell.stations);
     let at_node = |station: usize| {
-        let head = |cell: &CellConfig| {
-            cell.head_of(StationId(station as u16)).0.index()
-        };
+        let head = |cell: &CellConfig| cell.head_of(StationId(station as u16)).0.index();
         let station = cell.map_or(station, head);
         let is_it = |node: &lasthop_net::network::NodeConfig| {
             node.station.is_some_and(|id| id.index() == station)

@@ -49,6 +49,8 @@ pub struct AirInfo {
     pub channel: u8,
     /// Primary channel of each station, by [`StationId`], if they differ; else empty.
     pub channels: Vec<u8>,
+    /// Band and rates of each station, by [`StationId`], if devices have several links; else empty.
+    pub links: Vec<(Band, Vec<Rate>)>,
     /// Name of the network; truncated to 32 bytes.
     pub ssid: String,
     /// Time between beacons, announced in time units of 1 024 us.
@@ -174,10 +176,18 @@ impl AirWriter {
         };
         let channel = Channel::from_number(info.band, info.channel);
         let channels = info.channels.iter();
-        let channels = channels.map(|&number| Channel::from_number(info.band, number)).collect();
-        for (own, &channel) in maker.elements_of.iter_mut().zip(&info.channels) {
-            if channel != info.channel {
-                let info = AirInfo { channel, channels: Vec::new(), ..info.clone() };
+        let band = |station: usize| info.links.get(station).map_or(info.band, |link| link.0);
+        let channels = channels.enumerate();
+        let channels = channels
+            .map(|(station, &number)| Channel::from_number(band(station), number))
+            .collect();
+        for (station, own) in maker.elements_of.iter_mut().enumerate() {
+            let channel = info.channels[station];
+            if channel != info.channel || band(station) != info.band {
+                let mut info = AirInfo { channel, channels: Vec::new(), ..info.clone() };
+                if let Some((band, rates)) = info.links.get(station).cloned() {
+                    (info.band, info.rates) = (band, rates);
+                }
                 *own = Some(beacon_elements(&info));
             }
         }

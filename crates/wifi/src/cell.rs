@@ -85,9 +85,10 @@ mod unlinked;
 
 pub use crate::config::{
     AdjustError, Aggregation, BandwidthAccess, BlockAck, BlockAckRequestPolicy, CellConfig,
-    CellError, DeviceConfig, EdcaParameters, LinkMode, Links, Movement, MuEdcaParameters, MuMimoConfig, ObssPd,
-    OfdmaAcknowledgement, OfdmaConfig, OperatingChannel, OperatingMode, PairConfig, PeerRate, Role,
-    RxHold, RxInterrupt, StationConfig, Track, UplinkConfig, Waypoint, distance,
+    CellError, DeviceConfig, EdcaParameters, LinkMode, Links, Movement, MuEdcaParameters,
+    MuMimoConfig, ObssPd, OfdmaAcknowledgement, OfdmaConfig, OperatingChannel, OperatingMode,
+    PairConfig, PeerRate, Role, RxHold, RxInterrupt, StationConfig, Track, UplinkConfig, Waypoint,
+    distance,
 };
 pub use adjust::Adjustment;
 pub use occupancy::SteadyExchange;

@@ -11,6 +11,7 @@ pub mod later;
 pub mod links;
 mod losses;
 mod lossy;
+mod multi_link;
 mod paths;
 mod per;
 mod queueing;
@@ -41,7 +42,7 @@ pub const WARMUP: Duration = Duration::from_secs(4);
 pub type Chapter = (&'static str, fn() -> Table);
 
 /// All chapters, in the order of the page.
-pub const ALL: [Chapter; 45] = [
+pub const ALL: [Chapter; 47] = [
     ("radios, ath9k", radios::stock),
     ("radios, ath9k and airtime", radios::airtime),
     ("radios, ath9k and ECN", radios::ecn),
@@ -69,6 +70,8 @@ pub const ALL: [Chapter; 45] = [
     ("802.11ac, dynamic bandwidth", bandwidth::table),
     ("802.11be, one station", eht::one_station),
     ("802.11be, contention", eht::contention),
+    ("802.11be, several links", multi_link::goodput),
+    ("802.11be, delays over several links", multi_link::latency),
     ("rate control", rates::table),
     ("tcp, ns-3", tcp::table),
     ("tcp, ns-3, long wire", tcp::long_wire),

@@ -41,6 +41,10 @@ pub const AX_CONTENTION: &str = include_str!("../../data/ax_contention.csv");
 pub const BE_UDP_SAT: &str = include_str!("../../data/be_udp_sat.csv");
 /// Goodput of saturated stations with 802.11be, ns-3 3.48.
 pub const BE_CONTENTION: &str = include_str!("../../data/be_contention.csv");
+/// Devices of several links with 802.11be: goodput and the shares of the links.
+pub const BE_MLO: &str = include_str!("../../data/be_mlo.csv");
+/// Delays of a flow of devices of several links beside busy sets.
+pub const BE_MLO_LATENCY: &str = include_str!("../../data/be_mlo_latency.csv");
 /// Losses at a fixed SNR with 802.11ax.
 pub const AX_LOSSY: &str = include_str!("../../data/ax_lossy.csv");
 /// Uplink OFDMA of 802.11ax.

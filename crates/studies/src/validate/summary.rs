@@ -235,6 +235,21 @@ const ENTRIES: &[SummaryEntry] = &[
         "2 %, or two spreads",
         &[is("", Kind::Ratio, |row| number(&row[7]))],
     ),
+    agrees(
+        "802.11be, several links",
+        "ns-3",
+        "5 %, or two spreads",
+        &[
+            is("goodput", Kind::Ratio, |row| number(&row[8])),
+            is("share", Kind::Ratio, |row| number(&row[11])),
+        ],
+    ),
+    agrees(
+        "802.11be, delays over several links",
+        "ns-3",
+        "10 %, or two spreads",
+        &[is("", Kind::Ratio, |row| number(&row[7]))],
+    ),
     SummaryEntry {
         chapter: "802.11ac, dynamic bandwidth",
         judge: "ns-3",

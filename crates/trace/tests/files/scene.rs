@@ -113,7 +113,6 @@ pub fn air() -> AirInfo {
         rates: dsss.into_iter().chain(ofdm).chain(ht).collect(),
         colour: 0,
         links: Vec::new(),
-        link_of: Vec::new(),
         roams: false,
         networks: Vec::new(),
         amsdu: true,

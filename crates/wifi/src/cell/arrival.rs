@@ -146,13 +146,7 @@ impl Arrivals {
     /// Adds an A-MPDU that begins: with its originator, its first MPDU, and whether a driver acts on
     /// one of them.
     #[inline]
-    fn add(
-        &mut self,
-        new: Arrival,
-        stations: &mut [Station],
-        records: bool,
-        devices: &Devices,
-    ) {
+    fn add(&mut self, new: Arrival, stations: &mut [Station], records: bool, devices: &Devices) {
         let Arrival { sender, receiver, edcaf, subframes, .. } = new;
         let is_held =
             matches!(stations[receiver.index()].config.rx_interrupt, RxInterrupt::Held(_));

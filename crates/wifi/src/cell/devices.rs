@@ -99,11 +99,7 @@ impl Devices {
             used: alloc::vec![Instant::ZERO; device.links.len()],
             unsynced: alloc::vec![(Instant::ZERO, false); device.links.len()],
         };
-        Self {
-            places,
-            heads: heads.into(),
-            all: config.devices.iter().map(device).collect(),
-        }
+        Self { places, heads: heads.into(), all: config.devices.iter().map(device).collect() }
     }
 
     fn place(&self, station: StationId) -> Option<Place> {
@@ -421,12 +417,7 @@ pub(super) fn check(config: &CellConfig) -> Result<(), CellError> {
 impl Floor<'_> {
     /// Creates the EDCAFs of all links of a device.
     #[cold]
-    pub(super) fn make_linked_edcafs(
-        &mut self,
-        power: &Power,
-        station: StationId,
-        edcaf: usize,
-    ) {
+    pub(super) fn make_linked_edcafs(&mut self, power: &Power, station: StationId, edcaf: usize) {
         for link in self.devices.links(station).to_vec() {
             if self.stations[link.index()].edcafs[edcaf].is_none() {
                 self.make_edcaf(power, link, edcaf);
@@ -615,10 +606,8 @@ impl Floor<'_> {
             let own = held(stations, link);
             if let Some(of_link) = &mut stations[link.index()].edcaf(edcaf).link {
                 of_link.has_work = has_work;
-                of_link.elsewhere = Held {
-                    packets: whole.packets - own.packets,
-                    bytes: whole.bytes - own.bytes,
-                };
+                of_link.elsewhere =
+                    Held { packets: whole.packets - own.packets, bytes: whole.bytes - own.bytes };
             }
         }
     }

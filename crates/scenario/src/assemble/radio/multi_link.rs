@@ -132,9 +132,10 @@ pub(super) fn apply(
         }
     }
     cell.links = Arc::new(pairs(&places, &further, cell));
-    let of_head = devices.into_iter().zip(&modes).filter_map(|(links, mode)| {
-        mode.as_ref().map(|mode| DeviceConfig { links, mode: *mode })
-    });
+    let of_head = devices
+        .into_iter()
+        .zip(&modes)
+        .filter_map(|(links, mode)| mode.as_ref().map(|mode| DeviceConfig { links, mode: *mode }));
     cell.devices = of_head.collect();
 }
 
@@ -187,10 +188,8 @@ fn mode(
 
 /// Times of EMLSR, as the EML Capabilities have them (IEEE 802.11be-2024, 9.4.2.322.2.4).
 fn single_radio(raw: &RawEmlsr, problems: &mut Problems) -> LinkMode {
-    let times = [
-        (&raw.padding, &[0, 32, 64, 128, 256][..]),
-        (&raw.transition, &[0, 16, 32, 64, 128, 256]),
-    ];
+    let times =
+        [(&raw.padding, &[0, 32, 64, 128, 256][..]), (&raw.transition, &[0, 16, 32, 64, 128, 256])];
     for (at, allowed) in times {
         if !allowed.iter().any(|us| at.value == Duration::from_micros(*us)) {
             let allowed: Vec<String> = allowed.iter().map(|us| format!("{us}us")).collect();
@@ -292,11 +291,7 @@ fn address(first: &StationConfig, link: u64) -> MacAddr {
 
 /// Links of all pairs of stations: on a further link those of the nodes, less what its band and
 /// width change.
-fn pairs(
-    places: &[(usize, usize)],
-    further: &[Further<'_>],
-    cell: &CellConfig,
-) -> Links {
+fn pairs(places: &[(usize, usize)], further: &[Further<'_>], cell: &CellConfig) -> Links {
     let mut links = Links::none(places.len());
     let width = further[0].main;
     let change = |number: usize| {

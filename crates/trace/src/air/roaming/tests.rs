@@ -31,7 +31,6 @@ fn info(band: Band, channel: u8, rates: Vec<Rate>) -> AirInfo {
         rates,
         colour: 0,
         links: Vec::new(),
-        link_of: Vec::new(),
         roams: false,
         networks: Vec::new(),
         amsdu: false,

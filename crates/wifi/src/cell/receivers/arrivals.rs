@@ -17,21 +17,53 @@ impl Receivers<'_> {
         // itself says what it overlapped with.
         let flights = self.air.lend_flights();
         let mut arrivals = core::mem::take(&mut self.arrivals.list);
-        for arrival in &mut arrivals {
-            if arrival.due > now || self.stations[arrival.sender.index()].exchange.is_none() {
-                continue;
+        if self.devices.is_empty() {
+            for arrival in &mut arrivals {
+                self.take_one(arrival, &flights, now);
             }
-            let Some(flight) = flights.iter().find(|f| f.is_payload_of(arrival.sender)) else {
-                continue;
-            };
-            let Arrival { receiver, rate, .. } = *arrival;
-            let own = (flight.rate != rate).then(|| flight.to(receiver, rate, flight.psdu_bytes));
-            self.devices.swap_recipients(self.stations, receiver, arrival.sender);
-            self.advance(arrival, own.as_ref().unwrap_or(flight), now);
-            self.devices.swap_recipients(self.stations, receiver, arrival.sender);
+        } else {
+            self.take_in_turns(&mut arrivals, &flights, now);
         }
         self.arrivals.list = arrivals;
         self.air.return_flights(flights);
+    }
+
+    /// Processes those of one A-MPDU; returns whether it could.
+    #[inline]
+    fn take_one(&mut self, arrival: &mut Arrival, flights: &[Flight], until: Instant) -> bool {
+        if arrival.due > until || self.stations[arrival.sender.index()].exchange.is_none() {
+            return false;
+        }
+        let Some(flight) = flights.iter().find(|f| f.is_payload_of(arrival.sender)) else {
+            return false;
+        };
+        let Arrival { receiver, rate, .. } = *arrival;
+        let own = (flight.rate != rate).then(|| flight.to(receiver, rate, flight.psdu_bytes));
+        self.advance(arrival, own.as_ref().unwrap_or(flight), until);
+        true
+    }
+
+    /// Processes those of all A-MPDUs in the order of their arrival: the links of a device share a
+    /// reorder buffer.
+    #[inline(never)]
+    fn take_in_turns(&mut self, arrivals: &mut [Arrival], flights: &[Flight], now: Instant) {
+        loop {
+            let due = |index: &usize| arrivals[*index].due;
+            let Some(first) = (0..arrivals.len()).min_by_key(due).filter(|it| due(it) <= now)
+            else {
+                return;
+            };
+            let others = (0..arrivals.len()).filter(|index| *index != first);
+            let until = others.map(|index| due(&index)).min().map_or(now, |next| next.min(now));
+            let Arrival { receiver, sender, .. } = arrivals[first];
+            self.devices.swap_recipients(self.stations, receiver, sender);
+            let is_taken = self.take_one(&mut arrivals[first], flights, until);
+            self.devices.swap_recipients(self.stations, receiver, sender);
+            if !is_taken {
+                // Its exchange is over: nobody waits for the rest.
+                arrivals[first].due = Instant::MAX;
+            }
+        }
     }
 
     /// Processes the rest of the PPDU of `flight`, which ended. Returns the decoded MPDUs;
