@@ -4,9 +4,11 @@
 
 use lasthop_wifi_wire::Error;
 use lasthop_wifi_wire::elements::{
-    ChannelSwitch, EhtOperation, Element, Elements, ExtendedCapabilities, ExtendedChannelSwitch,
-    FastTransition, HeCapabilities, HeOperation, MobilityDomain, NeighborReport, Repr,
-    RmEnabledCapabilities, Rsn, TimeoutInterval, VhtCapabilities, VhtOperation,
+    ChannelSwitch, EhtCapabilities, EhtOperation, Element, Elements, ExtendedCapabilities,
+    ExtendedChannelSwitch, FastTransition, HeCapabilities, HeOperation, LinkChange, LinkProbe,
+    LinkTraffic, MobilityDomain, MultiLink, NeighborReport, ReducedNeighborReport, Repr,
+    RmEnabledCapabilities, Rsn, StationProfile, TidToLink, TimeoutInterval, VhtCapabilities,
+    VhtOperation, extension,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -56,6 +58,10 @@ fuzz_target!(|bytes: &[u8]| {
         HeCapabilities::parse(&element).map_or_else(inside, drop);
         HeOperation::parse(&element).map_or_else(inside, drop);
         EhtOperation::parse(&element).map_or_else(inside, drop);
+        of_eht(&element);
+    }
+    for data in Elements::new(bytes).whole_extensions(extension::MULTI_LINK) {
+        multi_link(&data);
     }
     let _ = Elements::new(bytes).amendments();
     for element in Elements::new(bytes) {
@@ -71,6 +77,55 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
 });
+
+/// Reads the other elements of 802.11be.
+fn of_eht(element: &Element<'_>) {
+    if let Ok(it) = EhtCapabilities::parse(element) {
+        for phy in [0, 2, 4, 12] {
+            let mut he = HeCapabilities::default();
+            he.phy[0] = phy;
+            let _ = it.mcs_set(&he, true);
+            if let Ok(Some(thresholds)) = it.ppe_thresholds(&he, false) {
+                let _ = thresholds.of(thresholds.streams(), 4);
+            }
+        }
+        written(|out| it.emit(out), |again| assert_eq!(EhtCapabilities::parse(again), Ok(it)));
+    }
+    if let Ok(it) = TidToLink::parse(element) {
+        let emit = |out: &mut Vec<u8>| {
+            it.emit(out);
+            Ok(())
+        };
+        written(emit, |again| assert_eq!(TidToLink::parse(again), Ok(it)));
+    }
+    if let Ok(it) = LinkTraffic::parse(element) {
+        let _ = (it.links_of(0), it.links_of(2_007));
+        if it.bitmaps.len() <= 252 {
+            written(|out| it.emit(out), |again| assert_eq!(LinkTraffic::parse(again), Ok(it)));
+        }
+    }
+    if let Ok(it) = ReducedNeighborReport::parse(element) {
+        let _ = it.channels().map(|channel| channel.access_points().count()).sum::<usize>();
+    }
+}
+
+/// Reads the information of a Multi-Link element, writes it, and reads it again.
+fn multi_link(data: &[u8]) {
+    let it = match MultiLink::parse(data) {
+        Ok(it) => it,
+        Err(error) => return assert!(error.offset <= data.len()),
+    };
+    let mut again = Vec::new();
+    it.emit(&mut again);
+    let whole = Elements::new(&again).whole_extensions(extension::MULTI_LINK).next();
+    assert_eq!(MultiLink::parse(&whole.expect("it was written")), Ok(it));
+    for profile in it.profiles() {
+        let inside = |error: Error| assert!(error.offset <= profile.len());
+        StationProfile::parse(&profile).map_or_else(inside, drop);
+        LinkProbe::parse(&profile).map_or_else(inside, drop);
+        LinkChange::parse(&profile).map_or_else(inside, drop);
+    }
+}
 
 /// Writes an element that was read, and reads it again.
 fn written(emit: impl FnOnce(&mut Vec<u8>) -> Result<(), Error>, check: impl FnOnce(&Element<'_>)) {

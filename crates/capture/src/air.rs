@@ -10,6 +10,7 @@ pub mod bare;
 pub mod beacons;
 pub mod chain;
 pub mod channels;
+pub mod devices;
 pub mod exchange;
 pub mod joining;
 pub mod levels;
@@ -30,6 +31,7 @@ use absence::Absences;
 use bare::BareFrame;
 use beacons::Beacons;
 use channels::Channels;
+use devices::Devices;
 use exchange::{Link, is_data, is_null};
 use joining::Joining;
 use lasthop_units::{Duration, MacAddr, SeqNo12};
@@ -64,6 +66,10 @@ pub struct Air {
     pub joining: Joining,
     /// Changes of stations between access points.
     pub roaming: Roams,
+    /// Multi-link devices.
+    pub devices: Devices,
+    /// Link that has the sequence number spaces of two devices, by MLD address.
+    holders: BTreeMap<(MacAddr, MacAddr), (StationId, StationId)>,
     /// Levels of beacons.
     pub levels: Levels,
     /// Probe Requests of all stations.
@@ -218,6 +224,8 @@ impl Default for Air {
             log: None,
             joining: Joining::default(),
             roaming: Roams::default(),
+            devices: Devices::default(),
+            holders: BTreeMap::new(),
             levels: Levels::default(),
             probing: Probing::default(),
             absences_kept: 0,
@@ -328,6 +336,29 @@ impl Air {
             self.place_after = LOOK_EVERY;
         }
         !idle.is_empty()
+    }
+
+    /// Prepares the link from one station to another, which is heard now, if both belong to
+    /// multi-link devices. Links between the same two devices share their sequence numbers: an MPDU
+    /// that fails on one may be sent again on another (IEEE 802.11be-2024, 35.3.8).
+    fn join_devices(&mut self, from: StationId, to: StationId) {
+        if self.devices.is_empty() {
+            return;
+        }
+        let Some(devices) = self.devices_of(from, to) else { return };
+        let key = (from, to);
+        let before = self.holders.insert(devices, key).filter(|it| *it != key);
+        let before = before.and_then(|key| self.links.get_mut(&key));
+        let spaces = before.map(Link::give_spaces);
+        // Several radios hear all links all the time.
+        let is_heard_always = self.channels.is_several_radios();
+        let link = self.links.entry(key).or_insert_with(|| Link::new(from, to));
+        link.join_devices(spaces, is_heard_always);
+    }
+
+    fn devices_of(&self, from: StationId, to: StationId) -> Option<(MacAddr, MacAddr)> {
+        let device = |id| self.devices.of_link(self.stations.get(id).address);
+        device(from).zip(device(to))
     }
 
     /// Drops the earlier absences of each station if there are too many of all stations.
@@ -461,6 +492,7 @@ impl Air {
             Ok(_) => return Ok(()),
             Err(error) => return Err(error),
         };
+        self.devices.handle_management(&parsed);
         let Some(id) = transmitter else { return Ok(()) };
         match parsed.body {
             management::Body::Beacon(beacon)
@@ -570,6 +602,7 @@ impl Air {
                     && self.has_place(to, from, frame.at_ns)
                 {
                     self.note_network(from, to);
+                    self.join_devices(to, from);
                     let stay = self.channels.stay();
                     let link = self.links.entry(key).or_insert_with(|| Link::new(to, from));
                     link.handle_stay(stay);
@@ -799,6 +832,9 @@ impl Air {
                     link.handle_null_ack(is_slowest);
                 }
                 let awaited = self.awaiting.take().filter(|(from, _)| *from == to);
+                if let Some((from, to)) = awaited {
+                    self.join_devices(from, to);
+                }
                 if let Some(link) = awaited.and_then(|key| self.links.get_mut(&key))
                     && link
                         .unanswered_since()
@@ -823,6 +859,7 @@ impl Air {
                 if ppdu.mpdus.iter().any(|mpdu| is_data(mpdu.kind))
                     && self.has_place(from, to, ppdu.at_ns)
                 {
+                    self.join_devices(from, to);
                     let stay = self.channels.stay();
                     let link = self.links.entry((from, to)).or_insert_with(|| Link::new(from, to));
                     link.handle_stay(stay);

@@ -114,7 +114,13 @@ impl Analysis {
             self.main.number = packet.interface;
         }
         if self.main.number == packet.interface {
+            let changes = self.main.air.devices.changes();
             self.main.handle_packet(&mut self.file, packet, at_ns);
+            // Each interface hears one link; the devices are known by the frames of another.
+            if self.main.air.devices.changes() != changes && !self.others.is_empty() {
+                let devices = self.main.air.devices.clone();
+                self.others.values_mut().for_each(|it| it.air.devices.merge(&devices));
+            }
         } else {
             self.handle_other(packet, at_ns);
         }
@@ -133,8 +139,14 @@ impl Analysis {
             }
             Entry::Vacant(entry) => entry.insert(InterfaceAnalysis::new(number, is_watched)),
         };
+        let changes = other.air.devices.changes();
         other.handle_packet(&mut self.file, packet, at_ns);
-        if other.is_air() && !self.main.is_air() {
+        let is_air = other.is_air();
+        if other.air.devices.changes() != changes {
+            let devices = other.air.devices.clone();
+            self.interfaces_mut().for_each(|it| it.air.devices.merge(&devices));
+        }
+        if is_air && !self.main.is_air() {
             self.promote(number);
         }
     }

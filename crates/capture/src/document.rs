@@ -5,6 +5,7 @@
 
 mod channel;
 mod decryption;
+mod devices;
 mod flows;
 mod interfaces;
 mod joined;
@@ -16,6 +17,7 @@ pub use channel::{
     PeriodSummary, RateSummary, ScheduleSummary, StationSummary,
 };
 pub use decryption::{ClosedSummary, DecryptionSummary};
+pub use devices::{DeviceLinkSummary, DeviceSummary, EmlsrSummary};
 pub use flows::{FlowDirectionSummary, FlowSummary};
 pub use interfaces::InterfaceSummary;
 pub use joined::{
@@ -76,6 +78,11 @@ pub struct CaptureDocument {
     /// Networks, by the address of their access point.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub networks: BTreeMap<String, BssSummary>,
+    /// Multi-link devices (802.11be) by MLD address: access points and stations that are one. A
+    /// device has one set of sequence numbers for all links; `chains`, `attempts` and
+    /// `mpdus_missed` count for all of them at the link that was used last.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub devices: BTreeMap<String, DeviceSummary>,
     /// Changes of stations between access points of one network, at most 4 096.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub roams: Vec<RoamSummary>,
@@ -215,6 +222,7 @@ impl CaptureDocument {
             decryption: DecryptionSummary::new(analysis),
             airtime: AirtimeSummary::new(air),
             networks: channel::networks(air),
+            devices: devices::devices(analysis),
             roams: roams::roams(air),
             strangers: air.stations.iter().filter(|(_, s)| s.bss.is_none()).count() as u64,
             flows: flows::flows(&analysis.main.flows, times.map_or(0, |(first, _)| first)),

@@ -33,11 +33,11 @@ pub struct Rate {
     pub format: Format,
     /// Bit rate in kb/s.
     pub kbps: u32,
-    /// MCS index: 0 to 76 for HT, 0 to 13 for later families.
+    /// MCS index: 0 to 76 for HT, 0 to 15 for later families.
     pub mcs: u8,
     /// Number of spatial streams.
     pub streams: u8,
-    /// Channel width in MHz.
+    /// Channel width in MHz, without punctured channels; in HE and EHT also that of a resource unit.
     pub width_mhz: u16,
     /// Guard interval in ns.
     pub guard_ns: u16,
@@ -138,7 +138,14 @@ impl Rate {
         let (format, mcs, streams, width_mhz, guard_ns) = if let Some(eht) = header.eht {
             let users = eht.users.as_slice();
             let user = users.iter().find(|user| user.is_captured()).or(users.first())?;
-            let width = header.u_sig.and_then(|sig| sig.bandwidth_mhz()).unwrap_or_default();
+            let width = match eht.resource_unit() {
+                Some(radiotap::Allocation::ResourceUnit { tones }) => tones * 5 / 64,
+                // Less the punctured channels.
+                _ => header.u_sig.map_or(0, |sig| {
+                    let punctured = sig.punctured().map_or(0, |it| 20 * it.count_ones() as u16);
+                    sig.bandwidth_mhz().unwrap_or_default().saturating_sub(punctured)
+                }),
+            };
             let streams = user.spatial_streams().unwrap_or_default();
             (Format::Eht, user.mcs()?, streams, width, nanos(eht.guard_interval()))
         } else if let Some(he) = header.he {
@@ -271,8 +278,18 @@ impl Rate {
             // Legacy part, VHT-SIG-A, STF, LTFs, SIG-B (table 21-5).
             Format::Vht => 36_000 + 4_000 * training,
             // Legacy part, RL-SIG, HE-SIG-A, STF, LTFs of 2x with 0.8 us (27.3.4).
-            Format::He | Format::Eht => 36_000 + 7_200 * training,
+            Format::He => 36_000 + 7_200 * training,
+            // Legacy part, RL-SIG, U-SIG, STF, and two symbols of EHT-SIG, in which a user field at
+            // MCS 0 fits; LTFs as long as the guard interval requires (IEEE 802.11be-2024, 36.3.4
+            // and 36.3.12.10).
+            Format::Eht => 44_000 + training * (u64::from(self.guard_ns) + self.ltf_ns()),
         })
+    }
+
+    /// Usual length of an LTF symbol of EHT without its guard interval, in ns: 4x with 3.2 us, 2x
+    /// with others.
+    const fn ltf_ns(self) -> u64 {
+        if self.guard_ns == 3_200 { 12_800 } else { 6_400 }
     }
 
     /// Returns the time on the air of a PPDU whose PSDU has this many bytes.

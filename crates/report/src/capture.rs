@@ -5,8 +5,9 @@
 //! | [`text`] | findings and tables as text |
 //! | [`joined`] | simultaneous captures as text |
 //! | [`page`], [`plots`] | the page |
-//! | `roams` | roams as a table of both |
+//! | `devices`, `roams` | multi-link devices and roams as tables of both |
 
+mod devices;
 pub mod joined;
 pub mod page;
 pub mod plots;

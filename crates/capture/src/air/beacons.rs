@@ -2,7 +2,7 @@
 //! sender's clock (IEEE 802.11-2020, 9.3.3.2, 11.1.2.1). Beacons count while the receiver stays on
 //! the channel that they name.
 
-use lasthop_wifi_wire::elements::{KeyManagement, Rsn, extension, id};
+use lasthop_wifi_wire::elements::{EhtOperation, KeyManagement, Rsn, extension, id};
 use lasthop_wifi_wire::management::Beacon;
 
 /// Captured beacons of an access point.
@@ -49,6 +49,11 @@ pub struct Capabilities {
     pub he: bool,
     /// Whether 802.11be (EHT) is supported.
     pub eht: bool,
+    /// Width in MHz by the EHT Operation element.
+    pub width_mhz: Option<u16>,
+    /// Punctured 20 MHz channels by the EHT Operation element: bit n for channel n, from the lowest
+    /// on.
+    pub punctured: u16,
     /// Whether the ERP element asks for protection for 802.11b.
     pub erp_protection: bool,
 }
@@ -148,6 +153,11 @@ impl Capabilities {
         is.vht = elements.find(id::VHT_CAPABILITIES).is_some();
         is.he = elements.find_extension(extension::HE_CAPABILITIES).is_some();
         is.eht = elements.find_extension(extension::EHT_CAPABILITIES).is_some();
+        let operation = elements.find_extension(extension::EHT_OPERATION);
+        if let Some(Ok(operation)) = operation.map(|it| EhtOperation::parse(&it)) {
+            is.width_mhz = operation.bandwidth_mhz();
+            is.punctured = operation.disabled_channels.unwrap_or_default();
+        }
         is.rsn = elements.rsn().ok().flatten().map(|rsn| Protection::from_rsn(&rsn));
         let erp = elements.find(ERP).and_then(|element| element.data.first());
         is.erp_protection = erp.is_some_and(|flags| flags & USE_PROTECTION != 0);

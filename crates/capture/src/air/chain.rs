@@ -269,6 +269,18 @@ impl Chains {
 }
 
 impl ChainCounts {
+    /// Adds other counts.
+    pub(super) fn sum(&mut self, other: &Self) {
+        self.msdus += other.msdus;
+        self.acknowledged += other.acknowledged;
+        self.captured += other.captured;
+        self.missed += other.missed;
+        self.missed_retries += other.missed_retries;
+        for (sum, attempts) in self.attempts.iter_mut().zip(other.attempts) {
+            *sum += attempts;
+        }
+    }
+
     fn add(&mut self, slot: &Slot) {
         let Some(last) = slot.attempts.checked_sub(1) else { return };
         self.msdus += 1;

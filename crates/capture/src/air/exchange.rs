@@ -26,7 +26,7 @@ pub struct Link {
     /// Number of PPDUs by their number of MPDUs, from 1.
     pub sizes: BTreeMap<u16, u64>,
     /// Sequence number spaces: one for each TID, and one for frames without QoS.
-    spaces: [Option<Box<Chains>>; SPACES],
+    spaces: Spaces,
     /// State of TIDs with captured Block Acks and no captured data.
     unheard: BTreeMap<u8, Unheard>,
     /// Receiver's stay on the channel in which the link was last heard.
@@ -44,7 +44,16 @@ pub struct Link {
     unnamed: u64,
     /// Memory for sequence numbers that is reused.
     spare: Vec<SeqNo12>,
+    /// Whether both ends are multi-link devices: MPDUs may be sent on other links.
+    of_devices: bool,
+    /// Whether, as such a link, it is heard while the receiver changes its channel.
+    is_heard_always: bool,
+    /// Counts of spaces that were replaced by those of the device.
+    replaced: ChainCounts,
 }
+
+/// Sequence number spaces of a link.
+pub(super) type Spaces = [Option<Box<Chains>>; SPACES];
 
 /// Minimum share of captured MPDUs from which the missed ones are assumed to be similar.
 pub const CAPTURED_MIN: f64 = 0.5;
@@ -256,6 +265,9 @@ impl Link {
             unasked: 0,
             unnamed: 0,
             spare: Vec::new(),
+            of_devices: false,
+            is_heard_always: false,
+            replaced: ChainCounts::default(),
         }
     }
 
@@ -293,7 +305,7 @@ impl Link {
         let mpdus = data().count() as u32;
         let counts = &mut self.counts;
         // Management frames and frames to groups take numbers from the space of data without QoS.
-        if first.tid.is_some() {
+        if first.tid.is_some() && !self.of_devices {
             counts.unseen = counts.unseen + chains.unseen() - unseen;
         }
         counts.ppdus += 1;
@@ -453,7 +465,9 @@ impl Link {
             }
         }
         chains.handle_answered();
-        self.counts.unseen = self.counts.unseen + chains.unseen() - unseen;
+        if !self.of_devices {
+            self.counts.unseen = self.counts.unseen + chains.unseen() - unseen;
+        }
         if bits > 0 {
             self.counts.window = self.counts.window.max(newest - first.unwrap_or(newest) + 1);
         }
@@ -544,7 +558,7 @@ impl Link {
 
     /// Notes the receiver's stay on the channel. MPDUs between two stays were not missed.
     pub fn handle_stay(&mut self, stay: u64) {
-        if std::mem::replace(&mut self.stay, stay) == stay {
+        if std::mem::replace(&mut self.stay, stay) == stay || self.is_heard_always {
             return;
         }
         self.finish();
@@ -552,6 +566,25 @@ impl Link {
         self.unheard.clear();
         self.unasked = 0;
         self.unnamed = 0;
+    }
+
+    /// Gives the sequence number spaces to another link of the device.
+    pub(super) fn give_spaces(&mut self) -> Spaces {
+        std::mem::take(&mut self.spaces)
+    }
+
+    /// Handles that both ends are multi-link devices: numbers are left out for other links. Takes
+    /// over the spaces of another link, if it gave them. `is_heard_always`: the receiver has a radio
+    /// on each channel.
+    pub(super) fn join_devices(&mut self, spaces: Option<Spaces>, is_heard_always: bool) {
+        self.of_devices = true;
+        self.is_heard_always = is_heard_always;
+        for (mine, theirs) in self.spaces.iter_mut().zip(spaces.into_iter().flatten()) {
+            let Some(theirs) = theirs else { continue };
+            if let Some(before) = mine.replace(theirs) {
+                self.replaced.sum(&before.counts());
+            }
+        }
     }
 
     /// Handles a Null frame of this link.
@@ -590,16 +623,9 @@ impl Link {
 
     /// Returns the counts of MPDUs over all sequence number spaces.
     pub fn chains(&self) -> ChainCounts {
-        let mut sum = ChainCounts::default();
+        let mut sum = self.replaced.clone();
         for counts in self.spaces.iter().flatten().map(|chains| chains.counts()) {
-            sum.msdus += counts.msdus;
-            sum.acknowledged += counts.acknowledged;
-            sum.captured += counts.captured;
-            sum.missed += counts.missed;
-            sum.missed_retries += counts.missed_retries;
-            for (sum, attempts) in sum.attempts.iter_mut().zip(counts.attempts) {
-                *sum += attempts;
-            }
+            sum.sum(&counts);
         }
         sum
     }

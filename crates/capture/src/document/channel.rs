@@ -59,6 +59,14 @@ pub struct BssSummary {
     /// `before 802.11n`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub standard: Option<String>,
+    /// Width of its channel in MHz, 20 to 320, if its beacons have it in an EHT Operation element
+    /// (802.11be).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub width_mhz: Option<u16>,
+    /// 20 MHz channels within this width that are never used (static puncturing), from 0 for the
+    /// lowest.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub punctured: Vec<u8>,
     /// Protection that its beacons announce: `open`, `WEP or WPA`, `WPA2-PSK`, `WPA3-SAE` and
     /// others.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -386,6 +394,10 @@ pub(super) fn networks(air: &Air) -> BTreeMap<String, BssSummary> {
                     (None, false) => "open",
                 }
                 .to_owned()
+            }),
+            width_mhz: capabilities.and_then(|has| has.width_mhz),
+            punctured: capabilities.map_or(Vec::new(), |has| {
+                (0..16).filter(|channel| has.punctured >> channel & 1 == 1).collect()
             }),
             beacon_interval_ms: beacons.map(|b| f64::from(b.interval_tu) * 1.024),
             beacons: beacons.map_or(0, |beacons| beacons.heard),

@@ -5,6 +5,7 @@
 
 mod absences;
 mod check;
+mod devices;
 mod feed;
 mod joining;
 mod judged;

@@ -4,8 +4,8 @@
 use super::BySecond;
 use super::joined;
 use super::plots::{CaptureFigure, figures};
-use super::roams;
 use super::text::{self, other_end};
+use super::{devices, roams};
 use crate::table::{count, many, percent, value};
 use lasthop_capture::analysis::Analysis;
 use lasthop_capture::document::{
@@ -47,6 +47,7 @@ pub fn page(analysis: &Analysis, document: &CaptureDocument, by_second: &BySecon
     for (address, network) in &document.networks {
         body.push_str(&stations(address, network));
     }
+    body.push_str(&devices(document));
     body.push_str(&roams(document));
     body.push_str(&flows(document));
     body.push_str(&absences(document));
@@ -160,6 +161,15 @@ fn flows(document: &CaptureDocument) -> String {
         "Acked after, ms",
     ];
     format!("<section><h2>Flows</h2>{}</section>", table("Flows", &heads, 3, &rows))
+}
+
+fn devices(document: &CaptureDocument) -> String {
+    if document.devices.is_empty() {
+        return String::new();
+    }
+    let heads = ["Device", "Is", "Link", "Sends as", "Of"];
+    let table = table("Multi-link devices", &heads, heads.len(), &devices::rows(document));
+    format!("<section><h2>Multi-link devices</h2>{table}</section>")
 }
 
 fn roams(document: &CaptureDocument) -> String {

@@ -1,6 +1,7 @@
-//! A capture as text: problems, then tables of networks, stations, roams, flows and absences. The numbers
+//! A capture as text: problems, then tables of networks, stations, multi-link devices, roams, flows and absences. The numbers
 //! are those of the JSON document.
 
+use super::devices;
 use super::joined::{self, WIDTH_MAX};
 use super::roams;
 use crate::style::Style;
@@ -49,6 +50,10 @@ pub fn report(document: &CaptureDocument, style: Style) -> String {
     for (address, network) in &document.networks {
         out.push_str(&title(&heading(address, network)));
         out.push_str(&stations(address, network, style));
+    }
+    if !document.devices.is_empty() {
+        out.push_str(&title("Multi-link devices"));
+        out.push_str(&table::render(&devices::COLUMNS, &devices::rows(document), style));
     }
     if !document.roams.is_empty() {
         out.push_str(&title("Roams"));
@@ -235,6 +240,10 @@ fn heading(address: &str, network: &BssSummary) -> String {
     let name: String = name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     let mut parts = vec![format!("Network {name} ({address})")];
     parts.extend(network.standard.clone());
+    parts.extend(network.width_mhz.map(|mhz| match network.punctured.len() {
+        0 => format!("{mhz} MHz"),
+        punctured => format!("{mhz} MHz less {} punctured", 20 * punctured),
+    }));
     parts.extend(network.protection.clone());
     if let Some(loss) = network.beacon_loss {
         parts.push(format!("{}, {} % missing", many(network.beacons, "beacon"), percent(loss)));

@@ -147,3 +147,9 @@ fn non_ht_reference_rates() {
         assert_eq!(rate.non_ht_reference().bitrate(), Bitrate::from_mbps(mbps), "{rate}");
     }
 }
+
+/// Each MPDU in flight has a rate.
+#[test]
+fn a_rate_has_six_octets() {
+    assert_eq!(size_of::<Rate>(), 6);
+}

@@ -4,13 +4,12 @@
 //! 2 %, and beyond that within the chance of one run of ns-3's length.
 
 use super::SEED;
-use super::later::{self, ONE_STATION, one_station_rows, spread_of};
+use super::later::{self, ONE_STATION, one_station_rows, preamble_of_ns3_us, spread_of};
 use crate::Verdict;
 use crate::table::{Row, Table, is_within, ratio};
 use crate::validate::data::{self, BE_CONTENTION, BE_UDP_SAT, Record};
 use crate::validate::setting::{Direction, Setting, SettingMeasured};
 use lasthop_units::{Duration, Seed};
-use lasthop_wifi::phy::Rate;
 
 const TARGET_CONTENTION: f64 = 0.02;
 /// Two standard deviations of a run as long as ns-3's: 95 % of such runs.
@@ -25,21 +24,6 @@ const SEVERAL: Duration = Duration::from_secs(60);
 
 fn measure(setting: &Setting, duration: Duration) -> SettingMeasured {
     setting.run(Seed::new(SEED, 0), WARMUP, duration)
-}
-
-/// Duration of the preamble of an EHT PPDU to one user in ns-3, in microseconds: EHT-SIG is
-/// HE-SIG-B at MCS 0 to 5, and each EHT-LTF takes 8 us.
-pub(super) fn preamble_of_ns3_us(rate: Rate) -> f64 {
-    let (mcs, streams) = (usize::from(rate.mcs().unwrap_or(0)), usize::from(rate.streams()));
-    let of_20_mhz = (rate.width().as_hz() / 20_000_000) as u32;
-    let common = match of_20_mhz {
-        1 | 2 => 10 + 8,
-        more => 10 + 8 * (more / 2) + 1,
-    };
-    let in_symbol = [26, 52, 78, 104, 156, 208][mcs.min(5)];
-    let signal = f64::from((common + 31_u32).div_ceil(in_symbol)) * 4.0;
-    let training = [1.0, 2.0, 4.0, 4.0, 6.0, 6.0, 8.0, 8.0][streams - 1] * 8.0;
-    20.0 + 4.0 + 8.0 + signal + 4.0 + training
 }
 
 pub(super) fn one_station() -> Table {

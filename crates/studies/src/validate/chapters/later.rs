@@ -90,11 +90,26 @@ impl Saturated {
             }
             Rate::Eht { .. } => {
                 let ours = self.setting.rate.preamble_and_header(self.setting.band);
-                ours.as_micros_f64() - super::eht::preamble_of_ns3_us(self.setting.rate)
+                ours.as_micros_f64() - preamble_of_ns3_us(self.setting.rate)
             }
             _ => 0.0,
         }
     }
+}
+
+/// Duration of the preamble of an EHT PPDU to one user in ns-3, in microseconds: EHT-SIG is
+/// HE-SIG-B at MCS 0 to 5, and each EHT-LTF takes 8 us.
+pub(super) fn preamble_of_ns3_us(rate: Rate) -> f64 {
+    let (mcs, streams) = (usize::from(rate.mcs().unwrap_or(0)), usize::from(rate.streams()));
+    let of_20_mhz = (rate.width().as_hz() / 20_000_000) as u32;
+    let common = match of_20_mhz {
+        1 | 2 => 10 + 8,
+        more => 10 + 8 * (more / 2) + 1,
+    };
+    let in_symbol = [26, 52, 78, 104, 156, 208][mcs.min(5)];
+    let signal = f64::from((common + 31_u32).div_ceil(in_symbol)) * 4.0;
+    let training = [1.0, 2.0, 4.0, 4.0, 6.0, 6.0, 8.0, 8.0][streams - 1] * 8.0;
+    20.0 + 4.0 + 8.0 + signal + 4.0 + training
 }
 
 /// Columns that the files share.

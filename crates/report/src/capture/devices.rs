@@ -1,0 +1,71 @@
+//! Multi-link devices as a table: the access points and stations that are one.
+
+use crate::table::{Column, text};
+use lasthop_capture::document::CaptureDocument;
+
+/// Columns of the table.
+pub const COLUMNS: [Column; 5] =
+    [text("device"), text("is"), text("link"), text("sends as"), text("of")];
+
+/// Returns a row for each link, with the network or access point of its address.
+pub fn rows(document: &CaptureDocument) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for (address, device) in &document.devices {
+        let emlsr = device.emlsr.as_ref().map_or("", |_| ", EMLSR");
+        let kind = if device.access_point { "access point" } else { "station" };
+        let mut head = vec![address.clone(), format!("{kind}{emlsr}")];
+        for (link, about) in &device.links {
+            let id = about.link_id.map_or(String::new(), |id| id.to_string());
+            rows.push([head, vec![id, link.clone(), place(document, link)]].concat());
+            head = vec![String::new(); 2];
+        }
+    }
+    rows
+}
+
+/// Returns the name of the network of an access point, or the address of a station's access point.
+fn place(document: &CaptureDocument, address: &str) -> String {
+    let interfaces = document.interfaces.iter().map(|interface| &interface.networks);
+    for networks in std::iter::once(&document.networks).chain(interfaces) {
+        if let Some(network) = networks.get(address) {
+            let name = network.ssid.clone().unwrap_or_else(|| "(hidden)".to_owned());
+            return name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+        }
+        let of = networks.iter().find(|(_, network)| network.stations.contains_key(address));
+        if let Some((access_point, _)) = of {
+            return access_point.clone();
+        }
+    }
+    String::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_capture::analysis::Analysis;
+    use lasthop_capture::document::{DeviceLinkSummary, DeviceSummary, EmlsrSummary};
+
+    #[test]
+    fn links_of_one_device_stand_together() {
+        let mut document = CaptureDocument::new("-", &Analysis::default());
+        let style = crate::style::Style::PLAIN;
+        assert!(!crate::capture::text::report(&document, style).contains("Multi-link"));
+        let link = |link_id| DeviceLinkSummary { link_id };
+        let device = DeviceSummary {
+            access_point: false,
+            links: [("02:00:00:00:02:01", None), ("02:00:00:00:02:02", Some(1))]
+                .map(|(address, id)| (address.to_owned(), link(id)))
+                .into(),
+            emlsr: Some(EmlsrSummary { padding_us: Some(64), transition_us: Some(128) }),
+        };
+        document.devices.insert("02:00:00:00:02:00".to_owned(), device);
+        let expected = [
+            ["02:00:00:00:02:00", "station, EMLSR", "", "02:00:00:00:02:01", ""],
+            ["", "", "1", "02:00:00:00:02:02", ""],
+        ];
+        assert_eq!(rows(&document), expected);
+        let text = crate::capture::text::report(&document, style);
+        let (_, text) = text.split_once("Multi-link devices\n").expect("its title");
+        assert!(text.contains("02:00:00:00:02:01") && text.contains("02:00:00:00:02:02"), "{text}");
+    }
+}
