@@ -51,7 +51,8 @@ impl Cell {
             && !self.devices.is_empty()
         {
             // The Block Ack is of the device: it knows what has arrived on the other links.
-            self.take_arrived(self.now);
+            let now = self.now;
+            self.receivers().take_arrived_with(now, Some(flight));
             let Self { devices, stations, .. } = self;
             devices.acknowledge_elsewhere(stations, flight.transmitter);
             devices.swap_recipients(stations, receiver, flight.transmitter);

@@ -24,7 +24,7 @@ macro_rules! shipped {
 
 /// All built-in scenarios in the order of their names; static, so that their text is in the program
 /// once.
-pub static ALL: [Shipped; 73] = [
+pub static ALL: [Shipped; 74] = [
     shipped!("apartment"),
     shipped!("apq"),
     shipped!("apq/adapting"),
@@ -98,6 +98,7 @@ pub static ALL: [Shipped; 73] = [
     shipped!("video"),
     shipped!("wifi6"),
     shipped!("wifi7"),
+    shipped!("wifi7/two-links"),
 ];
 
 /// Returns the scenario `name`.

@@ -5,64 +5,83 @@ use super::Receivers;
 use crate::air::Flight;
 use crate::cell::arrival::Arrival;
 use crate::cell::receiver::{Mpdus, Receiver};
+use crate::cell::station::Station;
 use crate::mac::block_ack::Bitmap;
 use crate::station::{Address, StationId};
+use alloc::vec::Vec;
 use lasthop_units::Instant;
 
 impl Receivers<'_> {
     /// Processes the MPDUs whose last bits have arrived by `now`.
     #[inline]
     pub(in crate::cell) fn take_arrived(&mut self, now: Instant) {
+        self.take_arrived_with(now, None);
+    }
+
+    /// Does the same, with those of a PPDU that ended now.
+    #[inline]
+    pub(in crate::cell) fn take_arrived_with(&mut self, now: Instant, ended: Option<&Flight>) {
         // Nothing that decides about an MPDU looks at what is on the air: the PPDU
         // itself says what it overlapped with.
         let flights = self.air.lend_flights();
         let mut arrivals = core::mem::take(&mut self.arrivals.list);
         if self.devices.is_empty() {
             for arrival in &mut arrivals {
-                self.take_one(arrival, &flights, now);
+                self.take_one(arrival, flights.iter(), now);
             }
         } else {
-            self.take_in_turns(&mut arrivals, &flights, now);
+            self.take_in_turns(&mut arrivals, &flights, ended, now);
         }
         self.arrivals.list = arrivals;
         self.air.return_flights(flights);
     }
 
-    /// Processes those of one A-MPDU; returns whether it could.
+    /// Processes those of one A-MPDU.
     #[inline]
-    fn take_one(&mut self, arrival: &mut Arrival, flights: &[Flight], until: Instant) -> bool {
+    fn take_one<'f>(
+        &mut self,
+        arrival: &mut Arrival,
+        mut flights: impl Iterator<Item = &'f Flight>,
+        until: Instant,
+    ) {
         if arrival.due > until || self.stations[arrival.sender.index()].exchange.is_none() {
-            return false;
+            return;
         }
-        let Some(flight) = flights.iter().find(|f| f.is_payload_of(arrival.sender)) else {
-            return false;
+        let Some(flight) = flights.find(|f| f.is_payload_of(arrival.sender)) else {
+            return;
         };
         let Arrival { receiver, rate, .. } = *arrival;
         let own = (flight.rate != rate).then(|| flight.to(receiver, rate, flight.psdu_bytes));
         self.advance(arrival, own.as_ref().unwrap_or(flight), until);
-        true
     }
 
     /// Processes those of all A-MPDUs in the order of their arrival: the links of a device share a
     /// reorder buffer.
     #[inline(never)]
-    fn take_in_turns(&mut self, arrivals: &mut [Arrival], flights: &[Flight], now: Instant) {
+    fn take_in_turns(
+        &mut self,
+        arrivals: &mut [Arrival],
+        flights: &[Flight],
+        ended: Option<&Flight>,
+        now: Instant,
+    ) {
+        let flights = || flights.iter().chain(ended);
+        let is_there = |arrival: &Arrival, stations: &[Station]| {
+            stations[arrival.sender.index()].exchange.is_some()
+                && flights().any(|flight| flight.is_payload_of(arrival.sender))
+        };
+        let there: Vec<usize> =
+            (0..arrivals.len()).filter(|it| is_there(&arrivals[*it], self.stations)).collect();
         loop {
             let due = |index: &usize| arrivals[*index].due;
-            let Some(first) = (0..arrivals.len()).min_by_key(due).filter(|it| due(it) <= now)
-            else {
-                return;
-            };
-            let others = (0..arrivals.len()).filter(|index| *index != first);
+            let first = there.iter().copied().min_by_key(due);
+            let Some(first) = first.filter(|first| due(first) <= now) else { return };
+            let others = there.iter().copied().filter(|index| *index != first);
             let until = others.map(|index| due(&index)).min().map_or(now, |next| next.min(now));
             let Arrival { receiver, sender, .. } = arrivals[first];
             self.devices.swap_recipients(self.stations, receiver, sender);
-            let is_taken = self.take_one(&mut arrivals[first], flights, until);
+            self.take_one(&mut arrivals[first], flights(), until);
             self.devices.swap_recipients(self.stations, receiver, sender);
-            if !is_taken {
-                // Its exchange is over: nobody waits for the rest.
-                arrivals[first].due = Instant::MAX;
-            }
         }
     }
 
