@@ -577,6 +577,12 @@ impl Floor<'_> {
         for link in &links {
             whole = plus(whole, held(&self.stations, *link));
         }
+        // A queue that shares airtime gives turns to those with retransmissions alone, too.
+        if let Some(access) = &mut self.stations[head.index()].edcafs[edcaf] {
+            for (peer, common) in common {
+                access.queue.set_waiting(Address::Station(*peer).into(), common.is_waiting());
+            }
+        }
         for &link in &links {
             self.seek_peers(link, edcaf);
             let Self { devices, stations, now, .. } = self;

@@ -83,6 +83,34 @@ fn nothing_is_sent_twice_without_losses() {
     }
 }
 
+/// A packet that was lost is sent again at once, by any link, with any queue and no other packet.
+#[test]
+fn a_lost_packet_does_not_wait_for_another() {
+    let rate = vht(5, ChannelWidth::Mhz80);
+    for queue in [QueueConfig::DropTail { limit: Limit::Packets(100) }, QueueConfig::MAC80211] {
+        for mode in [LinkMode::Simultaneous, LinkMode::Nonsimultaneous, single_radio(64, 64)] {
+            let mut config = devices(&[(36, rate), (100, rate)], mode, 64);
+            config.stations.iter_mut().for_each(|station| station.queue = queue);
+            config.change_links(|pair| pair.link.loss = Probability::new(0.4));
+            for (from, to) in [(AP, PEER), (StationId(1), Address::Station(AP))] {
+                let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+                for number in 0..100 {
+                    let at = Instant::ZERO + Duration::from_millis(100) * number;
+                    cell.handle_timeout(at);
+                    cell.handle_packet(at, from, to, Packet::new(number, 1_500, at));
+                    while let Some((due, _)) = cell.poll_timeout() {
+                        cell.handle_timeout(due);
+                    }
+                    let Some(Output::Delivered { at: arrived, .. }) = cell.poll_output() else {
+                        panic!("packet {number} is lost: {mode:?}, {queue:?}");
+                    };
+                    assert!(arrived - at < Duration::from_millis(90), "{number}: {}", arrived - at);
+                }
+            }
+        }
+    }
+}
+
 /// One window serves all links: while a long PPDU is on the slow link, the fast one has no more
 /// MPDUs than fit into the window.
 #[test]
