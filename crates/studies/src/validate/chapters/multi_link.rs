@@ -10,12 +10,16 @@ use lasthop_hosts::sink::Sink;
 use lasthop_packet::{NodeId, Packet};
 use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant, Seed};
+use lasthop_wifi::mac::sizes;
+use lasthop_wifi::phy::{ChannelWidth, ErrorModel, HeGuardInterval, Rate, Standard};
 use std::fmt::Write as _;
 
 const TARGET: f64 = 0.05;
 const TARGET_DELAY: f64 = 0.1;
 /// Two standard deviations of a run as long as ns-3's.
 const SPREADS: f64 = 2.0;
+/// Most that chance may explain.
+const SPREAD_MAX: f64 = 0.2;
 const SHORT_RUNS: u64 = 24;
 const WARMUP: Duration = Duration::from_millis(300);
 const LONG: Duration = Duration::from_secs(6);
@@ -26,7 +30,7 @@ pub(super) fn goodput() -> Table {
         text: "One or several devices of two or three links, saturated, EHT MCS 9, one stream; some \
                beside an older set on one link, or with losses on the first. *Share*: of the MPDUs \
                sent, on the first link. Ours is a run of 6 s, ns-3's of 0.6 s. Target: both within 5 \
-               %, or two standard deviations of our runs of ns-3's length."
+               %, or two standard deviations of our runs of ns-3's length, up to 20 %."
             .into(),
         columns: vec![
             "links", "mode", "to", "devices", "window", "beside", "Mb/s", "ns-3", "ratio", "share",
@@ -36,7 +40,7 @@ pub(super) fn goodput() -> Table {
         notes: vec![
             "ns-3's EMLSR devices have an auxiliary PHY as wide as the link; the row with auxiliary \
              PHYs of 20 MHz is left out. Losses are the share of ns-3's MPDUs that were not \
-             acknowledged. Devices are not given up in ns-3: ours have 255 attempts."
+             acknowledged; the SNR follows from them by our curves. Devices are not given up in ns-3: ours have 255 attempts."
                 .into(),
         ],
     }
@@ -47,14 +51,15 @@ pub(super) fn latency() -> Table {
         title: "802.11be, delays over several links",
         text: "One flow of 5 Mb/s with payloads of 1 000 bytes, beside saturated sets of 802.11ax on \
                the first link or on both. Ours is a run of 30 s, ns-3's of 3 s. Target: within 10 %, \
-               or two standard deviations of our runs of ns-3's length."
+               or two standard deviations of our runs of ns-3's length, up to 20 %."
             .into(),
         columns: vec![
             "links", "mode", "to", "beside", "delay", "ms", "ns-3", "ratio", "spread",
         ],
         rows: data::records(BE_MLO_LATENCY).iter().flat_map(latency_rows).collect(),
         notes: vec![
-            "On an idle medium ns-3 begins at a slot boundary, 0 to 9 us later than ours.".into(),
+            "On an idle medium ns-3 begins at a slot boundary, 0 to 9 us later than ours. A packet each \
+             1.6 ms meets each 64th one a beacon, or none, by their phase.".into(),
         ],
     }
 }
@@ -69,7 +74,7 @@ fn goodput_row(record: &Record) -> Option<Row> {
     let (theirs, share) = (record.number("goodput_mbps"), record.number("l0_share"));
     let spread = |of: fn(&Measured) -> f64| spread(all.iter().map(of));
     let is_near = |ours: f64, theirs: f64, spread: f64| {
-        (ours / theirs - 1.0).abs() <= TARGET.max(SPREADS * spread)
+        (ours / theirs - 1.0).abs() <= TARGET.max((SPREADS * spread).min(SPREAD_MAX))
     };
     let verdict = Verdict::pass_if(
         is_near(long.goodput_mbps, theirs, spread(|run| run.goodput_mbps))
@@ -113,7 +118,7 @@ fn latency_rows(record: &Record) -> Vec<Row> {
             ratio(ours, theirs),
             format!("{:.0} %", 100.0 * spread),
         ];
-        (cells, Verdict::pass_if(off <= TARGET_DELAY.max(SPREADS * spread)))
+        (cells, Verdict::pass_if(off <= TARGET_DELAY.max((SPREADS * spread).min(SPREAD_MAX))))
     };
     quantiles.map(row).into()
 }
@@ -278,7 +283,12 @@ ring = "1m"
         stations = record.text("n_sta"),
     );
     if let Some(loss) = loss {
-        let _ = write!(text, "\n[[link]]\nbetween = [\"ap\", \"sta*\"]\nloss = {loss:.4}\n");
+        let rate = Rate::eht(9, 1, ChannelWidth::Mhz80, HeGuardInterval::Ns800Ltf2x);
+        let rate = rate.expect("EHT MCS 9 in 80 MHz exists");
+        let curves = ErrorModel::usual(Standard::Dot11be);
+        let snr = curves.sensitivity_snr(rate, loss, sizes::mpdu(payload, true));
+        let _ =
+            write!(text, "\n[[link]]\nbetween = [\"ap\", \"sta*\"]\nsnr = \"{:.3}dB\"\n", snr.0);
     }
     let busy: Vec<usize> = match (record.text("busy"), record.text("busy_link")) {
         ("none", _) => Vec::new(),
