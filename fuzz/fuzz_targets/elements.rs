@@ -86,7 +86,7 @@ fn of_eht(element: &Element<'_>) {
             he.phy[0] = phy;
             let _ = it.mcs_set(&he, true);
             if let Ok(Some(thresholds)) = it.ppe_thresholds(&he, false) {
-                let _ = thresholds.of(thresholds.streams(), 4);
+                let _ = thresholds.pair(thresholds.streams(), 4);
             }
         }
         written(|out| it.emit(out), |again| assert_eq!(EhtCapabilities::parse(again), Ok(it)));

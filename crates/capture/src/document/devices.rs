@@ -2,7 +2,6 @@
 
 use crate::air::devices::{Device, Devices};
 use crate::analysis::Analysis;
-use lasthop_units::MacAddr;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -46,13 +45,13 @@ pub(super) fn devices(analysis: &Analysis) -> BTreeMap<String, DeviceSummary> {
     let mut all = Devices::default();
     all.merge(&analysis.main.air.devices);
     analysis.others.values().for_each(|other| all.merge(&other.air.devices));
-    all.iter().map(summary).collect()
+    all.iter().map(|(address, device)| (address.to_string(), summary(device))).collect()
 }
 
-fn summary((address, device): (MacAddr, &Device)) -> (String, DeviceSummary) {
+fn summary(device: &Device) -> DeviceSummary {
     let us = |delay: Option<lasthop_units::Duration>| delay.map(|it| it.as_nanos() / 1_000);
     let links = device.links.iter();
-    let summary = DeviceSummary {
+    DeviceSummary {
         access_point: device.access_point,
         links: links
             .map(|(address, id)| (address.to_string(), DeviceLinkSummary { link_id: *id }))
@@ -61,6 +60,5 @@ fn summary((address, device): (MacAddr, &Device)) -> (String, DeviceSummary) {
             padding_us: us(eml.padding_delay()),
             transition_us: us(eml.transition_delay()),
         }),
-    };
-    (address.to_string(), summary)
+    }
 }

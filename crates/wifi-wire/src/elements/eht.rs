@@ -251,7 +251,7 @@ impl<'a> EhtPpeThresholds<'a> {
 
     /// PPETmax and PPET8 of a number of streams, from 1, in a size of unit, 0 to 4: indices of
     /// constellations (0 for BPSK, 7 for none). `None` if there are no such thresholds.
-    pub fn of(&self, streams: u8, unit: u8) -> Option<(u8, u8)> {
+    pub fn pair(&self, streams: u8, unit: u8) -> Option<(u8, u8)> {
         let mask = self.units();
         if !(1..=self.streams()).contains(&streams) || unit > 4 || mask >> unit & 1 == 0 {
             return None;

@@ -160,9 +160,9 @@ fn thresholds_are_found_by_streams_and_unit() {
     let ppe = eht.ppe_thresholds(&he, true).expect("it is whole").expect("it is there");
     assert_eq!(ppe.as_bytes(), &octets[..6]);
     assert_eq!((ppe.streams(), ppe.units()), (2, 0b01101));
-    let found: Vec<_> = (1..=2).flat_map(|n| [0, 2, 3].map(|unit| ppe.of(n, unit))).collect();
+    let found: Vec<_> = (1..=2).flat_map(|n| [0, 2, 3].map(|unit| ppe.pair(n, unit))).collect();
     assert_eq!(found, pairs.map(|(most, eight)| Some((most as u8, eight as u8))));
-    assert_eq!([ppe.of(0, 0), ppe.of(3, 0), ppe.of(1, 1), ppe.of(1, 5)], [None; 4]);
+    assert_eq!([ppe.pair(0, 0), ppe.pair(3, 0), ppe.pair(1, 1), ppe.pair(1, 5)], [None; 4]);
     let short = EhtCapabilities { rest: &rest[..8], ..eht };
     assert!(short.ppe_thresholds(&he, true).is_err());
 }
@@ -428,7 +428,7 @@ proptest! {
             if let Ok(Some(ppe)) = read.ppe_thresholds(&he, from_ap) {
                 for unit in 0..=5 {
                     prop_assert_eq!(
-                        ppe.of(ppe.streams(), unit).is_some(),
+                        ppe.pair(ppe.streams(), unit).is_some(),
                         unit < 5 && ppe.units() >> unit & 1 == 1
                     );
                 }
