@@ -74,6 +74,8 @@ pub fn names() -> Names {
         neighbours: Vec::new(),
         stations: vec![NodeId(AP), NodeId(LAPTOP), NodeId(PHONE)],
         access_points: vec![StationId(0); 3],
+        links: Vec::new(),
+        link_of: Vec::new(),
         roams: true,
         flows: vec![
             flow("up", FlowKind::Udp, LAPTOP, SERVER),

@@ -575,7 +575,7 @@ impl Floor<'_> {
         let common = &self.devices.all[place.device].common[edcaf];
         let mut whole = common.iter().fold(Held::NONE, |sum, (_, it)| plus(sum, it.held()));
         for link in &links {
-            whole = plus(whole, held(&self.stations, *link));
+            whole = plus(whole, held(self.stations, *link));
         }
         // A queue that shares airtime gives turns to those with retransmissions alone, too.
         if let Some(access) = &mut self.stations[head.index()].edcafs[edcaf] {
