@@ -366,11 +366,17 @@ impl Cell {
     /// The next packet that left the cell.
     #[inline]
     pub fn poll_output(&mut self) -> Option<Output> {
-        let mut output = self.outbox.next_output();
-        if let Some(output) = &mut output {
-            self.devices.answer_for(output);
+        if self.devices.is_empty() {
+            return self.outbox.next_output();
         }
-        output
+        self.next_output_of_device()
+    }
+
+    #[cold]
+    fn next_output_of_device(&mut self) -> Option<Output> {
+        let mut output = self.outbox.next_output()?;
+        self.devices.answer_for(&mut output);
+        Some(output)
     }
 
     /// Passes the next packets of [`Cell::poll_output`] to `take`, as long as they were delivered

@@ -58,7 +58,7 @@ fn bash_is_given_keys_and_values_of_the_scenario_on_the_line() {
     };
     assert_eq!(set(&["node."]), ["node.ap.", "node.laptop.", "node.*."]);
     assert_eq!(set(&["channel.wid"]), ["channel.width="]);
-    assert_eq!(set(&["channel.width", "=", ""]), ["20MHz", "40MHz", "80MHz", "160MHz"]);
+    assert_eq!(set(&["channel.width", "=", ""]), ["20MHz", "40MHz", "80MHz", "160MHz", "320MHz"]);
     assert_eq!(set(&["channel.width", "=", "4"]), ["40MHz"]);
     assert_eq!(set(&["=", "node.ap.queue.kind", "=", "f"]), ["fq-codel"]);
 }

@@ -76,7 +76,9 @@ impl Cell {
             access.backoff.widen();
             let slots = access.backoff.draw();
             self.contention.set_backoff(winner, slots);
-        } else if let Err(until) = self.devices.may_begin(self.now, station) {
+        } else if !self.devices.is_empty()
+            && let Err(until) = self.devices.may_begin(self.now, station)
+        {
             self.contention.disarm(winner);
             if let Some(until) = until {
                 self.timers.rest(until, station, edcaf);

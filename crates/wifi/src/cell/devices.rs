@@ -132,14 +132,12 @@ impl Devices {
 
     /// Lets the first station of a device answer for the others.
     pub fn answer_for(&self, output: &mut Output) {
-        if !self.is_empty() {
-            match output {
-                Output::Delivered { station, .. }
-                | Output::Overheard { station, .. }
-                | Output::Dropped { station, .. }
-                | Output::GroupSent { station, .. } => *station = self.head(*station),
-                Output::Attached { .. } => {}
-            }
+        match output {
+            Output::Delivered { station, .. }
+            | Output::Overheard { station, .. }
+            | Output::Dropped { station, .. }
+            | Output::GroupSent { station, .. } => *station = self.head(*station),
+            Output::Attached { .. } => {}
         }
     }
 

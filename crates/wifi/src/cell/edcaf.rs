@@ -511,7 +511,9 @@ impl Edcaf {
             let next = self.driver.next_peer_where(|peer| self.may_send(peer.into()));
             return next.map(Address::from);
         }
-        if let Some(peer) = self.first_in_line() {
+        if self.link.is_some()
+            && let Some(peer) = self.first_in_line()
+        {
             return Some(peer);
         }
         let Self { queue, originators, index, absent, link, .. } = self;
@@ -527,6 +529,7 @@ impl Edcaf {
 
     /// In a FIFO of a device, the peer whose packets are on the air of another link, if it has more:
     /// they are older than all that wait.
+    #[cold]
     fn first_in_line(&self) -> Option<Address> {
         let link = self.link.as_ref()?;
         if !matches!(self.queue, Queue::DropTail(_)) {
