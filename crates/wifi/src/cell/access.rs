@@ -110,17 +110,38 @@ impl Cell {
         if self.settings.has_uplink {
             return self.solicitor().build_either_way(station, edcaf, opportunity_end);
         }
-        let is_linked = self.devices.has(station);
-        if is_linked {
-            self.floor().lend(station, edcaf);
+        if self.devices.has(station) {
+            return self.build_on_link(station, edcaf, opportunity_end);
         }
+        self.build_alone(station, edcaf, opportunity_end)
+    }
+}
+
+impl Cell {
+    #[inline(always)]
+    fn build_alone(
+        &mut self,
+        station: StationId,
+        edcaf: usize,
+        opportunity_end: Instant,
+    ) -> Option<Exchange> {
         let Self { now, settings, rates, outbox, power, stations, air, .. } = self;
         let services = &mut power.services;
         let mut cx = Context { now: *now, settings, rates, outbox, services };
-        let built = stations[station.index()].build(&mut cx, air, edcaf, opportunity_end);
-        if is_linked {
-            self.floor().take_back(station, edcaf, built.as_ref());
-        }
+        stations[station.index()].build(&mut cx, air, edcaf, opportunity_end)
+    }
+
+    /// Builds the next transmission of a link with what its device lends.
+    #[cold]
+    fn build_on_link(
+        &mut self,
+        station: StationId,
+        edcaf: usize,
+        opportunity_end: Instant,
+    ) -> Option<Exchange> {
+        self.floor().lend(station, edcaf);
+        let built = self.build_alone(station, edcaf, opportunity_end);
+        self.floor().take_back(station, edcaf, built.as_ref());
         built
     }
 }

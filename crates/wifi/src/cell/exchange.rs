@@ -61,13 +61,10 @@ impl Cell {
     }
 
     fn launch(&mut self, station: StationId, mut exchange: Exchange) {
-        let mut padding = None;
-        if !self.devices.is_empty() {
-            padding = self.devices.engage(self.now, station, &exchange);
-            if let (Exchange::Single(single), Some(_)) = (&mut exchange, padding) {
-                single.requesting = true;
-            }
-        }
+        let padding = match self.devices.is_empty() {
+            true => None,
+            false => self.engage(station, &mut exchange),
+        };
         let state = &mut self.stations[station.index()];
         let contender = state.edcaf(exchange.edcaf()).contender;
         self.contention.disarm(contender);
@@ -82,6 +79,17 @@ impl Cell {
         }
         self.channels.stay_within(&mut self.stations[station.index()]);
         self.contention.hold(station, Instant::MAX);
+    }
+
+    /// Engages the devices that take part in an exchange; returns the padding of the RTS that must
+    /// precede it.
+    #[cold]
+    fn engage(&mut self, station: StationId, exchange: &mut Exchange) -> Option<Duration> {
+        let padding = self.devices.engage(self.now, station, exchange)?;
+        if let Exchange::Single(single) = exchange {
+            single.requesting = true;
+        }
+        Some(padding)
     }
 
     /// Puts the next frame of the station's exchange on the air.

@@ -47,8 +47,8 @@ impl Cell {
     }
 
     fn receive(&mut self, flight: &Flight) {
-        if let Address::Station(receiver) = flight.receiver
-            && !self.devices.is_empty()
+        if !self.devices.is_empty()
+            && let Address::Station(receiver) = flight.receiver
         {
             // The Block Ack is of the device: it knows what has arrived on the other links.
             let now = self.now;
@@ -63,6 +63,7 @@ impl Cell {
         self.receive_on_link(flight);
     }
 
+    #[inline(always)]
     fn receive_on_link(&mut self, flight: &Flight) {
         match (flight.carried, flight.receiver) {
             (Carried::Payload, Address::Group) => self.receive_group(flight),
