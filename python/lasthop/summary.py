@@ -1039,7 +1039,7 @@ class _RunDocument(TypedDict):
     """Wi-Fi nodes by name, without those of neighbours."""
     links: dict[str, LinkSummary]
     """Directions of the Wi-Fi links that carried data, as `sender->receiver`, without those of
-    neighbours."""
+    neighbours; where devices have several links, each as `sender->receiver@band`."""
 
 
 class RunDocument(_RunDocument, total=False):

@@ -66,7 +66,7 @@ pub struct RunDocument {
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub neighbours: BTreeMap<String, NeighbourSummary>,
     /// Directions of the Wi-Fi links that carried data, as `sender->receiver`, without those of
-    /// neighbours.
+    /// neighbours; where devices have several links, each as `sender->receiver@band`.
     pub links: BTreeMap<String, LinkSummary>,
     /// Directions of the wires, as `from->to`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
