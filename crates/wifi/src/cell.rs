@@ -44,7 +44,8 @@
 //! | `steer` | access points that ask them to |
 //! | `unlinked` | packets at stations without an access point, and at access points that have failed |
 //! | `switch` | access points that move to another channel, and the stations that follow |
-//! | `devices` | devices of several links: what their stations share |
+//! | `devices` | devices of several links, and the exchanges that engage them |
+//! | `lending` | what the stations of a device share, and lend the link that sends |
 //! | `floor` | the parts of the cell that answer, contend and queue frames |
 //! | `timers` | the next due instant, and due work |
 //! | `record` | events of PPDUs |
@@ -63,6 +64,7 @@ mod floor;
 mod frames;
 mod hardware;
 mod held_back;
+mod lending;
 mod occupancy;
 mod operating_mode;
 mod outbox;

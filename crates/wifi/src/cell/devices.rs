@@ -7,19 +7,16 @@
 //! takes the next packets. In the same way a link that receives borrows the recipients.
 
 use super::config::{CellConfig, DeviceConfig, LinkMode};
-use super::edcaf::{EDCAFS, Link};
+use super::edcaf::EDCAFS;
 use super::exchange::content::Exchange;
-use super::floor::Floor;
-use super::power::Power;
 use super::station::Station;
 use super::{CellError, Output, Role};
 use crate::air::Content;
 use crate::mac::originator::{Common, Originator};
 use crate::station::{Address, StationId};
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use lasthop_packet::queue::{DriverLimit, Held};
+use lasthop_packet::queue::DriverLimit;
 use lasthop_units::{Duration, Instant, SeqNo12};
 
 /// The devices of a cell.
@@ -28,24 +25,24 @@ pub(super) struct Devices {
     /// Device and link of each station; empty without devices.
     places: Vec<Option<Place>>,
     /// First station of the device of each station, itself if it is alone.
-    heads: Arc<[StationId]>,
-    all: Vec<Device>,
+    pub heads: Arc<[StationId]>,
+    pub all: Vec<Device>,
 }
 
 /// Place of a station in a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Place {
-    device: usize,
-    link: usize,
+pub(super) struct Place {
+    pub device: usize,
+    pub link: usize,
 }
 
 /// A device of several links.
 #[derive(Clone, Debug, PartialEq)]
-struct Device {
-    links: Vec<StationId>,
+pub(super) struct Device {
+    pub links: Vec<StationId>,
     mode: LinkMode,
     /// What its links share, by access category, with the first station of the peer.
-    common: [Vec<(StationId, Common)>; EDCAFS],
+    pub common: [Vec<(StationId, Common)>; EDCAFS],
     /// Exchange of a device whose links depend on each other.
     engaged: Option<Engaged>,
     /// Instant from which it listens on all links, if it is not engaged.
@@ -102,7 +99,7 @@ impl Devices {
         Self { places, heads: heads.into(), all: config.devices.iter().map(device).collect() }
     }
 
-    fn place(&self, station: StationId) -> Option<Place> {
+    pub fn place(&self, station: StationId) -> Option<Place> {
         *self.places.get(station.index())?
     }
 
@@ -164,7 +161,7 @@ impl Devices {
     }
 
     /// The station through which `link` reaches the device that begins with `peer`, at `now`.
-    fn on_link(
+    pub fn on_link(
         &self,
         now: Instant,
         stations: &[Station],
@@ -324,7 +321,7 @@ impl Devices {
     }
 
     /// First MPDU of these originators on the air to a link of the device that begins with `peer`.
-    fn first_on_air(&self, originators: &[Originator], peer: StationId) -> Option<SeqNo12> {
+    pub fn first_on_air(&self, originators: &[Originator], peer: StationId) -> Option<SeqNo12> {
         let is_its = |it: &&Originator| match it.peer {
             Address::Station(station) => self.head(station) == peer,
             Address::Group => false,
@@ -334,7 +331,7 @@ impl Devices {
     }
 
     /// First MPDU that a link has on the air to the device that begins with `peer`.
-    fn first_of(
+    pub fn first_of(
         &self,
         stations: &[Station],
         link: StationId,
@@ -346,7 +343,7 @@ impl Devices {
     }
 
     /// Oldest MPDU that the other links of a device have on the air.
-    fn oldest_elsewhere(
+    pub fn oldest_elsewhere(
         &self,
         stations: &[Station],
         link: StationId,
@@ -410,238 +407,4 @@ pub(super) fn check(config: &CellConfig) -> Result<(), CellError> {
         }
     }
     Ok(())
-}
-
-impl Floor<'_> {
-    /// Creates the EDCAFs of all links of a device.
-    #[cold]
-    pub(super) fn make_linked_edcafs(&mut self, power: &Power, station: StationId, edcaf: usize) {
-        for link in self.devices.links(station).to_vec() {
-            if self.stations[link.index()].edcafs[edcaf].is_none() {
-                self.make_edcaf(power, link, edcaf);
-            }
-            let peers = alloc::vec![None; self.stations.len()];
-            let heads = self.devices.heads.clone();
-            let of_link =
-                Link { heads, peers, lent: Vec::new(), has_work: false, elsewhere: Held::NONE };
-            self.stations[link.index()].edcaf(edcaf).link = Some(Box::new(of_link));
-            self.seek_peers(link, edcaf);
-        }
-    }
-
-    /// Finds the peers that a link reaches now.
-    fn seek_peers(&mut self, link: StationId, edcaf: usize) {
-        let Self { devices, stations, now, .. } = self;
-        let Some(access) = &mut stations[link.index()].edcafs[edcaf] else { return };
-        let Some(mut of_link) = access.link.take() else { return };
-        for index in 0..of_link.peers.len() {
-            let peer = StationId(index as u16);
-            if devices.head(peer) == peer && peer != devices.head(link) {
-                of_link.peers[index] = devices.on_link(*now, stations, link, peer);
-            }
-        }
-        self.stations[link.index()].edcaf(edcaf).link = Some(of_link);
-    }
-
-    /// Lends a link what its device shares, for the PPDU to build.
-    pub(super) fn lend(&mut self, link: StationId, edcaf: usize) {
-        self.seek_peers(link, edcaf);
-        self.swap_queue(link, edcaf);
-        let Self { devices, stations, settings, now, .. } = self;
-        let Some(place) = devices.place(link) else { return };
-        let mut all = core::mem::take(&mut devices.all[place.device].common[edcaf]);
-        let mut lent = Vec::new();
-        for (head, common) in &mut all {
-            let Some(to) = devices.on_link(*now, stations, link, *head) else { continue };
-            let elsewhere = devices.oldest_elsewhere(stations, link, edcaf, *head, common);
-            let state = &mut stations[link.index()];
-            let index = state.originator(settings, edcaf, Address::Station(to));
-            let access = state.edcaf(edcaf);
-            access.originators[index].borrow_common(common, elsewhere);
-            let held = access.originators[index].held();
-            access.held = plus(access.held, held);
-            lent.push(index);
-        }
-        devices.all[place.device].common[edcaf] = all;
-        if let Some(of_link) = &mut stations[link.index()].edcaf(edcaf).link {
-            of_link.lent = lent;
-        }
-    }
-
-    /// Takes back what the PPDU that was built, if one was, leaves.
-    pub(super) fn take_back(&mut self, link: StationId, edcaf: usize, built: Option<&Exchange>) {
-        let (peer, kept, asks) = match built {
-            Some(Exchange::Single(single)) => match single.content {
-                Content::Data { mpdus, .. } => (Some(single.peer), mpdus, false),
-                Content::BlockAckRequest { .. } => (Some(single.peer), usize::MAX, true),
-                Content::Management(_) | Content::Beacon => (None, 0, false),
-            },
-            _ => (None, 0, false),
-        };
-        let Self { devices, stations, .. } = self;
-        let Some(place) = devices.place(link) else { return };
-        let access = stations[link.index()].edcaf(edcaf);
-        let lent = access.link.as_mut().map(|of_link| core::mem::take(&mut of_link.lent));
-        let lent = lent.unwrap_or_default();
-        for index in 0..access.originators.len() {
-            let Address::Station(to) = access.originators[index].peer else { continue };
-            let head = devices.head(to);
-            let all = &mut devices.all[place.device].common[edcaf];
-            let known = all.iter().position(|(other, _)| *other == head);
-            if known.is_some() && !lent.contains(&index) {
-                continue;
-            }
-            let position = known.unwrap_or_else(|| {
-                all.push((head, Common::default()));
-                all.len() - 1
-            });
-            let is_its = peer == Some(Address::Station(to));
-            let (kept, asks) = if is_its { (kept, asks) } else { (0, false) };
-            let before = access.originators[index].held();
-            access.originators[index].return_common(&mut all[position].1, kept, asks);
-            let after = access.originators[index].held();
-            access.let_go(before, after);
-        }
-        self.swap_queue(link, edcaf);
-        self.settle_held(link);
-        self.seek_work(link, edcaf);
-    }
-
-    /// Takes back the MPDUs that an exchange of a link has not settled, and lets the other links
-    /// contend for them.
-    pub(super) fn give_back(&mut self, link: StationId, edcaf: usize) {
-        let Self { devices, stations, .. } = self;
-        let Some(place) = devices.place(link) else { return };
-        let access = stations[link.index()].edcaf(edcaf);
-        if access.link.is_none() {
-            return;
-        }
-        for index in 0..access.originators.len() {
-            let Address::Station(to) = access.originators[index].peer else { continue };
-            let head = devices.head(to);
-            let all = &mut devices.all[place.device].common[edcaf];
-            let Some((_, common)) = all.iter_mut().find(|(other, _)| *other == head) else {
-                continue;
-            };
-            let before = access.originators[index].held();
-            access.originators[index].return_unsettled(common);
-            let after = access.originators[index].held();
-            access.let_go(before, after);
-        }
-        self.settle_held(link);
-        self.arm_links(link, edcaf);
-    }
-
-    /// Lets all links of a device contend that have work.
-    pub(super) fn arm_links(&mut self, link: StationId, edcaf: usize) -> bool {
-        self.seek_work(link, edcaf);
-        let Self { devices, stations, contention, now, .. } = self;
-        let mut begins = false;
-        for link in devices.links(link) {
-            begins |= stations[link.index()].arm(contention, *now, edcaf);
-        }
-        begins
-    }
-
-    /// Lets what waited for the end of an exchange of `station` go on: the devices that took part,
-    /// and their access points.
-    pub(super) fn release(&mut self, station: StationId) {
-        for (head, at) in self.devices.release(self.now, station) {
-            for index in 0..self.devices.links(head).len() {
-                let link = self.devices.links(head)[index];
-                let access_point = self.access_point_of(link);
-                for edcaf in 0..EDCAFS {
-                    if index == 0 && self.stations[link.index()].edcafs[edcaf].is_some() {
-                        self.arm_links(link, edcaf);
-                    }
-                    if self.stations[access_point.index()].edcafs[edcaf].is_some() {
-                        self.timers.rest(at, access_point, edcaf);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Finds which links of a device have work, and what each does not hold itself.
-    fn seek_work(&mut self, link: StationId, edcaf: usize) {
-        let Some(place) = self.devices.place(link) else { return };
-        let links = self.devices.all[place.device].links.clone();
-        let head = links[0];
-        let held = |stations: &[Station], link: StationId| {
-            stations[link.index()].edcafs[edcaf].as_ref().map_or(Held::NONE, |access| access.held)
-        };
-        let common = &self.devices.all[place.device].common[edcaf];
-        let mut whole = common.iter().fold(Held::NONE, |sum, (_, it)| plus(sum, it.held()));
-        for link in &links {
-            whole = plus(whole, held(self.stations, *link));
-        }
-        // A queue that shares airtime gives turns to those with retransmissions alone, too.
-        if let Some(access) = &mut self.stations[head.index()].edcafs[edcaf] {
-            for (peer, common) in common {
-                access.queue.set_waiting(Address::Station(*peer).into(), common.is_waiting());
-            }
-        }
-        for &link in &links {
-            self.seek_peers(link, edcaf);
-            let Self { devices, stations, now, .. } = self;
-            let common = &devices.all[place.device].common[edcaf];
-            let repeats = |(head, common): &(StationId, Common)| {
-                common.is_waiting() && devices.on_link(*now, stations, link, *head).is_some()
-            };
-            let mut has_work = common.iter().any(repeats);
-            if !has_work && let Some(mut access) = stations[head.index()].edcafs[edcaf].take() {
-                let next = access.queue.next_peer_where(|key| {
-                    let Address::Station(peer) = Address::from(key) else { return link == head };
-                    let known = common.iter().find(|(other, _)| *other == peer);
-                    let has_window = known.is_none_or(|(_, common)| {
-                        let oldest = |link: &StationId| match *link == head {
-                            true => devices.first_on_air(&access.originators, peer),
-                            false => devices.first_of(stations, *link, edcaf, peer),
-                        };
-                        let on_air = links.iter().filter_map(oldest);
-                        let on_air = on_air.fold(None, |one, it| common.older(one, Some(it)));
-                        common.has_window(on_air)
-                    });
-                    has_window && devices.on_link(*now, stations, link, peer).is_some()
-                });
-                has_work = next.is_some();
-                stations[head.index()].edcafs[edcaf] = Some(access);
-            }
-            let own = held(stations, link);
-            if let Some(of_link) = &mut stations[link.index()].edcaf(edcaf).link {
-                of_link.has_work = has_work;
-                of_link.elsewhere =
-                    Held { packets: whole.packets - own.packets, bytes: whole.bytes - own.bytes };
-            }
-        }
-    }
-
-    /// Swaps the queue of a link with that of its device.
-    fn swap_queue(&mut self, link: StationId, edcaf: usize) {
-        let head = self.devices.head(link);
-        if head == link {
-            return;
-        }
-        let both = self.stations.get_disjoint_mut([head.index(), link.index()]);
-        let [first, own] = both.expect("they are two");
-        let (first, own) = (first.edcaf(edcaf), own.edcaf(edcaf));
-        core::mem::swap(&mut first.queue, &mut own.queue);
-    }
-
-    /// Counts at the first link what another one released: all packets of a device are held there.
-    fn settle_held(&mut self, link: StationId) {
-        let head = self.devices.head(link);
-        if head != link {
-            let released = core::mem::take(&mut self.stations[link.index()].held_packets);
-            self.stations[head.index()].hold(self.now, 0, released.wrapping_neg());
-        }
-    }
-}
-
-/// The sum of two.
-fn plus(one: Held, other: Held) -> Held {
-    let mut sum = one;
-    sum.packets += other.packets;
-    sum.bytes += other.bytes;
-    sum
 }
