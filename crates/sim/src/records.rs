@@ -95,9 +95,10 @@ fn link_names(cell: &CellConfig) -> Vec<String> {
     let band = |link: &StationId| channel(link).band(cell.band);
     let name = |link: &StationId| {
         let is_alone = links.iter().filter(|other| band(other) == band(link)).count() == 1;
-        match is_alone {
-            true => band(link).to_string(),
-            false => format!("{}:{}", band(link), channel(link).number(cell.band)),
+        if is_alone {
+            band(link).to_string()
+        } else {
+            format!("{}:{}", band(link), channel(link).number(cell.band))
         }
     };
     links.iter().map(name).collect()

@@ -61,10 +61,8 @@ impl Cell {
     }
 
     fn launch(&mut self, station: StationId, mut exchange: Exchange) {
-        let padding = match self.devices.is_empty() {
-            true => None,
-            false => self.engage(station, &mut exchange),
-        };
+        let padding =
+            if self.devices.is_empty() { None } else { self.engage(station, &mut exchange) };
         let state = &mut self.stations[station.index()];
         let contender = state.edcaf(exchange.edcaf()).contender;
         self.contention.disarm(contender);

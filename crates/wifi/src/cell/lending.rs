@@ -195,9 +195,12 @@ impl Floor<'_> {
                     let Address::Station(peer) = Address::from(key) else { return link == head };
                     let known = common.iter().find(|(other, _)| *other == peer);
                     let has_window = known.is_none_or(|(_, common)| {
-                        let oldest = |link: &StationId| match *link == head {
-                            true => devices.first_on_air(&access.originators, peer),
-                            false => devices.first_of(stations, *link, edcaf, peer),
+                        let oldest = |link: &StationId| {
+                            if *link == head {
+                                devices.first_on_air(&access.originators, peer)
+                            } else {
+                                devices.first_of(stations, *link, edcaf, peer)
+                            }
                         };
                         let on_air = links.iter().filter_map(oldest);
                         let on_air = on_air.fold(None, |one, it| common.older(one, Some(it)));

@@ -70,9 +70,9 @@ fn goodput_row(record: &Record) -> Option<Row> {
     }
     let long = run(record, 0, LONG);
     let short = Duration::from_millis((record.number("sim_s") * 1e3) as u64);
-    let all: Vec<Measured> = (1..=SHORT_RUNS).map(|number| run(record, number, short)).collect();
+    let all: Vec<DeviceRun> = (1..=SHORT_RUNS).map(|number| run(record, number, short)).collect();
     let (theirs, share) = (record.number("goodput_mbps"), record.number("l0_share"));
-    let spread = |of: fn(&Measured) -> f64| spread(all.iter().map(of));
+    let spread = |of: fn(&DeviceRun) -> f64| spread(all.iter().map(of));
     let is_near = |ours: f64, theirs: f64, spread: f64| {
         (ours / theirs - 1.0).abs() <= TARGET.max((SPREADS * spread).min(SPREAD_MAX))
     };
@@ -100,7 +100,7 @@ fn goodput_row(record: &Record) -> Option<Row> {
 fn latency_rows(record: &Record) -> Vec<Row> {
     let short = Duration::from_millis((record.number("sim_s") * 1e3) as u64);
     let long = run(record, 0, short * 10);
-    let all: Vec<Measured> = (1..=SHORT_RUNS).map(|number| run(record, number, short)).collect();
+    let all: Vec<DeviceRun> = (1..=SHORT_RUNS).map(|number| run(record, number, short)).collect();
     let quantiles = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)];
     let row = |(name, quantile): (&str, f64)| {
         let ours = long.delay_ms(quantile);
@@ -157,7 +157,7 @@ fn losses(record: &Record) -> Option<f64> {
 }
 
 /// Results of a run.
-struct Measured {
+struct DeviceRun {
     goodput_mbps: f64,
     /// Share of the first link in the MPDUs sent.
     share: f64,
@@ -165,7 +165,7 @@ struct Measured {
     delays: Vec<u64>,
 }
 
-impl Measured {
+impl DeviceRun {
     fn delay_ms(&self, quantile: f64) -> f64 {
         let index = (self.delays.len() as f64 * quantile).ceil() as usize;
         self.delays.get(index.saturating_sub(1)).map_or(f64::NAN, |ns| *ns as f64 / 1e6)
@@ -173,13 +173,13 @@ impl Measured {
 }
 
 /// Runs the scenario of a row.
-fn run(record: &Record, number: u64, duration: Duration) -> Measured {
+fn run(record: &Record, number: u64, duration: Duration) -> DeviceRun {
     let text = toml(record, duration);
     let scenario = lasthop_scenario::parse("multi-link.toml", &text, &[])
         .unwrap_or_else(|error| panic!("rows make sound scenarios: {error:?}\n{text}"));
     let is_own = |name: &str| name.starts_with("data");
     let own: Vec<bool> = scenario.flows.iter().map(|flow| is_own(&flow.name)).collect();
-    let mut tally = Tally { from: Instant::ZERO + WARMUP, own, delays: Vec::new() };
+    let mut tally = DeviceTally { from: Instant::ZERO + WARMUP, own, delays: Vec::new() };
     let seed = Seed::new(SEED, number);
     let stats = lasthop_sim::simulate(&scenario, seed, &mut tally, &mut lasthop_sim::go_on);
     let stats = stats.expect("UDP over one cell can be simulated");
@@ -196,7 +196,7 @@ fn run(record: &Record, number: u64, duration: Duration) -> Measured {
     let mut delays = tally.delays;
     delays.sort_unstable();
     let bits = delays.len() as f64 * record.number("payload_bytes") * 8.0;
-    Measured {
+    DeviceRun {
         goodput_mbps: bits / duration.as_secs_f64() / 1e6,
         share: f64::from(first as u32) / f64::from((all as u32).max(1)),
         delays,
@@ -204,13 +204,13 @@ fn run(record: &Record, number: u64, duration: Duration) -> Measured {
 }
 
 /// Delays of the packets of these flows that arrive after the warm-up.
-struct Tally {
+struct DeviceTally {
     from: Instant,
     own: Vec<bool>,
     delays: Vec<u64>,
 }
 
-impl Sink for Tally {
+impl Sink for DeviceTally {
     fn arrived(&mut self, now: Instant, _node: NodeId, packet: &Packet) {
         let is_own = self.own.get(packet.flow.0 as usize).copied().unwrap_or(false);
         if now >= self.from && is_own {
