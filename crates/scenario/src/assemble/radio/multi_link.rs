@@ -293,16 +293,20 @@ fn address(first: &StationConfig, link: u64) -> MacAddr {
 /// width change.
 fn pairs(places: &[(usize, usize)], further: &[Further<'_>], cell: &CellConfig) -> Links {
     let mut links = Links::none(places.len());
-    let width = further[0].main;
-    let change = |number: usize| {
-        let Some(link) = number.checked_sub(1).map(|index| &further[index]) else {
-            return (Db(0.0), Db(0.0));
-        };
-        let wider = link.width.as_hz() as f64 / width.as_hz() as f64;
-        let noise = Db(10.0 * wider.log10());
-        let usual = |band: Band| PathLoss::in_band(band).reference;
-        let nearer = usual(cell.band) - usual(link.band);
-        (nearer - noise, noise)
+    let main = further[0].main;
+    let widest = further.iter().map(|link| link.width).max().unwrap_or(main).max(main);
+    let over = |wide: ChannelWidth, narrow: ChannelWidth| {
+        Db(10.0 * (wide.as_hz() as f64 / narrow.as_hz() as f64).log10())
+    };
+    let usual = |band: Band| PathLoss::in_band(band).reference;
+    // What the SNR over the widest channel is less than that over the link's own, and what a link
+    // gains by its band and width.
+    let change = |number: usize| match number.checked_sub(1).map(|index| &further[index]) {
+        None => (over(widest, main), Db(0.0)),
+        Some(link) => {
+            let nearer = usual(cell.band) - usual(link.band);
+            (over(widest, link.width), nearer - over(link.width, main))
+        }
     };
     for (from, &(link, one)) in places.iter().enumerate() {
         for (to, &(other, two)) in places.iter().enumerate() {
@@ -317,10 +321,11 @@ fn pairs(places: &[(usize, usize)], further: &[Further<'_>], cell: &CellConfig) 
                 continue;
             };
             if link == other {
-                let (snr, noise) = change(link);
+                let (less, gain) = change(link);
                 let given = link.checked_sub(1).and_then(|index| further[index].raw.snr.as_ref());
-                pair.link.noise = pair.link.noise + noise;
-                pair.link.snr = given.map_or(pair.link.snr + snr, |at| at.value);
+                let snr = gain - less;
+                pair.link.noise = pair.link.noise + over(widest, main);
+                pair.link.snr = given.map_or(pair.link.snr + snr, |at| at.value - less);
                 pair.link.loss = pair.link.loss.filter(|_| given.is_none());
                 let moved = |it: SnrChange| SnrChange { snr: it.snr + snr, ..it };
                 pair.snr_changes = match given {
