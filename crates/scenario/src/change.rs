@@ -309,7 +309,13 @@ fn differences(
     let mut crosses = false;
     let mut reached = now.network.clone();
     wires(&mut reached, &then.network, &mut changes)?;
-    if let (Some(cell), Some(to)) = (&mut reached.cell, &then.network.cell) {
+    let has_devices = reached.cell.as_ref().is_some_and(|cell| !cell.devices.is_empty());
+    if has_devices && reached.cell != then.network.cell {
+        return Err("radios keep their settings and signals during a run in which nodes have \
+                    several links"
+            .into());
+    }
+    if !has_devices && let (Some(cell), Some(to)) = (&mut reached.cell, &then.network.cell) {
         let nodes = &then.network.nodes;
         let node_of = |station: StationId| {
             let index = nodes.iter().position(|node| node.station == Some(station));

@@ -89,6 +89,29 @@ fn a_set_may_be_on_a_further_link_alone() {
     assert_eq!(cell.devices.len(), 2);
 }
 
+/// A neighbour is known by its load of the channel.
+#[test]
+fn neighbours_have_one_link() {
+    let cell = cell(AT_6_GHZ, "", "[[neighbour]]\nname = \"n\"\nlevel = \"-70dBm\"\nbusy = 0.5");
+    assert!(cell.stations.len() > 4);
+    let links = |device: &lasthop_wifi::cell::DeviceConfig| device.links[0].0;
+    assert_eq!(cell.devices.iter().map(links).collect::<Vec<_>>(), [0, 1]);
+}
+
+/// Wires change, in both directions; what is on the air is refused with the key.
+#[test]
+fn radios_keep_their_settings() {
+    let wire = "[[node]]\nname = \"server\"\nrole = \"host\"\n[[wire]]\n\
+                between = [\"server\", \"ap\"]\ndelay = \"5ms\"";
+    let change = |set: &str| {
+        let change = format!("{wire}\n[[change]]\nat = \"0.5s\"\nset = {{ {set} }}");
+        parse(AT_6_GHZ, "", &change).map(|scenario| scenario.changes.len())
+    };
+    assert_eq!(change("\"wire.server-ap.delay\" = \"20ms\""), Ok(2));
+    let error = change("\"node.ap.queue.packets\" = 7").expect_err("it is on the air");
+    assert!(error.contains("several links") && error.contains("change"), "{error}");
+}
+
 #[test]
 fn what_cannot_be_is_said_with_its_key() {
     let third = "\n[[channel.link]]\nband = \"2.4GHz\"\nwidth = \"20MHz\"";

@@ -250,6 +250,7 @@ impl Cell {
                 rank: ranks[index],
                 aid: aids[index],
                 narrows: config.channel_of(station.bss).access == BandwidthAccess::Dynamic,
+                is_further_link: config.head_of(StationId(index as u16)).1 > 0,
                 ..Station::new(StationId(index as u16), station, seed)
             })
             .collect();

@@ -254,7 +254,10 @@ pub(super) fn load(
 ) -> Vec<Neighbour> {
     let mut neighbours = Vec::new();
     let mut node = own;
-    let in_own_cell = cell.stations.len() - theirs.iter().map(|it| it.stations + 1).sum::<usize>();
+    // The further links of devices follow all nodes.
+    let further: usize = cell.devices.iter().map(|device| device.links.len() - 1).sum();
+    let of_neighbours: usize = theirs.iter().map(|it| it.stations + 1).sum();
+    let in_own_cell = cell.stations.len() - further - of_neighbours;
     for nodes in theirs {
         let neighbour = &raw.neighbour[nodes.neighbour];
         let station = in_own_cell + node - own;

@@ -44,8 +44,23 @@ impl Cell {
     /// Returns an [`AdjustError`] if the station cannot have the setting.
     pub fn adjust(&mut self, id: StationId, what: Adjustment) -> Result<(), AdjustError> {
         if let Adjustment::Rate(rate) = what {
+            self.only_of_one_link(id)?;
             self.roster().check_rate(id, rate)?;
         }
+        if let Adjustment::ContentionWindow { .. } = what {
+            for link in self.devices.links(id).to_vec().into_iter().skip(1) {
+                self.adjust_one(link, what)?;
+            }
+        }
+        self.adjust_one(id, what)
+    }
+
+    /// Refuses a change of a device of several links.
+    fn only_of_one_link(&self, id: StationId) -> Result<(), AdjustError> {
+        if self.devices.has(id) { Err(AdjustError::Device) } else { Ok(()) }
+    }
+
+    fn adjust_one(&mut self, id: StationId, what: Adjustment) -> Result<(), AdjustError> {
         let station = &mut self.stations[id.index()];
         match what {
             Adjustment::ContentionWindow { access_category, cw_min, cw_max } => {
@@ -142,6 +157,7 @@ impl Cell {
         loss: Option<Probability>,
         follows: bool,
     ) -> Result<(), AdjustError> {
+        ends.into_iter().try_for_each(|end| self.only_of_one_link(end))?;
         self.take_arrived(now);
         self.air.change_link(now, ends, snr, loss, follows)?;
         self.arrivals.forget_success();
@@ -159,6 +175,7 @@ impl Cell {
         station: StationId,
         failed: bool,
     ) -> Result<(), AdjustError> {
+        self.only_of_one_link(station)?;
         self.now = now;
         self.power(|power, floor| power.change_failure(floor, station, failed))?;
         self.schedule();
@@ -176,6 +193,7 @@ impl Cell {
         station: StationId,
         config: Option<ScanConfig>,
     ) -> Result<(), AdjustError> {
+        self.only_of_one_link(station)?;
         self.now = now;
         self.power(|power, floor| power.change_scan(floor, station, config))?;
         self.schedule();

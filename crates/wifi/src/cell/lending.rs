@@ -23,8 +23,9 @@ impl Floor<'_> {
             }
             let peers = alloc::vec![None; self.stations.len()];
             let heads = self.devices.heads.clone();
-            let of_link =
-                Link { heads, peers, lent: Vec::new(), has_work: false, elsewhere: Held::NONE };
+            let is_first = self.devices.head(link) == link;
+            let (lent, elsewhere) = (Vec::new(), Held::NONE);
+            let of_link = Link { heads, peers, is_first, lent, has_work: false, elsewhere };
             self.stations[link.index()].edcaf(edcaf).link = Some(Box::new(of_link));
             self.seek_peers(link, edcaf);
         }
@@ -192,7 +193,13 @@ impl Floor<'_> {
             let mut has_work = common.iter().any(repeats);
             if !has_work && let Some(mut access) = stations[head.index()].edcafs[edcaf].take() {
                 let next = access.queue.next_peer_where(|key| {
-                    let Address::Station(peer) = Address::from(key) else { return link == head };
+                    let Address::Station(peer) = Address::from(key) else {
+                        // What is on the air holds the next group frame back.
+                        return link == head
+                            && access.originators.iter().all(|originator| {
+                                originator.peer != Address::Group || originator.pending.is_empty()
+                            });
+                    };
                     let known = common.iter().find(|(other, _)| *other == peer);
                     let has_window = known.is_none_or(|(_, common)| {
                         let oldest = |link: &StationId| {

@@ -60,6 +60,8 @@ pub(super) struct Station {
     pub driver_packets: u32,
     /// Instant of the last change of `driver_packets`.
     pub driver_since: Instant,
+    /// Whether it is a link of a device but the first.
+    pub is_further_link: bool,
     /// Whether free space was announced and not polled yet.
     pub space_announced: bool,
     /// Instant before which a PPDU must not have begun for the station to receive it, because it is
@@ -98,6 +100,7 @@ impl Station {
             held_since: Instant::ZERO,
             driver_packets: 0,
             driver_since: Instant::ZERO,
+            is_further_link: false,
             space_announced: false,
             deaf_until: Instant::ZERO,
             width_max: ChannelWidth::Mhz320,
@@ -256,6 +259,10 @@ impl Station {
     pub fn hold(&mut self, now: Instant, more: u32, fewer: u32) {
         let since = core::mem::replace(&mut self.held_since, now);
         self.stats.queue_packets.add(self.held_packets, (now - since).as_nanos());
+        debug_assert!(
+            self.is_further_link || self.held_packets + more >= fewer,
+            "more packets leave than there are"
+        );
         // The packets of a further link are those of its device, which it settles afterwards.
         self.held_packets = self.held_packets.wrapping_add(more).wrapping_sub(fewer);
         if self.config.driver_queue != DriverLimit::None {

@@ -149,6 +149,9 @@ pub enum AdjustError {
         "this set cannot move to that channel: the run began without such moves, a node of it scans,          saves power or has absences, or the channel is too narrow"
     )]
     Channel,
+    /// A change of a device of several links that is not modelled.
+    #[error("a node of several links keeps its rate, its signals, and its presence during a run")]
+    Device,
     /// Scans of a station that saves power, roams, or has a schedule of absences.
     #[error("a station that saves power, roams or leaves by a schedule does not scan by itself")]
     Scan,

@@ -76,7 +76,7 @@ pub(super) fn of_sets(
 }
 
 /// Whether a set of this name is a neighbour's: nodes of the file cannot have such a name.
-fn is_neighbour(name: &Option<&str>) -> bool {
+pub(super) fn is_neighbour(name: &Option<&str>) -> bool {
     name.is_some_and(|name| name.ends_with(':'))
 }
 

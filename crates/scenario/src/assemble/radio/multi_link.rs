@@ -149,6 +149,8 @@ fn mode(
 ) -> Option<LinkMode> {
     let settings = &node.raw.settings;
     let is_there = !raw.channel.link.is_empty() && alone == 0;
+    // A neighbour's load is that of the channel.
+    let is_there = is_there && !channels::is_neighbour(&node.bss());
     let can = own.standard == Standard::Dot11be;
     let kind = match &settings.multi_link {
         None if is_there && can => MultiLinkKind::Str,

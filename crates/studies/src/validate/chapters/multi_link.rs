@@ -40,7 +40,7 @@ pub(super) fn goodput() -> Table {
         notes: vec![
             "ns-3's EMLSR devices have an auxiliary PHY as wide as the link; the row with auxiliary \
              PHYs of 20 MHz is left out. Losses are the share of ns-3's MPDUs that were not \
-             acknowledged; the SNR follows from them by our curves. Devices are not given up in ns-3: ours have 255 attempts."
+             acknowledged; the SNR follows from them by our curves. MPDUs are not given up in ns-3: ours have 255 attempts."
                 .into(),
         ],
     }

@@ -15,6 +15,8 @@ pub(in crate::cell) struct Link {
     /// Station of this link by the first one of its device; `None` if it has no such link, or
     /// cannot be reached by it now.
     pub peers: Vec<Option<StationId>>,
+    /// Whether it is the first link, which sends the group frames.
+    pub is_first: bool,
     /// Originators that have borrowed from the device, while a PPDU is built.
     pub lent: Vec<usize>,
     /// Whether the device has frames that this link may send.
@@ -51,7 +53,7 @@ pub(super) fn peer_of(link: &Option<Box<Link>>, key: PeerId) -> Option<Address> 
         (Some(link), Address::Station(head)) => {
             link.peers.get(head.index()).copied().flatten().map(Address::Station)
         }
-        // Group frames take the first link.
-        _ => Some(peer),
+        (Some(link), Address::Group) => Some(peer).filter(|_| link.is_first),
+        (None, _) => Some(peer),
     }
 }

@@ -111,6 +111,58 @@ fn a_lost_packet_does_not_wait_for_another() {
     }
 }
 
+/// Group frames take the first link, also between data, and arrive once.
+#[test]
+fn group_frames_take_the_first_link() {
+    let rate = vht(3, ChannelWidth::Mhz20);
+    let config = devices(&[(36, rate), (100, rate)], LinkMode::Simultaneous, 64);
+    let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+    for tag in 0..400 {
+        let packet = Packet::new(tag, 1_500, Instant::ZERO);
+        let to = if tag % 8 == 0 { Address::Group } else { PEER };
+        cell.handle_packet(Instant::ZERO, AP, to, packet);
+    }
+    let (mut delivered, mut sent) = (Vec::new(), 0);
+    while let Some((at, _)) = cell.poll_timeout() {
+        cell.handle_timeout(at);
+        while let Some(output) = cell.poll_output() {
+            match output {
+                Output::Delivered { packet, .. } => delivered.push(packet.tag),
+                Output::GroupSent { .. } => sent += 1,
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    delivered.sort_unstable();
+    assert_eq!(delivered, (0..400).collect::<Vec<u64>>());
+    assert_eq!(sent, 50);
+    let on_second = cell.link_stats(StationId(2), Address::Group);
+    assert!(on_second.is_none_or(|stats| stats.ppdus == 0));
+    assert_eq!(cell.held_packets(AP), 0);
+}
+
+/// What is not modelled for several links is refused, not done to one of them; contention windows
+/// are those of all.
+#[test]
+fn changes_are_made_to_all_links_or_refused() {
+    let rate = vht(3, ChannelWidth::Mhz20);
+    let config = devices(&[(36, rate), (100, rate)], LinkMode::Simultaneous, 64);
+    let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+    let (now, laptop) = (Instant::ZERO, StationId(1));
+    assert_eq!(cell.adjust(AP, Adjustment::Rate(rate)), Err(AdjustError::Device));
+    assert_eq!(cell.change_failure(now, AP, true), Err(AdjustError::Device));
+    assert_eq!(cell.change_scan(now, laptop, None), Err(AdjustError::Device));
+    let changed = cell.change_link(now, [AP, laptop], Db(20.0), None, false);
+    assert_eq!(changed, Err(AdjustError::Device));
+    let access_category = AccessCategory::BestEffort;
+    let windows = Adjustment::ContentionWindow { access_category, cw_min: 63, cw_max: 127 };
+    cell.adjust(AP, windows).expect("sound windows");
+    for link in [0, 2] {
+        let access = cell.stations[link].config.access[access_category.index()];
+        assert_eq!((access.cw_min, access.cw_max), (63, 127));
+    }
+}
+
 /// One window serves all links: while a long PPDU is on the slow link, the fast one has no more
 /// MPDUs than fit into the window.
 #[test]
