@@ -52,7 +52,7 @@ pub(crate) enum RxInterruptKind {
     Held,
 }
 
-/// How the links of a device depend on each other.
+/// Dependence of a device's links on each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MultiLinkKind {
     Off,
@@ -163,7 +163,7 @@ tables! {
         option standard: Word<Standard> = "the channel's";
         /// Narrower channel around the primary one.
         option width: Word<ChannelWidth> = "the channel's, as far as the standard allows";
-        /// How the links of the node depend on each other. "str": each acts alone. "emlsr": one radio
+        /// Dependence of the node's links on each other. "str": each acts alone. "emlsr": one radio
         /// that listens on all links and exchanges frames on one. "nstr": one link at a time, without
         /// delays. "off": a node of one link, the channel's.
         option multi_link: MultiLinkKind = "\"str\" with 802.11be where the channel has further links, else \"off\"";

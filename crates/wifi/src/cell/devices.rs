@@ -41,7 +41,7 @@ pub(super) struct Place {
 pub(super) struct Device {
     pub links: Vec<StationId>,
     mode: LinkMode,
-    /// What its links share, by access category, with the first station of the peer.
+    /// State that its links share, by access category, with the first station of the peer.
     pub common: [Vec<(StationId, Common)>; EDCAFS],
     /// Exchange of a device whose links depend on each other.
     engaged: Option<Engaged>,
@@ -148,7 +148,7 @@ impl Devices {
         Some(&mut self.all[place.device])
     }
 
-    /// What the links of a device share towards a peer, if it has sent to it.
+    /// State that the links of a device share towards a peer, if it has sent to it.
     pub fn common(
         &mut self,
         station: StationId,

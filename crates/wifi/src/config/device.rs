@@ -8,14 +8,14 @@ use lasthop_units::Duration;
 /// reorder buffer for all of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceConfig {
-    /// Its stations, by link: the first one takes the packets of the device. Link n of a client is
+    /// Stations of the device, by link: the first one takes the packets of the device. Link n of a client is
     /// in the set of link n of its access point.
     pub links: Vec<StationId>,
-    /// How its links depend on each other.
+    /// Dependence of the links on each other.
     pub mode: LinkMode,
 }
 
-/// How the links of a device depend on each other (IEEE 802.11be-2024, 35.3.16 and 35.3.17).
+/// Dependence of a device's links on each other (IEEE 802.11be-2024, 35.3.16 and 35.3.17).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum LinkMode {
     /// Simultaneous transmit and receive (STR): each link acts as if it were alone.
