@@ -260,7 +260,7 @@ impl Medium {
         let state = &mut self.radios[radio.index()];
         let parameters = state.parameters(access);
         let aifs = self.timing.aifs(parameters.aifsn);
-        let contender = self.contention.add(radio, aifs, state.counts_as_edca());
+        let contender = self.contention.add(radio, aifs, state.counting());
         self.owners.push((radio, access as u8));
         state.add_access(access, contender);
     }

@@ -15,7 +15,7 @@ use super::power::Power;
 use super::station::Station;
 use super::timers::Timers;
 use crate::air::{Air, Rates};
-use crate::mac::contention::Contention;
+use crate::mac::contention::{Contention, Counting};
 use crate::station::{BssId, StationId};
 use alloc::boxed::Box;
 use lasthop_units::{Identity, Instant};
@@ -100,7 +100,13 @@ impl Floor<'_> {
         let config = &self.stations[station.index()].config;
         let parameters = config.access.get(edcaf).copied().unwrap_or(EdcaParameters::BEACON);
         let aifs = self.settings.timing.aifs(parameters.aifsn);
-        let contender = self.contention.add(station, aifs, config.capabilities.qos);
+        // Older generations begin at once on an idle medium: their runs stay as they are.
+        let counting = match (config.capabilities.qos, edcaf < EDCAFS) {
+            (false, _) => Counting::Dcf,
+            (true, true) if config.capabilities.is_eht() => Counting::Edca,
+            (true, _) => Counting::EdcaAtOnce,
+        };
+        let contender = self.contention.add(station, aifs, counting);
         let identity = config.identity.to(Identity::numbered(edcaf as u64));
         let perturbation = self.settings.seed.stream_of("cell/queue/perturbation", identity);
         let backoff = self.settings.seed.stream_of("cell/station/backoff", identity);

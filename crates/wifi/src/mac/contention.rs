@@ -22,6 +22,17 @@ use lasthop_units::{Duration, Instant};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ContenderId(pub u16);
 
+/// Rules by which a contender counts the slots of its backoff, and begins without one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counting {
+    /// DCF: counts at the end of slots, begins at once on an idle medium (10.3.4.2).
+    Dcf,
+    /// EDCA, but begins at once on an idle medium.
+    EdcaAtOnce,
+    /// EDCA: counts and begins at slot boundaries (10.23.2.4).
+    Edca,
+}
+
 /// All contenders of a cell, and carrier sense between their stations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contention {
@@ -79,8 +90,7 @@ struct Hold {
 struct Contender {
     station: StationId,
     aifs: Duration,
-    /// Whether it counts at slot boundaries (EDCA), not at the end of slots (DCF).
-    edca: bool,
+    counting: Counting,
     /// Whether it has a frame to send.
     armed: bool,
     /// Slots left when the medium last became busy.
@@ -138,15 +148,14 @@ impl Contention {
         }
     }
 
-    /// Adds a contender that waits `aifs`, counts by the rules of EDCA or of DCF, and has nothing
-    /// to send yet.
-    pub fn add(&mut self, station: StationId, aifs: Duration, edca: bool) -> ContenderId {
+    /// Adds a contender that waits `aifs`, and has nothing to send yet.
+    pub fn add(&mut self, station: StationId, aifs: Duration, counting: Counting) -> ContenderId {
         let id = ContenderId(self.places.len() as u16);
         let view = self.view_of[station.index()];
         let contender = Contender {
             station,
             aifs,
-            edca,
+            counting,
             armed: false,
             backoff: 0,
             counts_from: Instant::ZERO,
@@ -193,8 +202,14 @@ impl Contention {
             return !must_draw;
         }
         self.resolve(usize::from(self.view_of[station.index()]));
+        let slot = self.slot;
         let contender = self.contender_mut(id);
-        contender.access_at = contender.access_at.max(now);
+        if contender.access_at < now {
+            contender.access_at = match contender.counting {
+                Counting::Dcf | Counting::EdcaAtOnce => now,
+                Counting::Edca => contender.boundary(now, slot),
+            };
+        }
         let access_at = contender.access_at;
         self.set_due(id, access_at);
         true
@@ -557,11 +572,17 @@ impl Contender {
         (now >= self.counts_from).then(|| (now - self.counts_from) / slot)
     }
 
+    /// First slot boundary from `now` on, which is after the contender's access instant.
+    fn boundary(&self, now: Instant, slot: Duration) -> Instant {
+        let since = now - self.access_at;
+        self.access_at + slot * since.as_nanos().div_ceil(slot.as_nanos())
+    }
+
     /// Keeps the slots that are not counted, given [`Self::slots_over`].
     fn freeze(&mut self, over: Option<u64>) {
         if let Some(slots) = over {
             // EDCA counted the end of AIFS, too.
-            let counted = slots + u64::from(self.edca);
+            let counted = slots + u64::from(self.counting != Counting::Dcf);
             self.backoff = u64::from(self.backoff).saturating_sub(counted) as u32;
         }
     }
@@ -588,7 +609,8 @@ mod tests {
 
     fn pair() -> (Contention, ContenderId, ContenderId) {
         let mut contention = Contention::new(SLOT, &vec![vec![true; 2]; 2]);
-        let (a, b) = (contention.add(A, AIFS, false), contention.add(B, AIFS, false));
+        let (a, b) =
+            (contention.add(A, AIFS, Counting::Dcf), contention.add(B, AIFS, Counting::Dcf));
         (contention, a, b)
     }
 
@@ -618,7 +640,7 @@ mod tests {
     #[test]
     fn a_station_that_leaves_keeps_its_slots() {
         let mut contention = Contention::new(SLOT, &vec![vec![true; 2]; 2]);
-        let b = contention.add(B, AIFS, true);
+        let b = contention.add(B, AIFS, Counting::EdcaAtOnce);
         contention.set_backoff(b, 8);
         contention.arm(b, at(0));
         contention.leave(B, at(43 + 54 + 5));
@@ -630,10 +652,28 @@ mod tests {
         assert_eq!(contention.next_access(Instant::MAX), at(6_000 + 43 + 9));
     }
 
+    /// A contender that finds the medium idle begins at the next boundary (10.23.2.4); without that
+    /// rule at once.
+    #[test]
+    fn edca_begins_at_a_slot_boundary() {
+        for counting in [Counting::EdcaAtOnce, Counting::Edca] {
+            let mut contention = Contention::new(SLOT, &vec![vec![true; 2]; 2]);
+            let b = contention.add(B, AIFS, counting);
+            let boundary = Instant::ZERO + AIFS + SLOT * 3;
+            let now = boundary - Duration::from_micros(4);
+            assert!(contention.arm(b, now));
+            let begins = if counting == Counting::Edca { boundary } else { now };
+            assert_eq!(contention.next_access(Instant::MAX), begins);
+            contention.disarm(b);
+            assert!(contention.arm(b, boundary));
+            assert_eq!(contention.next_access(Instant::MAX), boundary);
+        }
+    }
+
     #[test]
     fn edca_counts_the_end_of_aifs() {
         let mut contention = Contention::new(SLOT, &vec![vec![true; 2]; 2]);
-        let b = contention.add(B, AIFS, true);
+        let b = contention.add(B, AIFS, Counting::EdcaAtOnce);
         contention.set_backoff(b, 8);
         contention.arm(b, at(0));
         assert_eq!(contention.next_access(Instant::MAX), at(43 + 72));
@@ -660,8 +700,8 @@ mod tests {
     #[test]
     fn nobody_gains_access_before_the_shortest_aifs() {
         let mut contention = Contention::new(SLOT, &vec![vec![true; 2]; 2]);
-        let long = contention.add(A, AIFS + SLOT, false);
-        let short = contention.add(B, AIFS, false);
+        let long = contention.add(A, AIFS + SLOT, Counting::Dcf);
+        let short = contention.add(B, AIFS, Counting::Dcf);
         contention.arm(long, at(0));
         contention.arm(short, at(0));
         contention.transmission_starts(A, at(10));
@@ -735,7 +775,7 @@ mod tests {
         // A and C do not sense each other; B senses both.
         let senses = [[true, true, false], [true, true, true], [false, true, true]];
         let mut contention = Contention::new(SLOT, &senses.map(|row| row.to_vec()));
-        let [c, b, a] = [C, B, A].map(|station| contention.add(station, AIFS, false));
+        let [c, b, a] = [C, B, A].map(|station| contention.add(station, AIFS, Counting::Dcf));
         for id in [a, b, c] {
             contention.set_backoff(id, 2);
             contention.arm(id, at(0));
@@ -782,7 +822,7 @@ mod tests {
     #[test]
     fn a_hidden_transmitter_does_not_freeze() {
         let mut contention = Contention::new(SLOT, &[vec![true, false], vec![false, true]]);
-        let b = contention.add(B, AIFS, false);
+        let b = contention.add(B, AIFS, Counting::Dcf);
         contention.set_backoff(b, 4);
         contention.arm(b, at(0));
         contention.transmission_starts(A, at(10));

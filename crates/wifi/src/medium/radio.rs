@@ -6,7 +6,7 @@ use crate::air::{Expected, Rates, spacing_bytes};
 use crate::config::{EdcaParameters, StationConfig};
 use crate::mac::backoff::Backoff;
 use crate::mac::block_ack::Bitmap;
-use crate::mac::contention::ContenderId;
+use crate::mac::contention::{ContenderId, Counting};
 use crate::mac::sizes;
 use crate::phy::{PacketPadding, Rate};
 use crate::station::Address;
@@ -115,9 +115,9 @@ impl Radio {
         self.config.access.get(access).copied().unwrap_or(EdcaParameters::BEACON)
     }
 
-    /// Whether slots are counted by the rules of EDCA.
-    pub fn counts_as_edca(&self) -> bool {
-        self.config.capabilities.qos
+    /// Rules by which its slots are counted.
+    pub fn counting(&self) -> Counting {
+        if self.config.capabilities.qos { Counting::EdcaAtOnce } else { Counting::Dcf }
     }
 
     pub fn add_access(&mut self, access: usize, contender: ContenderId) {
