@@ -372,8 +372,22 @@ impl Edcaf {
         self.held_for(peer) + u32::from(self.originator(peer).is_some_and(is_due))
     }
 
+    /// The peer that this link of a device has to ask for a missed Block Ack, before anything else.
+    pub fn peer_to_ask(&self) -> Option<Address> {
+        let reaches = |peer: Address| {
+            link::peer_of(&self.link, self.key(peer)).is_some_and(|there| there == peer)
+        };
+        let mut all = self.originators.iter().filter(|one| one.is_unanswered());
+        all.find(|one| reaches(one.peer)).map(|one| one.peer)
+    }
+
     /// The peer of the next transmission.
     fn next_peer(&mut self) -> Option<Address> {
+        if self.link.is_some()
+            && let Some(peer) = self.peer_to_ask()
+        {
+            return Some(peer);
+        }
         match self.gate {
             Gate::Open if self.hardware.is_used() && !self.absent.has_released() => {
                 let next = self.next_in_hardware();

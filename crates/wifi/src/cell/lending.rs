@@ -59,6 +59,10 @@ impl Floor<'_> {
             let state = &mut stations[link.index()];
             let index = state.originator(settings, edcaf, Address::Station(to));
             let access = state.edcaf(edcaf);
+            if access.originators[index].is_unanswered() {
+                access.originators[index].follow_common(common, elsewhere);
+                continue;
+            }
             access.originators[index].borrow_common(common, elsewhere);
             let held = access.originators[index].held();
             access.held = plus(access.held, held);
@@ -110,7 +114,7 @@ impl Floor<'_> {
     }
 
     /// Takes back the MPDUs that an exchange of a link has not settled, and lets the other links
-    /// contend for them.
+    /// contend for them. Those of a missed Block Ack stay with the link.
     pub(super) fn give_back(&mut self, link: StationId, edcaf: usize) {
         let Self { devices, stations, .. } = self;
         let Some(place) = devices.place(link) else { return };
@@ -125,6 +129,9 @@ impl Floor<'_> {
             let Some((_, common)) = all.iter_mut().find(|(other, _)| *other == head) else {
                 continue;
             };
+            if access.originators[index].is_unanswered() {
+                continue;
+            }
             let before = access.originators[index].held();
             access.originators[index].return_unsettled(common);
             let after = access.originators[index].held();
@@ -191,6 +198,7 @@ impl Floor<'_> {
                 common.is_waiting() && devices.on_link(*now, stations, link, *head).is_some()
             };
             let mut has_work = common.iter().any(repeats);
+            has_work |= stations[link.index()].edcaf(edcaf).peer_to_ask().is_some();
             if !has_work && let Some(mut access) = stations[head.index()].edcafs[edcaf].take() {
                 let next = access.queue.next_peer_where(|key| {
                     let Address::Station(peer) = Address::from(key) else {

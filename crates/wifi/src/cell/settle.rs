@@ -60,8 +60,7 @@ impl Station {
             && !sent.requesting
             && self.config.block_ack.request == BlockAckRequestPolicy::AfterMissing
         {
-            let originator = &mut self.edcaf(sent.edcaf).originators[index];
-            originator.block_ack_request_due = true;
+            self.edcaf(sent.edcaf).originators[index].missed_block_ack();
         }
         settled
     }
@@ -75,8 +74,7 @@ impl Station {
         let given_up = originator.block_ack_request_attempts >= retry_limit;
         originator.failed(given_up);
         if given_up {
-            originator.block_ack_request_due = false;
-            originator.block_ack_request_attempts = 0;
+            originator.give_request_up();
         }
         Settled { mpdus: 0, is_given_up: given_up }
     }

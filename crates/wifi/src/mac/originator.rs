@@ -93,6 +93,10 @@ pub struct Originator {
     pub block_ack_request_due: bool,
     /// Attempts of the due Block Ack Request without a response.
     pub block_ack_request_attempts: u8,
+    /// Whether the due Block Ack Request asks for MPDUs whose Block Ack was missed: until its
+    /// answer they count as on the air. On another link the zeros of an answer would not mean that
+    /// they were lost (IEEE 802.11be-2024, 35.3.8).
+    is_unanswered: bool,
     /// Rate control; none towards the group.
     pub rate_control: Option<RateControl>,
     low_rate_retry: Option<(LowRateRetry, SmoothedRate)>,
@@ -191,6 +195,7 @@ impl Originator {
             agreement: Agreement::None,
             block_ack_request_due: false,
             block_ack_request_attempts: 0,
+            is_unanswered: false,
             rate_control,
             low_rate_retry: low_rate_retry.map(|config| (config, SmoothedRate::new(config.table))),
             failures: 0,
@@ -246,6 +251,30 @@ impl Originator {
         self.block_ack_request_attempts = common.block_ack_request_attempts;
         self.elsewhere = elsewhere;
         self.known = 0;
+    }
+
+    /// Makes a Block Ack Request due for the MPDUs of a missed Block Ack.
+    pub fn missed_block_ack(&mut self) {
+        self.block_ack_request_due = true;
+        self.is_unanswered = true;
+    }
+
+    /// Whether a due Block Ack Request asks for MPDUs whose Block Ack was missed.
+    pub fn is_unanswered(&self) -> bool {
+        self.is_unanswered
+    }
+
+    /// Takes over what the links of its device share, without the MPDUs, for a Block Ack Request.
+    pub fn follow_common(&mut self, common: &Common, elsewhere: Option<SeqNo12>) {
+        self.next_sequence = common.next_sequence;
+        self.elsewhere = common.oldest(elsewhere);
+    }
+
+    /// Gives the due Block Ack Request up.
+    pub fn give_request_up(&mut self) {
+        self.block_ack_request_due = false;
+        self.block_ack_request_attempts = 0;
+        self.is_unanswered = false;
     }
 
     /// Whether other links have MPDUs on the air.
@@ -635,8 +664,7 @@ impl Originator {
         let goes_on = self.rate_control.as_ref().is_some_and(RateControl::is_firmware);
         self.failures =
             if goes_on && !acknowledged { self.failures.saturating_sub(asked_in_vain) } else { 0 };
-        self.block_ack_request_due = false;
-        self.block_ack_request_attempts = 0;
+        self.give_request_up();
     }
 
     /// Sequence number of the next MPDU, with which an ADDBA Request starts the agreement.
