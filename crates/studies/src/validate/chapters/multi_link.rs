@@ -272,16 +272,17 @@ queue = {{ kind = "drop-tail", packets = {packets} }}
 name = "ap"
 role = "access-point"
 {own}
-[[node]]
-name = "sta"
-role = "station"
-count = {stations}
-position = ["0m", "0m"]
-ring = "1m"
-{own}{emlsr}"#,
+"#,
         packets = record.text("target_pkts"),
-        stations = record.text("n_sta"),
     );
+    let busy: Vec<usize> = match (record.text("busy"), record.text("busy_link")) {
+        ("none", _) => Vec::new(),
+        (_, "all") => (0..links.len()).collect(),
+        (_, link) => vec![link.parse().expect("a link has a number")],
+    };
+    let (own_stations, busy_stations) = (record.whole("n_sta"), record.whole("busy_n"));
+    let mut circle = Circle::new(own_stations + busy_stations * busy.len() as u32);
+    circle.put(&mut text, "sta", own_stations, &format!("{own}{emlsr}"));
     if let Some(loss) = loss {
         let rate = Rate::eht(9, 1, ChannelWidth::Mhz80, HeGuardInterval::Ns800Ltf2x);
         let rate = rate.expect("EHT MCS 9 in 80 MHz exists");
@@ -290,13 +291,8 @@ ring = "1m"
         let _ =
             write!(text, "\n[[link]]\nbetween = [\"ap\", \"sta*\"]\nsnr = \"{:.3}dB\"\n", snr.0);
     }
-    let busy: Vec<usize> = match (record.text("busy"), record.text("busy_link")) {
-        ("none", _) => Vec::new(),
-        (_, "all") => (0..links.len()).collect(),
-        (_, link) => vec![link.parse().expect("a link has a number")],
-    };
     for link in &busy {
-        let _ = write!(text, "{}", busy_set(record, *link));
+        busy_set(&mut text, &mut circle, record, *link);
     }
     let rate = match record.number("cbr_mbps") {
         0.0 => "saturated".to_owned(),
@@ -325,8 +321,35 @@ ring = "1m"
     text
 }
 
-/// An older set on a link, with a packet for each of its stations at any time.
-fn busy_set(record: &Record, link: usize) -> String {
+/// The circle on which ns-3's stations stand, at equal distances, with all access points in its
+/// middle.
+struct Circle {
+    stations: u32,
+    placed: u32,
+}
+
+impl Circle {
+    fn new(stations: u32) -> Self {
+        Self { stations, placed: 0 }
+    }
+
+    /// Adds the next stations.
+    fn put(&mut self, text: &mut String, name: &str, count: u32, settings: &str) {
+        for number in 1..=count {
+            let angle = f64::from(self.placed) * std::f64::consts::TAU / f64::from(self.stations);
+            self.placed += 1;
+            let (x, y) = (angle.cos(), angle.sin());
+            let _ = write!(
+                text,
+                "\n[[node]]\nname = \"{name}{number}\"\nrole = \"station\"\n\
+                 position = [\"{x:.6}m\", \"{y:.6}m\"]\n{settings}"
+            );
+        }
+    }
+}
+
+/// Adds an older set on a link, with a packet for each of its stations at any time.
+fn busy_set(text: &mut String, circle: &mut Circle, record: &Record, link: usize) {
     let settings = match (record.text("busy"), record.whole("busy_ampdu")) {
         ("a", _) => {
             "standard = \"802.11a\"\nrate_control = { kind = \"fixed\", rate = \"54Mb/s\" }\n"
@@ -342,26 +365,18 @@ fn busy_set(record: &Record, link: usize) -> String {
         }
     };
     let place = if link == 0 { "channel = 36".to_owned() } else { format!("link = {link}") };
-    format!(
+    let settings = format!("bss = \"b{link}\"\n{settings}");
+    let _ = write!(
+        text,
         r#"
 [[node]]
 name = "b{link}-ap"
 role = "access-point"
-bss = "b{link}"
-position = ["0m", "1m"]
-{settings}
-[[node]]
-name = "b{link}-sta"
-role = "station"
-bss = "b{link}"
-count = {stations}
-position = ["0m", "0m"]
-ring = "1m"
 {settings}
 [[cell]]
 name = "b{link}"
 {place}
-"#,
-        stations = record.text("busy_n"),
-    )
+"#
+    );
+    circle.put(text, &format!("b{link}-sta"), record.whole("busy_n"), &settings);
 }
