@@ -34,7 +34,7 @@ const PAIRS_MAX: usize = 20_000_000;
 /// Keys that may change while a scenario runs.
 const ALLOWED: &str = "this cannot change during a run; these can: snr and loss of a [[link]], \
                        position and tx_power of a node, rate, delay, jitter, loss and queue of a \
-                       [[wire]], failed of an access point, channel and channel_switch of a [[cell]], and queue, scan, operating_mode, a fixed rate, cw_min and cw_max of a \
+                       [[wire]], failed of an access point, channel and channel_switch of a [[cell]], and link_use.on, queue, scan, operating_mode, a fixed rate, cw_min and cw_max of a \
                        node";
 
 /// Keys and values of a `[[change]]`. A quoted key is a path as in `--set`, whose value is taken
@@ -152,6 +152,7 @@ impl Scenario {
                 }
                 Change::Radio { .. }
                 | Change::Failure { .. }
+                | Change::Links { .. }
                 | Change::Channel { .. }
                 | Change::OperatingMode { .. }
                 | Change::Link { .. } => {}
@@ -309,18 +310,17 @@ fn differences(
     let mut crosses = false;
     let mut reached = now.network.clone();
     wires(&mut reached, &then.network, &mut changes)?;
+    if let (Some(cell), Some(to)) = (&mut reached.cell, &then.network.cell) {
+        devices(cell, to, then, &mut changes);
+    }
     let has_devices = reached.cell.as_ref().is_some_and(|cell| !cell.devices.is_empty());
     if has_devices && reached.cell != then.network.cell {
         return Err("radios keep their settings and signals during a run in which nodes have \
-                    several links"
+                    several links, but for link_use.on"
             .into());
     }
     if !has_devices && let (Some(cell), Some(to)) = (&mut reached.cell, &then.network.cell) {
-        let nodes = &then.network.nodes;
-        let node_of = |station: StationId| {
-            let index = nodes.iter().position(|node| node.station == Some(station));
-            node_id(index.expect("stations are of nodes"))
-        };
+        let node_of = |station: StationId| node_of(then, station);
         // A station may send at once what a change gives it to send, before the next one is made.
         let mut in_order: Vec<usize> = (0..cell.stations.len().min(to.stations.len())).collect();
         in_order.sort_by_key(|&index| to.stations[index].identity);
@@ -347,6 +347,22 @@ fn differences(
         ..now.clone()
     };
     if reached == *then { Ok((changes, crosses)) } else { Err(ALLOWED.into()) }
+}
+
+fn node_of(scenario: &Scenario, station: StationId) -> NodeId {
+    let nodes = &scenario.network.nodes;
+    let index = nodes.iter().position(|node| node.station == Some(station));
+    node_id(index.expect("stations are of nodes"))
+}
+
+/// Adds the changes of links that are switched off.
+fn devices(now: &mut CellConfig, then: &CellConfig, of: &Scenario, changes: &mut Vec<Change>) {
+    for (is, shall) in now.devices.iter_mut().zip(&then.devices) {
+        if is.off != shall.off && is.links == shall.links {
+            is.off = shall.off;
+            changes.push(Change::Links { node: node_of(of, shall.links[0]), off: shall.off });
+        }
+    }
 }
 
 fn wires(

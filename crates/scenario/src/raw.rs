@@ -43,7 +43,8 @@ pub(crate) use multi_user::{
     RawUplink,
 };
 pub(crate) use node::{
-    Mtu, MultiLinkKind, RawEmlsr, RawNode, RawNodeSettings, RawPath, RawTrace, RxInterruptKind,
+    Mtu, MultiLinkKind, RawEmlsr, RawLinkUse, RawNode, RawNodeSettings, RawPath, RawTrace,
+    RxInterruptKind,
 };
 pub(crate) use queue::{
     IsolationKind, QueueKind, RawDriverQueue, RawQueue, SelectorKind, TinsKind,

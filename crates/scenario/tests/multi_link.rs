@@ -1,9 +1,11 @@
 //! Devices of several links: their stations, sets, channels and signals, and refused combinations.
 
+use lasthop_net::network::Change;
+use lasthop_packet::AccessCategory;
 use lasthop_scenario::Scenario;
 use lasthop_units::{Db, Duration};
 use lasthop_wifi::StationId;
-use lasthop_wifi::cell::{CellConfig, LinkMode};
+use lasthop_wifi::cell::{CellConfig, LinkChoice, LinkMode, LinkSet};
 use lasthop_wifi::phy::{Band, ChannelWidth, PathLoss};
 
 fn parse(link: &str, laptop: &str, more: &str) -> Result<Scenario, String> {
@@ -87,6 +89,8 @@ fn a_set_may_be_on_a_further_link_alone() {
     assert_eq!(primary(2), primary(4));
     assert_eq!(cell.stations[2].capabilities.width(), ChannelWidth::Mhz160);
     assert_eq!(cell.devices.len(), 2);
+    // Results name the link that it is on.
+    assert_eq!([0, 1, 2, 4].map(|it| cell.head_of(StationId(it)).1), [0, 0, 1, 1]);
 }
 
 /// A neighbour is known by its load of the channel.
@@ -112,6 +116,28 @@ fn radios_keep_their_settings() {
     assert!(error.contains("several links") && error.contains("change"), "{error}");
 }
 
+/// Mappings, choices and links that are switched off, at the start and during the run.
+#[test]
+fn a_node_says_which_links_it_uses() {
+    let of = "link_use = { choice = \"load\", voice = [1], background = [0], on = [0, 1] }";
+    let cell = cell(AT_6_GHZ, of, "");
+    let [ap, laptop] = &cell.devices[..] else { panic!("two devices") };
+    assert_eq!((laptop.choice, ap.choice), (LinkChoice::Load, LinkChoice::First));
+    let mapped = |category: AccessCategory| laptop.mapping[category.index()];
+    assert_eq!(mapped(AccessCategory::Voice), LinkSet::of([1]));
+    assert_eq!(mapped(AccessCategory::Background), LinkSet::of([0]));
+    assert_eq!(mapped(AccessCategory::Video), LinkSet::ALL);
+    assert_eq!((laptop.off, ap.mapping[0]), (LinkSet::NONE, LinkSet::ALL));
+    let change = "[[change]]\nat = \"0.5s\"\nset = { \"node.ap.link_use.on\" = [0] }";
+    let scenario = parse(AT_6_GHZ, "", change).expect("a sound scenario");
+    let [(_, Change::Links { node, off })] = &scenario.changes[..] else {
+        panic!("{:?}", scenario.changes)
+    };
+    assert_eq!((node.0, *off), (0, LinkSet::of([1])));
+    let error = parse(AT_6_GHZ, "link_use = { voice = [1] }", change).expect_err("voice has none");
+    assert!(error.contains("share no link for voice"), "{error}");
+}
+
 #[test]
 fn what_cannot_be_is_said_with_its_key() {
     let third = "\n[[channel.link]]\nband = \"2.4GHz\"\nwidth = \"20MHz\"";
@@ -123,6 +149,14 @@ fn what_cannot_be_is_said_with_its_key() {
             "emlsr.padding: expected one of 0us, 32us",
         ),
         (AT_6_GHZ, "emlsr = { padding = \"64us\" }", "for multi_link = \"emlsr\" only"),
+        (AT_6_GHZ, "link_use = { voice = [2] }", "link_use.voice: there is no link 2"),
+        (AT_6_GHZ, "link_use = { on = [1] }", "expected link 0 among them"),
+        (AT_6_GHZ, "link_use = { video = [1], on = [0] }", "one link that is not switched off"),
+        (
+            AT_6_GHZ,
+            "multi_link = \"off\"\nlink_use = { choice = \"load\" }",
+            "link_use: this node has one link",
+        ),
         (AT_6_GHZ, "standard = \"802.11ax\"\nmulti_link = \"str\"", "several links need 802.11be"),
         (
             AT_6_GHZ,

@@ -65,6 +65,7 @@ mod frames;
 mod hardware;
 mod held_back;
 mod lending;
+mod link_use;
 mod occupancy;
 mod operating_mode;
 mod outbox;
@@ -87,10 +88,10 @@ mod unlinked;
 
 pub use crate::config::{
     AdjustError, Aggregation, BandwidthAccess, BlockAck, BlockAckRequestPolicy, CellConfig,
-    CellError, DeviceConfig, EdcaParameters, LinkMode, Links, Movement, MuEdcaParameters,
-    MuMimoConfig, ObssPd, OfdmaAcknowledgement, OfdmaConfig, OperatingChannel, OperatingMode,
-    PairConfig, PeerRate, Role, RxHold, RxInterrupt, StationConfig, Track, UplinkConfig, Waypoint,
-    distance,
+    CellError, DeviceConfig, EdcaParameters, LinkChoice, LinkMode, LinkSet, Links, Movement,
+    MuEdcaParameters, MuMimoConfig, ObssPd, OfdmaAcknowledgement, OfdmaConfig, OperatingChannel,
+    OperatingMode, PairConfig, PeerRate, Role, RxHold, RxInterrupt, StationConfig, Track,
+    UplinkConfig, Waypoint, distance,
 };
 pub use adjust::Adjustment;
 pub use occupancy::SteadyExchange;

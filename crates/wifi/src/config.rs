@@ -19,7 +19,7 @@ use lasthop_units::{Db, Dbm, Duration};
 pub use crate::phy::OperatingMode;
 pub use crate::station::Role;
 pub use channel::{BandwidthAccess, ObssPd, OperatingChannel};
-pub use device::{DeviceConfig, LinkMode};
+pub use device::{DeviceConfig, LinkChoice, LinkMode, LinkSet};
 pub use error::{AdjustError, CellError};
 pub use links::{Links, PairConfig};
 pub use movement::{Movement, Track, Waypoint, distance};
@@ -128,13 +128,18 @@ impl CellConfig {
     }
 
     /// First station of the device of a station, itself if it is alone; and the number of its link,
-    /// from 0.
+    /// from 0: that of a station alone is the link of devices on whose channel it is.
     pub fn head_of(&self, station: StationId) -> (StationId, usize) {
         let place = |device: &DeviceConfig| {
             let link = device.links.iter().position(|link| *link == station)?;
             Some((device.links[0], link))
         };
-        self.devices.iter().find_map(place).unwrap_or((station, 0))
+        self.devices.iter().find_map(place).unwrap_or_else(|| {
+            let channel = |of: &StationId| self.channel_of(self.stations[of.index()].bss).primary;
+            let links = self.devices.first().map_or(&[][..], |device| &device.links);
+            let link = links.iter().position(|link| channel(link) == channel(&station));
+            (station, link.unwrap_or(0))
+        })
     }
 
     /// The channel of a set.

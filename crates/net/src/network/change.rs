@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use lasthop_packet::NodeId;
 use lasthop_packet::queue::QueueConfig;
 use lasthop_units::{Db, Instant, Probability};
-use lasthop_wifi::cell::{AdjustError, Adjustment, OperatingMode};
+use lasthop_wifi::cell::{AdjustError, Adjustment, LinkSet, OperatingMode};
 use lasthop_wifi::mac::channel_switch::ChannelSwitch;
 use lasthop_wifi::mac::scan::ScanConfig;
 
@@ -42,6 +42,13 @@ pub enum Change {
         node: NodeId,
         /// Whether it has failed from now on.
         failed: bool,
+    },
+    /// Change of the links of a device that are switched off.
+    Links {
+        /// Node of the device.
+        node: NodeId,
+        /// Links that are off from now on.
+        off: LinkSet,
     },
     /// Move of an access point to another channel.
     Channel {
@@ -112,6 +119,10 @@ impl Network {
             Change::Failure { node, failed } => {
                 let station = radio(self, node);
                 self.cell.as_mut().expect(cell).change_failure(now, station, failed)?;
+            }
+            Change::Links { node, off } => {
+                let station = radio(self, node);
+                self.cell.as_mut().expect(cell).switch_links(now, station, off)?;
             }
             Change::Channel { node, order } => {
                 let station = radio(self, node);

@@ -15,6 +15,7 @@ use lasthop_config::scalar::{Name, OrOff, Whole};
 use lasthop_config::tables;
 use lasthop_packet::AccessCategory;
 use lasthop_units::{Dbm, Duration, MacAddr, Meters};
+use lasthop_wifi::cell::LinkChoice;
 use lasthop_wifi::phy::{ChannelWidth, PacketPadding, Standard};
 
 /// The MTU of a node: what IPv4 needs to what Ethernet's jumbo frames carry.
@@ -62,6 +63,7 @@ pub(crate) enum MultiLinkKind {
 }
 
 choices! {
+    Word<LinkChoice> as LinkChoice { "first" => LinkChoice::First, "load" => LinkChoice::Load, "delay" => LinkChoice::Delay }
     MultiLinkKind { "off" => Self::Off, "str" => Self::Str, "nstr" => Self::Nstr, "emlsr" => Self::Emlsr }
     Word<PacketPadding> as PacketPadding { "0us" => PacketPadding::None, "8us" => PacketPadding::Us8, "16us" => PacketPadding::Us16, "20us" => PacketPadding::Us20 }
     Word<AccessCategory> as AccessCategory {
@@ -120,6 +122,28 @@ tables! {
         value transition: Duration = "64us";
     }
 
+    /// Links that a device of several links uses, by number: 0 is the channel itself, 1 and 2 the
+    /// `[[channel.link]]`s. Lists hold for both directions of the traffic between the node and its
+    /// access point or stations (TID-To-Link Mapping, IEEE 802.11be-2024, 35.3.7).
+    RawLinkUse {
+        /// Link that takes the next packets that the node sends. "first": whichever gains its
+        /// channel first. "load": the one with the most throughput left, by its rate and the time
+        /// that others are on the air. "delay": the one with the shortest time from contention to
+        /// acknowledgement; the others are tried each 102.4 ms.
+        value choice: Word<LinkChoice> = "first";
+        /// Links that are switched on, 0 among them: it has the group frames. The others of an
+        /// access point are off for its stations, too. A `[[change]]` may set it.
+        option on: Vec<Whole<0, 2>> = "all";
+        /// Links for voice.
+        option voice: Vec<Whole<0, 2>> = "all";
+        /// Links for video.
+        option video: Vec<Whole<0, 2>> = "all";
+        /// Links for best effort.
+        option best_effort: Vec<Whole<0, 2>> = "all";
+        /// Links for background traffic.
+        option background: Vec<Whole<0, 2>> = "all";
+    }
+
     /// A place that a node reaches at an instant.
     RawWaypoint {
         /// Instant at which the node is there, after the start.
@@ -169,6 +193,8 @@ tables! {
         option multi_link: MultiLinkKind = "\"str\" with 802.11be where the channel has further links, else \"off\"";
         /// With multi_link = "emlsr": times that the radio needs.
         table emlsr: RawEmlsr;
+        /// Links of a node of several links that carry its data.
+        table link_use: RawLinkUse;
         /// Dual carrier modulation (802.11ax): each bit on two tones, half the rate of MCS 0, 1, 3
         /// and 4, 3 dB less SNR. With 802.11be MCS 15, and at 6 GHz from 80 MHz on MCS 14 (EHT DUP).
         /// Rate control uses it between two such nodes; few devices have it.

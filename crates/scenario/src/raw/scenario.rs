@@ -84,7 +84,7 @@ tables! {
     /// new SNR, and the rate, delay and losses of a wire, apply to transmissions that begin
     /// afterwards; the loss of a link applies to those that end afterwards. A replaced queue keeps
     /// its packets in order. Keys: snr and loss of a `[[link]]`; tx_power of a node, and its position
-    /// if no node moves; rate, delay, jitter, loss and queue of a `[[wire]]`; failed of an access point; channel and channel_switch of a `[[cell]]`; queue, scan, operating_mode, a fixed rate, cw_min and cw_max of a node. The scan
+    /// if no node moves; rate, delay, jitter, loss and queue of a `[[wire]]`; failed of an access point; channel and channel_switch of a `[[cell]]`; link_use.on, queue, scan, operating_mode, a fixed rate, cw_min and cw_max of a node. The scan
     /// `"off"` takes effect after the current absence; a changed scan keeps its rhythm, and a first
     /// scan whose start has passed begins at once. The operating_mode `"off"` removes all limits.
     /// Flows have their own start and stop.

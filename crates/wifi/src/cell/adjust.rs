@@ -4,7 +4,7 @@
 
 use super::floor::Roster;
 use super::station::Station;
-use super::{AdjustError, Cell};
+use super::{AdjustError, Cell, LinkSet};
 use crate::mac::rate::RateControlConfig;
 use crate::mac::scan::ScanConfig;
 use crate::phy::Rate;
@@ -178,6 +178,28 @@ impl Cell {
         self.only_of_one_link(station)?;
         self.now = now;
         self.power(|power, floor| power.change_failure(floor, station, failed))?;
+        self.schedule();
+        Ok(())
+    }
+
+    /// Switches links of a device off from now on, and its others on. MPDUs that wait for a Block
+    /// Ack on such a link are sent again on another one; those of an access point are off for its
+    /// clients, too.
+    ///
+    /// # Errors
+    /// Returns an error for a station of one link, and if a category keeps no link or group frames
+    /// would lose theirs, the first one.
+    pub fn switch_links(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        off: LinkSet,
+    ) -> Result<(), AdjustError> {
+        if !self.devices.can_switch(station, off) {
+            return Err(AdjustError::Links);
+        }
+        self.now = now;
+        self.floor().switch_links(station, off);
         self.schedule();
         Ok(())
     }

@@ -91,6 +91,11 @@ impl Channels {
         }
     }
 
+    /// Whether the channels of two stations overlap.
+    pub fn overlap(&self, one: StationId, other: StationId) -> bool {
+        self.bandwidth.as_ref().is_none_or(|bandwidth| bandwidth.overlap(one, other))
+    }
+
     /// Puts a PPDU on the air.
     #[inline]
     pub fn begin(&mut self, scene: &mut Scene<'_>, flight: Flight) {

@@ -6,9 +6,10 @@
 //! on its air return when they are settled, if they were not acknowledged. Whichever link is first
 //! takes the next packets. In the same way a link that receives borrows the recipients.
 
-use super::config::{CellConfig, DeviceConfig, LinkMode};
+use super::config::{CellConfig, DeviceConfig, LinkMode, LinkSet};
 use super::edcaf::EDCAFS;
 use super::exchange::content::Exchange;
+use super::link_use::LinkUse;
 use super::station::Station;
 use super::{CellError, Output, Role};
 use crate::air::Content;
@@ -26,6 +27,8 @@ pub(super) struct Devices {
     places: Vec<Option<Place>>,
     /// First station of the device of each station, itself if it is alone.
     pub heads: Arc<[StationId]>,
+    /// Number of each station's link; that of a station alone is the link on whose channel it is.
+    numbers: Vec<u8>,
     pub all: Vec<Device>,
 }
 
@@ -41,6 +44,8 @@ pub(super) struct Place {
 pub(super) struct Device {
     pub links: Vec<StationId>,
     mode: LinkMode,
+    /// Links that it may use, and chooses.
+    pub usable: LinkUse,
     /// State that its links share, by access category, with the first station of the peer.
     pub common: [Vec<(StationId, Common)>; EDCAFS],
     /// Exchange of a device whose links depend on each other.
@@ -87,16 +92,23 @@ impl Devices {
                 places[station.index()] = Some(Place { device, link });
             }
         }
+        let numbers = (0..number).map(|it| config.head_of(StationId(it)).1 as u8).collect();
         let device = |device: &DeviceConfig| Device {
             links: device.links.clone(),
             mode: device.mode,
+            usable: LinkUse::new(device),
             common: Default::default(),
             engaged: None,
             listens: Instant::ZERO,
             used: alloc::vec![Instant::ZERO; device.links.len()],
             unsynced: alloc::vec![(Instant::ZERO, false); device.links.len()],
         };
-        Self { places, heads: heads.into(), all: config.devices.iter().map(device).collect() }
+        Self {
+            places,
+            heads: heads.into(),
+            numbers,
+            all: config.devices.iter().map(device).collect(),
+        }
     }
 
     pub fn place(&self, station: StationId) -> Option<Place> {
@@ -105,8 +117,8 @@ impl Devices {
 
     /// First station of the device of a station, and the number of its link.
     pub fn number(&self, station: StationId) -> (StationId, u8) {
-        let link = self.place(station).map_or(0, |place| place.link);
-        (self.head(station), link as u8)
+        let link = self.numbers.get(station.index()).copied().unwrap_or(0);
+        (self.head(station), link)
     }
 
     /// Whether a station is a link of a device.
@@ -160,21 +172,82 @@ impl Devices {
         all.iter_mut().find(|(other, _)| *other == peer).map(|(_, common)| common)
     }
 
-    /// The station through which `link` reaches the device that begins with `peer`, at `now`.
-    pub fn on_link(
+    /// Whether these links of a device can be off: group frames have the first one, and each
+    /// category keeps a link.
+    pub fn can_switch(&self, head: StationId, off: LinkSet) -> bool {
+        let Some(place) = self.place(head) else { return false };
+        let device = &self.all[place.device];
+        let all = LinkSet::of(0..device.links.len()).without(off);
+        device.links[0] == head
+            && all.has(0)
+            && (0..EDCAFS).all(|edcaf| !device.usable.mapping(edcaf).both(all).is_empty())
+    }
+
+    /// Whether data of a category between a link and the device that begins with `peer` may use the
+    /// link.
+    pub fn may_use(&self, link: StationId, edcaf: usize, peer: StationId) -> bool {
+        let Some(Place { device, link }) = self.place(link) else { return true };
+        self.allowed(device, edcaf, peer).has(link)
+    }
+
+    /// Links for data of a category between a device and the one that begins with `peer`.
+    fn allowed(&self, device: usize, edcaf: usize, peer: StationId) -> LinkSet {
+        let own = self.all[device].usable.mapped(edcaf);
+        self.place(peer).map_or(own, |place| own.both(self.all[place.device].usable.mapped(edcaf)))
+    }
+
+    /// Whether a link is one of those that its device takes for data to `peer`.
+    pub fn takes(&self, link: StationId, edcaf: usize, peer: StationId) -> bool {
+        let Some(Place { device, link }) = self.place(link) else { return true };
+        let allowed = self.allowed(device, edcaf, peer);
+        self.all[device].usable.chosen(peer, allowed).has(link)
+    }
+
+    /// The station of the device that begins with `peer` on a link.
+    pub fn there(
         &self,
-        now: Instant,
         stations: &[Station],
         link: StationId,
         peer: StationId,
     ) -> Option<StationId> {
         let bss = stations[link.index()].config.bss;
-        let Some(place) = self.place(peer) else {
-            return Some(peer).filter(|peer| stations[peer.index()].config.bss == bss);
-        };
+        let is_there = |station: &StationId| stations[station.index()].config.bss == bss;
+        match self.place(peer) {
+            Some(place) => self.all[place.device].links.iter().copied().find(is_there),
+            None => Some(peer).filter(is_there),
+        }
+    }
+
+    /// The station through which `link` sends data of a category to the device that begins with
+    /// `peer`, at `now`.
+    pub fn on_link(
+        &self,
+        now: Instant,
+        stations: &[Station],
+        link: StationId,
+        edcaf: usize,
+        peer: StationId,
+    ) -> Option<StationId> {
+        let takes = self.takes(link, edcaf, peer);
+        self.reached(now, stations, link, edcaf, peer).filter(|_| takes)
+    }
+
+    /// The station through which `link` reaches the device that begins with `peer`, with data of a
+    /// category, at `now`, whether or not it chooses the link.
+    pub fn reached(
+        &self,
+        now: Instant,
+        stations: &[Station],
+        link: StationId,
+        edcaf: usize,
+        peer: StationId,
+    ) -> Option<StationId> {
+        if !self.may_use(link, edcaf, peer) {
+            return None;
+        }
+        let there = self.there(stations, link, peer)?;
+        let Some(place) = self.place(peer) else { return Some(there) };
         let device = &self.all[place.device];
-        let mut links = device.links.iter().copied();
-        let there = links.find(|station| stations[station.index()].config.bss == bss)?;
         let is_free = match device.engaged {
             Some(engaged) => engaged.link == there,
             None => device.listens <= now,
@@ -241,6 +314,22 @@ impl Devices {
         }
         device.engaged = Some(Engaged { link: peer, by, since, is_there: false });
         Some(padding)
+    }
+
+    /// Records the end of an exchange of data on a link, for which it contended since `since`.
+    pub fn exchanged(
+        &mut self,
+        now: Instant,
+        link: StationId,
+        peer: Address,
+        since: Instant,
+        success: bool,
+    ) {
+        let Address::Station(peer) = peer else { return };
+        let peer = self.head(peer);
+        if let Some(Place { device, link }) = self.place(link) {
+            self.all[device].usable.exchanged(now, peer, link, since, success);
+        }
     }
 
     /// Records that the receiver of an RTS of `station` answered.
@@ -363,7 +452,7 @@ impl Devices {
 /// Returns an error for devices that no cell can have.
 pub(super) fn check(config: &CellConfig) -> Result<(), CellError> {
     let mut seen = alloc::vec![false; config.stations.len()];
-    for DeviceConfig { links, mode } in &config.devices {
+    for DeviceConfig { links, mode, mapping, off, .. } in &config.devices {
         if links.len() < 2 {
             return Err(CellError::DeviceLinks);
         }
@@ -381,6 +470,12 @@ pub(super) fn check(config: &CellConfig) -> Result<(), CellError> {
         sets.sort_unstable();
         sets.dedup();
         if sets.len() < links.len() || links.iter().any(|station| of(station).role != first.role) {
+            return Err(CellError::DeviceLinks);
+        }
+        let has_link =
+            |allowed: &LinkSet| (0..links.len()).any(|link| allowed.has(link) && !off.has(link));
+        // The first link has the group frames.
+        if off.has(0) || !mapping.iter().all(has_link) {
             return Err(CellError::DeviceLinks);
         }
         let is_access_point = first.role == Role::AccessPoint;

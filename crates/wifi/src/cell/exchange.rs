@@ -283,6 +283,10 @@ impl Cell {
         let now = self.now;
         let edcaf = exchange.edcaf;
         if self.devices.has(station) && edcaf != BEACON_EDCAF {
+            if exchange.is_data {
+                let since = self.stations[station.index()].edcaf(edcaf).contends_since;
+                self.devices.exchanged(now, station, exchange.peer, since, success);
+            }
             self.floor().give_back(station, edcaf);
         }
         let sifs = self.settings.timing.sifs;

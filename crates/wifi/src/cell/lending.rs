@@ -1,6 +1,7 @@
 //! The loan of what the links of a device share: the queue, the MPDUs to retransmit, and the peers
 //! that a link reaches now. `devices` has the devices themselves.
 
+use super::config::LinkSet;
 use super::edcaf::{EDCAFS, Link};
 use super::exchange::content::Exchange;
 use super::floor::Floor;
@@ -12,6 +13,7 @@ use crate::station::{Address, StationId};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_packet::queue::Held;
+use lasthop_units::Duration;
 
 impl Floor<'_> {
     /// Creates the EDCAFs of all links of a device.
@@ -39,7 +41,12 @@ impl Floor<'_> {
         for index in 0..of_link.peers.len() {
             let peer = StationId(index as u16);
             if devices.head(peer) == peer && peer != devices.head(link) {
-                of_link.peers[index] = devices.on_link(*now, stations, link, peer);
+                // A Block Ack that was missed is asked for where it was missed.
+                of_link.peers[index] =
+                    devices.reached(*now, stations, link, edcaf, peer).filter(|to| {
+                        devices.takes(link, edcaf, peer)
+                            || is_unanswered(stations, link, edcaf, *to)
+                    });
             }
         }
         self.stations[link.index()].edcaf(edcaf).link = Some(of_link);
@@ -54,7 +61,11 @@ impl Floor<'_> {
         let mut all = core::mem::take(&mut devices.all[place.device].common[edcaf]);
         let mut lent = Vec::new();
         for (head, common) in &mut all {
-            let Some(to) = devices.on_link(*now, stations, link, *head) else { continue };
+            let Some(to) = devices.reached(*now, stations, link, edcaf, *head) else { continue };
+            let takes = devices.takes(link, edcaf, *head);
+            if !takes && !is_unanswered(stations, link, edcaf, to) {
+                continue;
+            }
             let elsewhere = devices.oldest_elsewhere(stations, link, edcaf, *head, common);
             let state = &mut stations[link.index()];
             let index = state.originator(settings, edcaf, Address::Station(to));
@@ -125,12 +136,16 @@ impl Floor<'_> {
         for index in 0..access.originators.len() {
             let Address::Station(to) = access.originators[index].peer else { continue };
             let head = devices.head(to);
+            let may_use = devices.may_use(link, edcaf, head);
             let all = &mut devices.all[place.device].common[edcaf];
             let Some((_, common)) = all.iter_mut().find(|(other, _)| *other == head) else {
                 continue;
             };
             if access.originators[index].is_unanswered() {
-                continue;
+                if may_use {
+                    continue;
+                }
+                access.originators[index].give_request_up();
             }
             let before = access.originators[index].held();
             access.originators[index].return_unsettled(common);
@@ -143,6 +158,11 @@ impl Floor<'_> {
 
     /// Lets all links of a device contend that have work.
     pub(super) fn arm_links(&mut self, link: StationId, edcaf: usize) -> bool {
+        if let Some(place) = self.devices.place(link)
+            && self.devices.all[place.device].usable.is_due(self.now)
+        {
+            self.choose_links(place.device, edcaf);
+        }
         self.seek_work(link, edcaf);
         let Self { devices, stations, contention, now, .. } = self;
         let mut begins = false;
@@ -195,7 +215,7 @@ impl Floor<'_> {
             let Self { devices, stations, now, .. } = self;
             let common = &devices.all[place.device].common[edcaf];
             let repeats = |(head, common): &(StationId, Common)| {
-                common.is_waiting() && devices.on_link(*now, stations, link, *head).is_some()
+                common.is_waiting() && devices.on_link(*now, stations, link, edcaf, *head).is_some()
             };
             let mut has_work = common.iter().any(repeats);
             has_work |= stations[link.index()].edcaf(edcaf).peer_to_ask().is_some();
@@ -221,7 +241,7 @@ impl Floor<'_> {
                         let on_air = on_air.fold(None, |one, it| common.older(one, Some(it)));
                         common.has_window(on_air)
                     });
-                    has_window && devices.on_link(*now, stations, link, peer).is_some()
+                    has_window && devices.on_link(*now, stations, link, edcaf, peer).is_some()
                 });
                 has_work = next.is_some();
                 stations[head.index()].edcafs[edcaf] = Some(access);
@@ -231,6 +251,55 @@ impl Floor<'_> {
                 of_link.has_work = has_work;
                 of_link.elsewhere =
                     Held { packets: whole.packets - own.packets, bytes: whole.bytes - own.bytes };
+            }
+        }
+    }
+
+    /// Lets a device choose its links.
+    #[cold]
+    fn choose_links(&mut self, device: usize, edcaf: usize) {
+        let Self { devices, stations, contention, channels, settings, now, .. } = self;
+        let links = devices.all[device].links.clone();
+        let is_other = |own: StationId, station: &Station| {
+            devices.head(station.id) != links[0]
+                && channels.overlap(own, station.id)
+                && channels.senses(contention, own, station.id)
+        };
+        let busy = links.iter().map(|own| {
+            let others = stations.iter().filter(|station| is_other(*own, station));
+            others.fold(Duration::ZERO, |sum, station| sum + station.stats.airtime)
+        });
+        let busy: Vec<Duration> = busy.collect();
+        let peers = devices.all[device].common[edcaf].iter().map(|(peer, _)| *peer);
+        let peers: Vec<StationId> = peers.collect();
+        let mut rates = Vec::new();
+        for peer in peers {
+            let rate = |link: &StationId| {
+                let to = devices.there(stations, *link, peer)?;
+                let may = devices.may_use(*link, edcaf, peer);
+                let state = &mut stations[link.index()];
+                let index = state.originator(settings, edcaf, Address::Station(to));
+                let control = state.edcaf(edcaf).originators[index].rate_control.as_ref();
+                control.filter(|_| may).map(|control| control.main_rate().bitrate())
+            };
+            rates.push((peer, links.iter().map(rate).collect()));
+        }
+        devices.all[device].usable.choose(*now, busy, rates.into_iter());
+    }
+
+    /// Switches links of a device off, and the others of these on.
+    pub(super) fn switch_links(&mut self, head: StationId, off: LinkSet) {
+        let Some(place) = self.devices.place(head) else { return };
+        self.devices.all[place.device].usable.off = off;
+        for device in 0..self.devices.all.len() {
+            for link in self.devices.all[device].links.clone() {
+                for edcaf in 0..EDCAFS {
+                    let state = &self.stations[link.index()];
+                    // An exchange returns its MPDUs when it is over.
+                    if state.edcafs[edcaf].is_some() && state.exchange.is_none() {
+                        self.give_back(link, edcaf);
+                    }
+                }
             }
         }
     }
@@ -255,6 +324,14 @@ impl Floor<'_> {
             self.stations[head.index()].hold(self.now, 0, released.wrapping_neg());
         }
     }
+}
+
+/// Whether a link asks `to` for a Block Ack that it missed.
+fn is_unanswered(stations: &[Station], link: StationId, edcaf: usize, to: StationId) -> bool {
+    stations[link.index()].edcafs[edcaf].as_ref().is_some_and(|access| {
+        let index = access.originator(Address::Station(to));
+        index.is_some_and(|index| access.originators[index].is_unanswered())
+    })
 }
 
 /// The sum of two.

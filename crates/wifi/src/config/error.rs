@@ -143,6 +143,10 @@ pub enum AdjustError {
     /// Failure of a station that is no access point.
     #[error("only an access point fails")]
     Failure,
+    /// Links switched off at a station of one link, or such that a category keeps none, or group
+    /// frames lose the first one.
+    #[error("only further links of a device can be off, and each access category keeps one")]
+    Links,
     /// A move to another channel in a run that began without, of a set whose nodes scan, save power,
     /// have absences or do not roam, or to a channel too narrow for it.
     #[error(

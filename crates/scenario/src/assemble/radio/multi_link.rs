@@ -3,11 +3,13 @@
 
 use super::{Common, Problems, WifiNode, channels, is_written, station};
 use crate::Role;
-use crate::raw::{MultiLinkKind, RawChannelLink, RawEmlsr, RawScenario};
+use crate::raw::{MultiLinkKind, RawChannelLink, RawEmlsr, RawLinkUse, RawScenario};
+use lasthop_config::error::Place;
+use lasthop_packet::AccessCategory;
 use lasthop_units::{Db, Duration, Identity, MacAddr};
 use lasthop_wifi::cell::{
-    BandwidthAccess, CellConfig, DeviceConfig, LinkMode, Links, OperatingChannel, PairConfig,
-    StationConfig,
+    BandwidthAccess, CellConfig, DeviceConfig, LinkMode, LinkSet, Links, OperatingChannel,
+    PairConfig, StationConfig,
 };
 use lasthop_wifi::phy::{Band, ChannelWidth, PathLoss, SnrChange, Standard, Subchannel};
 use lasthop_wifi::{BssId, StationId};
@@ -71,8 +73,8 @@ pub(super) fn apply(
     problems: &mut Problems,
 ) {
     let nodes = wifi.iter().zip(own).zip(alone);
-    let modes: Vec<Option<LinkMode>> =
-        nodes.map(|((node, own), alone)| mode(raw, node, own, *alone, problems)).collect();
+    let modes: Vec<Option<DeviceConfig>> =
+        nodes.map(|((node, own), alone)| device(raw, node, own, *alone, problems)).collect();
     let Some(further) = links(raw, cell.band, problems) else { return };
     if modes.iter().all(Option::is_none) {
         let place = &raw.channel.link[0].here;
@@ -134,19 +136,52 @@ pub(super) fn apply(
     cell.links = Arc::new(pairs(&places, &further, cell));
     let of_head = devices
         .into_iter()
-        .zip(&modes)
-        .filter_map(|(links, mode)| mode.as_ref().map(|mode| DeviceConfig { links, mode: *mode }));
+        .zip(modes)
+        .filter_map(|(links, device)| device.map(|device| DeviceConfig { links, ..device }));
     cell.devices = of_head.collect();
+    check_common(wifi, cell, problems);
 }
 
-/// The mode of a node; `None` for one link.
-fn mode(
+/// Reports stations that share no link with their access point for some access category.
+fn check_common(wifi: &[WifiNode<'_>], cell: &CellConfig, problems: &mut Problems) {
+    let station = |device: &DeviceConfig| &cell.stations[device.links[0].index()];
+    for device in &cell.devices {
+        let own = station(device);
+        let is_its = |other: &&DeviceConfig| {
+            station(other).bss == own.bss
+                && station(other).role == lasthop_wifi::cell::Role::AccessPoint
+        };
+        let Some(access_point) = cell.devices.iter().find(is_its) else { continue };
+        let off = device.off.with(access_point.off);
+        let all = LinkSet::of(0..device.links.len()).without(off);
+        for category in AccessCategory::ALL {
+            let mapped = [device, access_point].map(|it| it.mapping[category.index()]);
+            if mapped[0].both(mapped[1]).both(all).is_empty() {
+                let place = &wifi[device.links[0].index()].1.raw.settings.link_use.here;
+                let name = match category {
+                    AccessCategory::Background => "background traffic",
+                    AccessCategory::BestEffort => "best effort",
+                    AccessCategory::Video => "video",
+                    AccessCategory::Voice => "voice",
+                };
+                let message = format!(
+                    "the node and its access point share no link for {name} that is not off"
+                );
+                problems.push(place, message);
+                break;
+            }
+        }
+    }
+}
+
+/// A device without its links; `None` for a node of one link.
+fn device(
     raw: &RawScenario,
     (_, node): &WifiNode<'_>,
     own: &Common,
     alone: usize,
     problems: &mut Problems,
-) -> Option<LinkMode> {
+) -> Option<DeviceConfig> {
     let settings = &node.raw.settings;
     let is_there = !raw.channel.link.is_empty() && alone == 0;
     // A neighbour's load is that of the channel.
@@ -178,6 +213,10 @@ fn mode(
     if kind != MultiLinkKind::Emlsr && is_written(&emlsr.here) {
         problems.push_unfit(&emlsr.here, "these times are for multi_link = \"emlsr\" only");
     }
+    let link_use = &settings.link_use;
+    if kind == MultiLinkKind::Off && is_written(&link_use.here) {
+        problems.push_unfit(&link_use.here, "this node has one link");
+    }
     let mode = match kind {
         MultiLinkKind::Off => return None,
         MultiLinkKind::Str => LinkMode::Simultaneous,
@@ -185,7 +224,47 @@ fn mode(
         MultiLinkKind::Emlsr => single_radio(emlsr, problems),
     };
     check(node, problems);
-    Some(mode)
+    Some(used(link_use, raw.channel.link.len() + 1, mode, problems))
+}
+
+/// Links that a device uses of as many as it has.
+fn used(raw: &RawLinkUse, links: usize, mode: LinkMode, problems: &mut Problems) -> DeviceConfig {
+    let mut device = DeviceConfig::new(Vec::new(), mode);
+    device.choice = raw.choice.value;
+    let mut set = |numbers: Vec<u8>, place: &Place| {
+        let beyond = numbers.iter().find(|number| usize::from(**number) >= links);
+        if let Some(number) = beyond {
+            let most = links - 1;
+            problems.push(place, format!("there is no link {number}: expected 0 to {most}"));
+        }
+        LinkSet::of(numbers.into_iter().map(usize::from).filter(|number| *number < links))
+    };
+    if let Some(on) = &raw.on {
+        let numbers = on.value.iter().map(|number| number.get()).collect();
+        device.off = LinkSet::of(0..links).without(set(numbers, &on.place));
+    }
+    let categories = [
+        (AccessCategory::Voice, &raw.voice),
+        (AccessCategory::Video, &raw.video),
+        (AccessCategory::BestEffort, &raw.best_effort),
+        (AccessCategory::Background, &raw.background),
+    ];
+    let mut mapped = Vec::new();
+    for (category, at) in categories {
+        let Some(at) = at else { continue };
+        let all = set(at.value.iter().map(|number| number.get()).collect(), &at.place);
+        device.mapping[category.index()] = all;
+        mapped.push((all, &at.place));
+    }
+    if let Some(on) = raw.on.as_ref().filter(|_| device.off.has(0)) {
+        problems.push(&on.place, "expected link 0 among them: it has the group frames");
+    }
+    for (all, place) in mapped {
+        if all.without(device.off).is_empty() {
+            problems.push(place, "expected at least one link that is not switched off");
+        }
+    }
+    device
 }
 
 /// Times of EMLSR, as the EML Capabilities have them (IEEE 802.11be-2024, 9.4.2.322.2.4).

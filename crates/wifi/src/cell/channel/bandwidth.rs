@@ -161,6 +161,12 @@ impl Bandwidth {
         })
     }
 
+    /// Whether the channels of two stations overlap.
+    pub fn overlap(&self, one: StationId, other: StationId) -> bool {
+        let [one, other] = [one, other].map(|station| self.stations[station.index()]);
+        one.primary.shares(other.primary, one.width.max(other.width))
+    }
+
     /// Moves a station to this primary channel.
     pub fn retune(&mut self, station: StationId, primary: Subchannel) {
         self.stations[station.index()].primary = primary;

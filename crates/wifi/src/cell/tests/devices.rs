@@ -30,10 +30,8 @@ fn devices(of: &[(u8, Rate)], mode: LinkMode, window: u16) -> CellConfig {
     }
     config.change_links(|pair| pair.link.snr = Db(45.0));
     let link = |first: u16| (0..of.len() as u16).map(|n| StationId(2 * n + first)).collect();
-    config.devices = vec![
-        DeviceConfig { links: link(0), mode: LinkMode::Simultaneous },
-        DeviceConfig { links: link(1), mode },
-    ];
+    config.devices =
+        vec![DeviceConfig::new(link(0), LinkMode::Simultaneous), DeviceConfig::new(link(1), mode)];
     config
 }
 
@@ -163,6 +161,60 @@ fn changes_are_made_to_all_links_or_refused() {
     }
 }
 
+/// A category that is mapped to the second link is not sent on the first, in either direction, and
+/// what is mapped to neither alone takes both.
+#[test]
+fn a_mapping_keeps_a_category_on_its_links() {
+    let rate = vht(3, ChannelWidth::Mhz20);
+    for (from, to, links) in [(AP, PEER, [0, 2]), (StationId(1), Address::Station(AP), [1, 3])] {
+        for (category, on_first) in [(AccessCategory::Voice, false), (AccessCategory::Video, true)]
+        {
+            let mut config = devices(&[(36, rate), (100, rate)], LinkMode::Simultaneous, 64);
+            config.devices[1].mapping[AccessCategory::Voice.index()] = LinkSet::of([1]);
+            let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+            for tag in 0..1_000 {
+                let packet =
+                    Packet { access_category: category, ..Packet::new(tag, 1_500, Instant::ZERO) };
+                cell.handle_packet(Instant::ZERO, from, to, packet);
+            }
+            while let Some((at, _)) = cell.poll_timeout() {
+                cell.handle_timeout(at);
+            }
+            let [first, second] = links.map(|link| {
+                let other = Address::Station(StationId(link ^ 1));
+                cell.link_stats(StationId(link), other).map_or(0, |stats| stats.mpdus_acked)
+            });
+            assert_eq!((first > 0, first + second), (on_first, 1_000), "{category:?}");
+        }
+    }
+}
+
+/// By load and by delay, a device leaves a link on which two others send all the time, but for
+/// trials; without a choice it takes its part of it.
+#[test]
+fn a_choice_leaves_the_busy_link() {
+    let rate = vht(3, ChannelWidth::Mhz20);
+    let of = |choice| {
+        // The third link becomes a set of its own, on the channel of the first one.
+        let of = [(36, rate), (100, rate), (36, rate)];
+        let mut config = devices(&of, LinkMode::Simultaneous, 64);
+        config.devices.iter_mut().for_each(|device| device.links.truncate(2));
+        config.devices[0].choice = choice;
+        let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+        let time = Duration::from_secs(2);
+        let others = (StationId(4), Address::Station(StationId(5)));
+        saturate_up_to(300, &mut cell, &[others, (AP, PEER)], time, 1_500);
+        let [first, second] = [(0, 1), (2, 3)].map(|(from, to)| {
+            let to = Address::Station(StationId(to));
+            cell.link_stats(StationId(from), to).map_or(0, |stats| stats.mpdus_acked)
+        });
+        first as f64 / (first + second) as f64
+    };
+    let [first, load, delay] = [LinkChoice::First, LinkChoice::Load, LinkChoice::Delay].map(of);
+    assert!(first > 0.25, "{first}");
+    assert!(load < 0.1 && delay < 0.1, "{load}, {delay}");
+}
+
 /// One window serves all links: while a long PPDU is on the slow link, the fast one has no more
 /// MPDUs than fit into the window.
 #[test]
@@ -247,13 +299,24 @@ proptest! {
             single_radio(0, 0),
             single_radio(128, 256),
         ]),
+        choice in prop::sample::select(vec![
+            LinkChoice::First,
+            LinkChoice::Load,
+            LinkChoice::Delay,
+        ]),
+        asks in any::<bool>(),
+        switched in prop::option::of((0u64..50, 0u64..50, any::<bool>())),
     ) {
         let rate = vht(3, ChannelWidth::Mhz20);
         let of = [(36, rate), (100, vht(5, ChannelWidth::Mhz80)), (149, rate)];
         let mut config = devices(&of[..links], mode, window);
         for station in &mut config.stations {
             station.retry_limit = retry_limit;
+            if asks {
+                station.block_ack.request = BlockAckRequestPolicy::AfterMissing;
+            }
         }
+        config.devices.iter_mut().for_each(|device| device.choice = choice);
         config.change_links(|pair| {
             let loss = if pair.from.0 < 2 { losses.0 } else { losses.1 };
             pair.link.loss = Probability::new(loss);
@@ -267,7 +330,19 @@ proptest! {
         }
         let (mut delivered, mut dropped) = (Vec::new(), 0);
         let end = Instant::ZERO + Duration::from_secs(60);
+        let mut switches: Vec<(Instant, StationId, LinkSet)> = Vec::new();
+        if let Some((off, on, by_access_point)) = switched {
+            let device = if by_access_point { AP } else { StationId(1) };
+            let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+            let second = LinkSet::of([1]);
+            switches.extend([(at(off), device, second), (at(off + on), device, LinkSet::NONE)]);
+        }
         while let Some((at, _)) = cell.poll_timeout().filter(|(at, _)| *at < end) {
+            if let Some((when, device, off)) = switches.first().copied().filter(|it| it.0 <= at) {
+                switches.remove(0);
+                cell.switch_links(when, device, off).expect("the first link stays on");
+                continue;
+            }
             cell.handle_timeout(at);
             while let Some(output) = cell.poll_output() {
                 match output {
