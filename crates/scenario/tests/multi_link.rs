@@ -122,6 +122,12 @@ fn a_node_says_which_links_it_uses() {
     let of = "link_use = { choice = \"load\", voice = [1], background = [0], on = [0, 1] }";
     let cell = cell(AT_6_GHZ, of, "");
     let [ap, laptop] = &cell.devices[..] else { panic!("two devices") };
+    let saves = |cell: &CellConfig| {
+        [0, 1, 2, 3].map(|station: usize| cell.stations[station].power_save.is_some())
+    };
+    assert_eq!(saves(&cell), [false; 4]);
+    let dozing = self::cell(AT_6_GHZ, "power_save = { idle = \"50ms\" }", "");
+    assert_eq!(saves(&dozing), [false, false, false, true], "the first link stays awake");
     assert_eq!((laptop.choice, ap.choice), (LinkChoice::Load, LinkChoice::First));
     let mapped = |category: AccessCategory| laptop.mapping[category.index()];
     assert_eq!(mapped(AccessCategory::Voice), LinkSet::of([1]));
@@ -160,7 +166,7 @@ fn what_cannot_be_is_said_with_its_key() {
         (AT_6_GHZ, "standard = \"802.11ax\"\nmulti_link = \"str\"", "several links need 802.11be"),
         (
             AT_6_GHZ,
-            "power_save = { kind = \"legacy\" }",
+            "power_save = { kind = \"firmware\" }",
             "not modelled for a node of several links",
         ),
         ("", "multi_link = \"str\"", "add a [[channel.link]]"),

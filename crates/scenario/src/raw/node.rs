@@ -261,7 +261,8 @@ tables! {
         /// Absences of a node by a clock, a table or a list of them; not together with scan or
         /// power_save. An access point sends no beacons meanwhile, as in scan.
         off_tables absence: RawAbsence = "\"off\": the node stays on its channel";
-        /// Power save of a station; not together with scan, roaming or absence.
+        /// Power save of a station; not together with scan, roaming or absence. With several links
+        /// each further link saves power by itself ("legacy" only), and the first stays awake.
         off_table power_save: RawPowerSave = "\"off\": always awake, as on mains power";
         /// Limits of a station of 802.11ac or 802.11ax, announced when it associates. A [[change]]
         /// sends a frame to the access point, as phones do to save power.

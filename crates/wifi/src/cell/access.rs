@@ -142,7 +142,29 @@ impl Cell {
         self.floor().lend(station, edcaf);
         let built = self.build_alone(station, edcaf, opportunity_end);
         self.floor().take_back(station, edcaf, built.as_ref());
+        if let Some(Exchange::Single(single)) = &built {
+            self.wake_links(station, edcaf, single.peer);
+        }
         built
+    }
+}
+
+impl Cell {
+    /// Wakes the links of a device that doze, if it has more packets for `peer`.
+    fn wake_links(&mut self, station: StationId, edcaf: usize, peer: Address) {
+        let Address::Station(to) = peer else { return };
+        let head = self.devices.head(station);
+        let Some(access) = &self.stations[head.index()].edcafs[edcaf] else { return };
+        if access.queue.len_packets_for(Address::Station(self.devices.head(to)).into()) == 0 {
+            return;
+        }
+        self.devices.left_behind(self.now, [station, to]);
+        for index in 0..self.devices.links(station).len() {
+            let link = self.devices.links(station)[index];
+            if self.stations[link.index()].away.is_some() {
+                self.power(|power, floor| power.wake_to_send(floor, link));
+            }
+        }
     }
 }
 

@@ -7,13 +7,14 @@
 //! takes the next packets. In the same way a link that receives borrows the recipients.
 
 use super::config::{CellConfig, DeviceConfig, LinkMode, LinkSet};
-use super::edcaf::EDCAFS;
+use super::edcaf::{EDCAFS, Gate};
 use super::exchange::content::Exchange;
 use super::link_use::LinkUse;
 use super::station::Station;
 use super::{CellError, Output, Role};
 use crate::air::Content;
 use crate::mac::originator::{Common, Originator};
+use crate::mac::power_save::{PowerSaveConfig, Sending};
 use crate::station::{Address, StationId};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -57,6 +58,8 @@ pub(super) struct Device {
     unsynced: Vec<(Instant, bool)>,
     /// Begin of the last exchange of each link.
     used: Vec<Instant>,
+    /// Last instant at which a PPDU from or to it left packets behind: one link did not suffice.
+    needed: Instant,
 }
 
 /// An exchange that a device takes part in on one of its links.
@@ -101,6 +104,7 @@ impl Devices {
             engaged: None,
             listens: Instant::ZERO,
             used: alloc::vec![Instant::ZERO; device.links.len()],
+            needed: Instant::ZERO,
             unsynced: alloc::vec![(Instant::ZERO, false); device.links.len()],
         };
         Self {
@@ -160,6 +164,20 @@ impl Devices {
         Some(&mut self.all[place.device])
     }
 
+    /// Records that a PPDU between two stations, built at `now`, left packets behind.
+    pub fn left_behind(&mut self, now: Instant, ends: [StationId; 2]) {
+        for end in ends {
+            if let Some(device) = self.device(end) {
+                device.needed = now;
+            }
+        }
+    }
+
+    /// Last instant at which one link of a device did not suffice.
+    pub fn needed(&self, station: StationId) -> Instant {
+        self.place(station).map_or(Instant::ZERO, |place| self.all[place.device].needed)
+    }
+
     /// State that the links of a device share towards a peer, if it has sent to it.
     pub fn common(
         &mut self,
@@ -197,10 +215,27 @@ impl Devices {
     }
 
     /// Whether a link is one of those that its device takes for data to `peer`.
-    pub fn takes(&self, link: StationId, edcaf: usize, peer: StationId) -> bool {
+    pub fn takes(
+        &self,
+        stations: &[Station],
+        link: StationId,
+        edcaf: usize,
+        peer: StationId,
+    ) -> bool {
         let Some(Place { device, link }) = self.place(link) else { return true };
         let allowed = self.allowed(device, edcaf, peer);
-        self.all[device].usable.chosen(peer, allowed).has(link)
+        let links = &self.all[device].links;
+        let is_awake = |link: &usize| {
+            let link = links[*link];
+            let access = stations[link.index()].edcafs[edcaf].as_ref();
+            access.is_none_or(|access| {
+                let there = self.there(stations, link, peer);
+                let holds = |there: StationId| access.absent.holds(Address::Station(there));
+                access.gate == Gate::Open && !there.is_some_and(holds)
+            })
+        };
+        let awake = LinkSet::of((0..links.len()).filter(is_awake));
+        self.all[device].usable.chosen(peer, allowed.both(awake)).has(link)
     }
 
     /// The station of the device that begins with `peer` on a link.
@@ -228,7 +263,7 @@ impl Devices {
         edcaf: usize,
         peer: StationId,
     ) -> Option<StationId> {
-        let takes = self.takes(link, edcaf, peer);
+        let takes = self.takes(stations, link, edcaf, peer);
         self.reached(now, stations, link, edcaf, peer).filter(|_| takes)
     }
 
@@ -246,6 +281,10 @@ impl Devices {
             return None;
         }
         let there = self.there(stations, link, peer)?;
+        let access = stations[link.index()].edcafs[edcaf].as_ref();
+        if access.is_some_and(|access| access.absent.holds(Address::Station(there))) {
+            return None;
+        }
         let Some(place) = self.place(peer) else { return Some(there) };
         let device = &self.all[place.device];
         let is_free = match device.engaged {
@@ -483,9 +522,12 @@ pub(super) fn check(config: &CellConfig) -> Result<(), CellError> {
             return Err(CellError::DeviceMode);
         }
         for station in links.iter().map(of) {
+            let may_doze = |it: &PowerSaveConfig| {
+                it.sending == Sending::Awake && !core::ptr::eq(station, first)
+            };
             let comes_and_goes = station.scan.is_some()
                 || station.roaming.is_some()
-                || station.power_save.is_some()
+                || !station.power_save.as_ref().is_none_or(may_doze)
                 || station.service_periods.is_some()
                 || !station.absences.is_empty()
                 || station.failed;

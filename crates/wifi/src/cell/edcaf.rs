@@ -384,6 +384,7 @@ impl Edcaf {
     /// The peer of the next transmission.
     fn next_peer(&mut self) -> Option<Address> {
         if self.link.is_some()
+            && self.gate == Gate::Open
             && let Some(peer) = self.peer_to_ask()
         {
             return Some(peer);

@@ -2,7 +2,7 @@
 //! that a link reaches now. `devices` has the devices themselves.
 
 use super::config::LinkSet;
-use super::edcaf::{EDCAFS, Link};
+use super::edcaf::{EDCAFS, Gate, Link};
 use super::exchange::content::Exchange;
 use super::floor::Floor;
 use super::power::Power;
@@ -44,7 +44,7 @@ impl Floor<'_> {
                 // A Block Ack that was missed is asked for where it was missed.
                 of_link.peers[index] =
                     devices.reached(*now, stations, link, edcaf, peer).filter(|to| {
-                        devices.takes(link, edcaf, peer)
+                        devices.takes(stations, link, edcaf, peer)
                             || is_unanswered(stations, link, edcaf, *to)
                     });
             }
@@ -62,7 +62,7 @@ impl Floor<'_> {
         let mut lent = Vec::new();
         for (head, common) in &mut all {
             let Some(to) = devices.reached(*now, stations, link, edcaf, *head) else { continue };
-            let takes = devices.takes(link, edcaf, *head);
+            let takes = devices.takes(stations, link, edcaf, *head);
             if !takes && !is_unanswered(stations, link, edcaf, to) {
                 continue;
             }
@@ -136,13 +136,15 @@ impl Floor<'_> {
         for index in 0..access.originators.len() {
             let Address::Station(to) = access.originators[index].peer else { continue };
             let head = devices.head(to);
-            let may_use = devices.may_use(link, edcaf, head);
+            let may_ask = devices.may_use(link, edcaf, head)
+                && !access.absent.holds(Address::Station(to))
+                && access.gate == Gate::Open;
             let all = &mut devices.all[place.device].common[edcaf];
             let Some((_, common)) = all.iter_mut().find(|(other, _)| *other == head) else {
                 continue;
             };
             if access.originators[index].is_unanswered() {
-                if may_use {
+                if may_ask {
                     continue;
                 }
                 access.originators[index].give_request_up();
@@ -247,6 +249,8 @@ impl Floor<'_> {
                 stations[head.index()].edcafs[edcaf] = Some(access);
             }
             let own = held(stations, link);
+            // A link that dozes wakes up first.
+            has_work &= stations[link.index()].edcaf(edcaf).gate == Gate::Open;
             if let Some(of_link) = &mut stations[link.index()].edcaf(edcaf).link {
                 of_link.has_work = has_work;
                 of_link.elsewhere =
@@ -293,13 +297,18 @@ impl Floor<'_> {
         self.devices.all[place.device].usable.off = off;
         for device in 0..self.devices.all.len() {
             for link in self.devices.all[device].links.clone() {
-                for edcaf in 0..EDCAFS {
-                    let state = &self.stations[link.index()];
-                    // An exchange returns its MPDUs when it is over.
-                    if state.edcafs[edcaf].is_some() && state.exchange.is_none() {
-                        self.give_back(link, edcaf);
-                    }
-                }
+                self.return_all(link);
+            }
+        }
+    }
+
+    /// Returns what a link keeps, if it may not be used any more.
+    pub(super) fn return_all(&mut self, link: StationId) {
+        for edcaf in 0..EDCAFS {
+            let state = &self.stations[link.index()];
+            // An exchange returns its MPDUs when it is over.
+            if state.edcafs[edcaf].is_some() && state.exchange.is_none() {
+                self.give_back(link, edcaf);
             }
         }
     }

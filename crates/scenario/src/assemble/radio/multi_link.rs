@@ -3,7 +3,9 @@
 
 use super::{Common, Problems, WifiNode, channels, is_written, station};
 use crate::Role;
-use crate::raw::{MultiLinkKind, RawChannelLink, RawEmlsr, RawLinkUse, RawScenario};
+use crate::raw::{
+    MultiLinkKind, PowerSaveKind, RawChannelLink, RawEmlsr, RawLinkUse, RawPowerSave, RawScenario,
+};
 use lasthop_config::error::Place;
 use lasthop_packet::AccessCategory;
 use lasthop_units::{Db, Duration, Identity, MacAddr};
@@ -128,6 +130,8 @@ pub(super) fn apply(
             if let Some(interval) = raw.channel.beacon_interval.value.0 {
                 other.beacon_offset = other.identity.offset_within(interval);
             }
+            // The first link stays awake.
+            cell.stations[head].power_save = None;
             devices[head].push(id(cell.stations.len()));
             places.push((number as usize, head));
             cell.stations.push(other);
@@ -288,7 +292,7 @@ fn check(node: &crate::assemble::nodes::Expanded<'_>, problems: &mut Problems) {
         raw.scan.as_ref().map(|it| &it.here),
         raw.roaming.as_ref().map(|it| &it.here),
         raw.absence.first().map(|it| &it.here),
-        raw.power_save.as_ref().map(|it| &it.here),
+        raw.power_save.as_ref().filter(|it| !is_link_wise(it)).map(|it| &it.here),
         raw.ofdma.as_ref().map(|it| &it.here),
         raw.mu_mimo.as_ref().map(|it| &it.here),
         raw.pseudo_retry_out.enabled.value.then_some(&raw.pseudo_retry_out.enabled.place),
@@ -300,6 +304,11 @@ fn check(node: &crate::assemble::nodes::Expanded<'_>, problems: &mut Problems) {
                        \"off\"";
         problems.push(place, message);
     }
+}
+
+/// Whether each link can save power in this way, by itself.
+fn is_link_wise(raw: &RawPowerSave) -> bool {
+    raw.kind.value == PowerSaveKind::Legacy
 }
 
 /// The further links; `None` without any, or if they are wrong.

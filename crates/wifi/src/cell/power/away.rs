@@ -340,6 +340,9 @@ impl Power {
             }
         }
         self.refill_driver(floor, access_point);
+        if floor.devices.has(access_point) {
+            floor.return_all(access_point);
+        }
     }
 
     /// Removes the packets that an access point's driver holds for unreachable stations from its

@@ -12,7 +12,7 @@ use super::Power;
 use super::absence::{Doze, Rhythm};
 use crate::air::{Action, Content};
 use crate::cell::bss::Bss;
-use crate::cell::edcaf::{BEACON_EDCAF, EDCAFS, Gate};
+use crate::cell::edcaf::{BEACON_EDCAF, EDCAFS, Edcaf, Gate};
 use crate::cell::exchange::single::Single;
 use crate::cell::floor::{Floor, Roster};
 use crate::mac::power_save::{self, DozeInput, DozePhase, Sending, partial_virtual_bitmap};
@@ -39,10 +39,14 @@ impl Power {
     pub(in crate::cell) fn look_idle(&mut self, floor: &mut Floor<'_>, station: StationId) {
         let now = floor.now;
         let state = &floor.stations[station.index()];
-        let last_data = state.last_data;
+        let last_data =
+            if state.is_further_link { floor.devices.needed(station) } else { state.last_data };
+        let is_held = |access: &Edcaf| {
+            !access.management.is_empty() || state.is_further_link && access.held.packets > 0
+        };
         let busy = state.held_packets > 0
             || state.exchange.is_some()
-            || state.edcafs.iter().flatten().any(|access| !access.management.is_empty());
+            || state.edcafs.iter().flatten().any(|access| is_held(access));
         let Some(doze) = floor.doze(station) else { return };
         if let Sending::InPowerSave(limit) = doze.config.sending {
             let is_busy = doze.is_busy();
@@ -474,8 +478,18 @@ impl Floor<'_> {
 impl Roster<'_> {
     /// Number of packets and frames that an EDCAF of a set's access point holds for `peer`.
     pub(in crate::cell) fn held(&self, bss: BssId, edcaf: usize, peer: Address) -> u32 {
-        let edcafs = &self.stations[self.access_point(bss).index()].edcafs;
-        edcafs[edcaf].as_ref().map_or(0, |access| access.held_for(peer))
+        let access_point = self.access_point(bss);
+        let Some(access) = &self.stations[access_point.index()].edcafs[edcaf] else { return 0 };
+        access.held_for(peer)
+            + access.link.as_ref().map_or(0, |link| {
+                // The first link has the queue of a device.
+                let first = link.heads[access_point.index()];
+                let queue = self.stations[first.index()].edcafs[edcaf].as_ref();
+                let is_other = first != access_point;
+                queue
+                    .filter(|_| is_other)
+                    .map_or(0, |it| it.queue.len_packets_for(access.key(peer)))
+            })
     }
 
     /// Number of group frames of a set still to be sent after the last DTIM.

@@ -3,6 +3,7 @@
 
 use super::bandwidth::{dynamic, vht};
 use super::*;
+use crate::mac::power_save::{PowerSaveConfig, Retrieval};
 use crate::station::BssId;
 use proptest::prelude::*;
 
@@ -215,6 +216,45 @@ fn a_choice_leaves_the_busy_link() {
     assert!(load < 0.1 && delay < 0.1, "{load}, {delay}");
 }
 
+/// The second link of a device that saves power dozes while the first one suffices, and carries its
+/// part of what the first one cannot.
+#[test]
+fn a_link_dozes_while_the_other_suffices() {
+    let rate = vht(3, ChannelWidth::Mhz20);
+    let of = |saves: bool, senders: &[(StationId, Address)], gap: Option<Duration>| {
+        let mut config = devices(&[(36, rate), (100, rate)], LinkMode::Simultaneous, 64);
+        config.beacon_interval = Some(Duration::from_micros(102_400));
+        let idle = PowerSaveConfig::dynamic(Duration::from_millis(100), Retrieval::Wake);
+        config.stations[3].power_save = saves.then_some(idle);
+        let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+        let time = Duration::from_secs(4);
+        let delivered = match gap {
+            None => saturate_up_to(300, &mut cell, senders, time, 1_500),
+            Some(gap) => {
+                for number in 0..time / gap {
+                    let at = Instant::ZERO + gap * number;
+                    while let Some((due, _)) = cell.poll_timeout().filter(|(due, _)| *due < at) {
+                        cell.handle_timeout(due);
+                    }
+                    let (from, to) = senders[0];
+                    cell.handle_packet(at, from, to, Packet::new(number, 1_500, at));
+                }
+                0
+            }
+        };
+        let away = cell.station_stats(Instant::ZERO + time, StationId(3)).away;
+        (delivered as f64, away.as_secs_f64() / time.as_secs_f64())
+    };
+    for sender in [(AP, PEER), (StationId(1), Address::Station(AP))] {
+        let (_, asleep) = of(true, &[sender], Some(Duration::from_millis(20)));
+        assert!(asleep > 0.9, "{asleep}");
+        let ((saving, asleep), (awake, _)) =
+            (of(true, &[sender], None), of(false, &[sender], None));
+        // Until its first beacon it may doze.
+        assert!(asleep < 0.1 && saving > 0.95 * awake, "{asleep}, {saving} of {awake}");
+    }
+}
+
 /// One window serves all links: while a long PPDU is on the slow link, the fast one has no more
 /// MPDUs than fit into the window.
 #[test]
@@ -306,6 +346,11 @@ proptest! {
         ]),
         asks in any::<bool>(),
         switched in prop::option::of((0u64..50, 0u64..50, any::<bool>())),
+        dozes in prop::option::of((
+            10u64..200,
+            prop::sample::select(vec![Retrieval::PsPoll, Retrieval::Wake]),
+        )),
+        late in 0u64..1_000,
     ) {
         let rate = vht(3, ChannelWidth::Mhz20);
         let of = [(36, rate), (100, vht(5, ChannelWidth::Mhz80)), (149, rate)];
@@ -317,6 +362,13 @@ proptest! {
             }
         }
         config.devices.iter_mut().for_each(|device| device.choice = choice);
+        if let Some((idle, retrieval)) = dozes {
+            config.beacon_interval = Some(Duration::from_micros(102_400));
+            let saves = PowerSaveConfig::dynamic(Duration::from_millis(idle), retrieval);
+            for link in &config.devices[1].links[1..] {
+                config.stations[link.index()].power_save = Some(saves);
+            }
+        }
         config.change_links(|pair| {
             let loss = if pair.from.0 < 2 { losses.0 } else { losses.1 };
             pair.link.loss = Probability::new(loss);
@@ -324,10 +376,16 @@ proptest! {
         let (from, to) = if up { (StationId(1), Address::Station(AP)) } else { (AP, PEER) };
         let receiver = if up { AP } else { StationId(1) };
         let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
-        for tag in 0..number {
-            let packet = Packet { passive, ..Packet::new(tag, 100, Instant::ZERO) };
-            cell.handle_packet(Instant::ZERO, from, to, packet);
-        }
+        let mut hand_over = |cell: &mut Cell, at: Instant, tags: core::ops::Range<u64>| {
+            for tag in tags {
+                let packet = Packet { passive, ..Packet::new(tag, 100, at) };
+                cell.handle_packet(at, from, to, packet);
+            }
+        };
+        hand_over(&mut cell, Instant::ZERO, 0..number / 2);
+        // The rest comes when links may doze.
+        let late = Instant::ZERO + Duration::from_millis(late);
+        let mut is_whole = false;
         let (mut delivered, mut dropped) = (Vec::new(), 0);
         let end = Instant::ZERO + Duration::from_secs(60);
         let mut switches: Vec<(Instant, StationId, LinkSet)> = Vec::new();
@@ -337,12 +395,23 @@ proptest! {
             let second = LinkSet::of([1]);
             switches.extend([(at(off), device, second), (at(off + on), device, LinkSet::NONE)]);
         }
-        while let Some((at, _)) = cell.poll_timeout().filter(|(at, _)| *at < end) {
-            if let Some((when, device, off)) = switches.first().copied().filter(|it| it.0 <= at) {
+        loop {
+            let next = cell.poll_timeout().map(|(at, _)| at).filter(|at| *at < end);
+            let is_before = |when: Instant| next.is_none_or(|at| when <= at);
+            let switch = switches.first().copied();
+            if let Some((when, device, off)) = switch.filter(|it| is_before(it.0))
+                && (is_whole || when <= late)
+            {
                 switches.remove(0);
                 cell.switch_links(when, device, off).expect("the first link stays on");
                 continue;
             }
+            if !is_whole && is_before(late) {
+                is_whole = true;
+                hand_over(&mut cell, late, number / 2..number);
+                continue;
+            }
+            let Some(at) = next else { break };
             cell.handle_timeout(at);
             while let Some(output) = cell.poll_output() {
                 match output {
