@@ -297,9 +297,11 @@ const ENTRIES: &[SummaryEntry] = &[
             (4, "delay"),
             (5, "ours"),
             (6, "ns-3"),
+            (9, "below"),
         ],
-        cause: "On an idle medium ns-3 begins at a slot boundary, 0 to 9 us later. The uplink beside \
-                another access point's downlink: unknown.",
+        cause: "*Below*: our runs of ns-3's length, 3 s, whose delay is below ns-3's. One run is one \
+                draw: a few collisions in a row make a packet wait for hundreds of milliseconds. \
+                Each 64th packet of the row without neighbours meets a beacon in ours.",
     },
     agrees(
         "rate control",

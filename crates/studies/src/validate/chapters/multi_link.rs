@@ -54,12 +54,14 @@ pub(super) fn latency() -> Table {
                or two standard deviations of our runs of ns-3's length, up to 20 %."
             .into(),
         columns: vec![
-            "links", "mode", "to", "beside", "delay", "ms", "ns-3", "ratio", "spread",
+            "links", "mode", "to", "beside", "delay", "ms", "ns-3", "ratio", "spread", "below",
         ],
         rows: data::records(BE_MLO_LATENCY).iter().flat_map(latency_rows).collect(),
         notes: vec![
-            "On an idle medium ns-3 begins at a slot boundary, 0 to 9 us later than ours. A packet each \
-             1.6 ms meets each 64th one a beacon, or none, by their phase.".into(),
+            "*Below*: our runs of ns-3's length whose delay is below ns-3's; its one run is a draw. \
+             Behind several collisions in a row a packet waits for hundreds of milliseconds, which \
+             decides the tails of 3 s. Of packets each 1.6 ms each 64th one meets a beacon, or \
+             none, by their phase.".into(),
         ],
     }
 }
@@ -107,6 +109,7 @@ fn latency_rows(record: &Record) -> Vec<Row> {
         let theirs = record.number(&format!("delay_{name}_ms"));
         let spread = spread(all.iter().map(|run| run.delay_ms(quantile)));
         let off = (ours / theirs - 1.0).abs();
+        let below = all.iter().filter(|run| run.delay_ms(quantile) < theirs).count();
         let cells = vec![
             links_of(record),
             record.text("mlo").into(),
@@ -117,6 +120,7 @@ fn latency_rows(record: &Record) -> Vec<Row> {
             format!("{theirs:.3}"),
             ratio(ours, theirs),
             format!("{:.0} %", 100.0 * spread),
+            format!("{below} of {SHORT_RUNS}"),
         ];
         (cells, Verdict::pass_if(off <= TARGET_DELAY.max((SPREADS * spread).min(SPREAD_MAX))))
     };
