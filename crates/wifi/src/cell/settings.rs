@@ -124,7 +124,7 @@ fn check_ofdma(station: &StationConfig) -> Result<(), CellError> {
         Ok(())
     } else if station.role != Role::AccessPoint {
         Err(CellError::StationSendsOfdma)
-    } else if !station.capabilities.is_he() || !station.capabilities.qos {
+    } else if !station.capabilities.is_he_or_later() || !station.capabilities.qos {
         Err(CellError::OfdmaWithoutHe)
     } else if station.aggregation.built_ahead {
         Err(CellError::OfdmaBuiltAhead)

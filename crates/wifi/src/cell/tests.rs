@@ -18,6 +18,7 @@ mod moving;
 mod mu_mimo;
 mod narrow;
 mod ofdma;
+mod ofdma_eht;
 mod offer;
 mod operating_mode;
 mod opportunity;

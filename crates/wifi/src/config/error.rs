@@ -57,7 +57,7 @@ pub enum CellError {
     #[error("only an access point sends to several stations at once (OFDMA)")]
     StationSendsOfdma,
     /// OFDMA with a PHY before 802.11ax.
-    #[error("OFDMA needs QoS frames and rates of 802.11ax")]
+    #[error("OFDMA needs QoS frames and rates of 802.11ax or 802.11be")]
     OfdmaWithoutHe,
     /// OFDMA with A-MPDUs built ahead, which are for one station at a time.
     #[error("A-MPDUs that are built ahead are not for several stations at once (OFDMA)")]

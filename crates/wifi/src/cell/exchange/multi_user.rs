@@ -22,11 +22,11 @@ use crate::air::{Expected, Interval, Rates, Subframes};
 pub(in crate::cell) use crate::config::{OfdmaAcknowledgement, OfdmaConfig};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
-use crate::phy::{ChannelWidth, HeGuardInterval, Rate, Ru, RuSize};
+use crate::phy::{HeGuardInterval, Rate, Ru};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 pub(in crate::cell) use build::{Candidate, Whom};
-pub(in crate::cell) use channel::MuChannel;
+pub(in crate::cell) use channel::{MuChannel, MuFormat};
 use lasthop_units::{Db, Duration, Instant};
 pub(in crate::cell) use record::NEXT_TO_IT;
 
@@ -184,28 +184,16 @@ impl User {
     }
 }
 
-/// The largest equal RUs that fill a channel for at most `stations` users, and their number; `None`
-/// for fewer than two.
-pub(in crate::cell) fn equal_units(
-    width: ChannelWidth,
-    stations: usize,
-) -> Option<(RuSize, usize)> {
-    let counts = RuSize::ALL.map(|size| (size, usize::from(size.count_in(width))));
-    let fitting = counts.into_iter().filter(|(_, count)| (2..=stations).contains(count));
-    fitting.max_by_key(|(_, count)| *count)
-}
-
-/// The largest equal RUs of which a channel has at least `stations`.
-pub(in crate::cell) fn enough_units(width: ChannelWidth, stations: usize) -> Option<RuSize> {
-    let counts = RuSize::ALL.map(|size| (size, usize::from(size.count_in(width))));
-    let enough = counts.into_iter().filter(|(_, count)| *count >= stations);
-    enough.min_by_key(|(_, count)| *count).map(|(size, _)| size)
-}
-
 /// Highest MCS of a Block Ack in a trigger-based PPDU: as robust as a control response at 48 Mb/s.
 /// The MCS of the data applies if it is slower. The choice is the access point's, and the same as
 /// in ns-3.
-pub(in crate::cell) const BLOCK_ACK_MCS_MAX: u8 = 5;
+const BLOCK_ACK_MCS_MAX: u8 = 5;
+
+/// MCS of a short answer in a trigger-based PPDU to a station with this MCS for data; the robust MCS
+/// 15 of EHT stays.
+pub(in crate::cell) const fn answer_mcs(mcs: u8) -> u8 {
+    if mcs == 15 || mcs < BLOCK_ACK_MCS_MAX { mcs } else { BLOCK_ACK_MCS_MAX }
+}
 
 /// The largest length up to `bytes_max` that `fits`.
 pub(in crate::cell) fn most_bytes(bytes_max: u32, fits: impl Fn(u32) -> bool) -> u32 {

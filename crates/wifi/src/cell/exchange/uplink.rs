@@ -230,13 +230,8 @@ impl Answer {
 }
 
 impl MuChannel {
-    /// Time from the HE-LTFs to the end of a trigger-based PPDU, for one user alone.
-    fn triggered_data_time(&self, user: &MuUser) -> Duration {
-        let (header, duration) = self.triggered(core::slice::from_ref(user));
-        duration - header
-    }
-
-    /// The longest PSDU of up to `bytes_max` that lasts at most `time` for `user` in such a PPDU.
+    /// The longest PSDU of up to `bytes_max` that lasts at most `time` for `user` in a
+    /// trigger-based PPDU.
     fn triggered_within(&self, user: &MuUser, time: Duration, bytes_max: u32) -> u32 {
         most_bytes(bytes_max, |psdu_bytes| {
             self.triggered_data_time(&MuUser { psdu_bytes, ..*user }) <= time
