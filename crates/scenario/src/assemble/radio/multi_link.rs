@@ -212,6 +212,7 @@ fn check(node: &crate::assemble::nodes::Expanded<'_>, problems: &mut Problems) {
         raw.power_save.as_ref().map(|it| &it.here),
         raw.ofdma.as_ref().map(|it| &it.here),
         raw.mu_mimo.as_ref().map(|it| &it.here),
+        raw.operating_mode.as_ref().map(|it| &it.here),
         raw.pseudo_retry_out.enabled.value.then_some(&raw.pseudo_retry_out.enabled.place),
         raw.driver_queue.packets.as_ref().map(|it| &it.place),
         raw.driver_queue.airtime.as_ref().map(|it| &it.place),
