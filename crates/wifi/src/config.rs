@@ -143,6 +143,11 @@ impl CellConfig {
         self.channels.get(bss.index()).copied().unwrap_or_default()
     }
 
+    /// Whether some set leaves out a part of its channel.
+    pub(crate) fn is_punctured(&self) -> bool {
+        self.channels.iter().any(|channel| !channel.puncturing.is_none())
+    }
+
     /// Whether sets have different primary channels, or may have.
     pub(crate) fn has_several_channels(&self) -> bool {
         if self.channels_vary {

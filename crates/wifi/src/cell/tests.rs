@@ -24,6 +24,7 @@ mod operating_mode;
 mod opportunity;
 mod padding;
 mod peer_rates;
+mod puncturing;
 mod response;
 mod retry_out;
 mod roam;

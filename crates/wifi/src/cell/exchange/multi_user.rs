@@ -1,13 +1,12 @@
 //! Downlink OFDMA (IEEE 802.11ax-2021, 26.5.1): an HE MU PPDU from the access point to several
-//! stations, each on its resource unit, and their acknowledgements. This module holds
-//! the state of such an exchange, and the durations of its parts (27.4.3). With
-//! MU-MIMO, also of 802.11ac, each station gets the whole channel; [`mu_mimo`](super::mu_mimo)
-//! chooses the stations. `build` distributes data and resource units, `exchange` performs the
-//! exchange on the air.
+//! stations, each on its resource unit, and their acknowledgements; likewise an EHT MU PPDU. This
+//! module holds the state of such an exchange. With MU-MIMO, also of 802.11ac, each station gets the
+//! whole channel; [`mu_mimo`](super::mu_mimo) chooses the stations. `build` distributes data and
+//! resource units, `exchange` performs the exchange on the air, `channel` has its RUs and durations.
 //!
-//! All RUs of a PPDU have one size, and as many are used as fill the channel. A PPDU carries only
-//! PSDUs of the access category that gained the channel. Left out: MU-MIMO within an RU, RUs of
-//! several sizes, preamble puncturing, MU-RTS, several access categories in a PPDU, acknowledgement
+//! The names of fields below are those of HE; EHT has the same parts. A PPDU is of the generation of
+//! the station whose turn it is, and serves stations of that one only. A PPDU carries only
+//! PSDUs of the access category that gained the channel. Left out: MU-MIMO within an RU, MU-RTS, several access categories in a PPDU, acknowledgement
 //! by TRS Control and Multi-STA Block Ack. Lengths are in bytes.
 
 mod build;

@@ -1,6 +1,6 @@
 //! Uplink OFDMA (IEEE 802.11ax-2021, 26.5.2 and 26.5.5): an access point that gains the channel
 //! solicits several stations by Trigger frames. The stations send at once, each on its resource
-//! unit, in HE trigger-based PPDUs. This module holds the state of such an
+//! unit, in trigger-based PPDUs of HE or EHT. This module holds the state of such an
 //! exchange. `reports` has the access point's knowledge of its stations' queues, `build` the choice
 //! of stations and their answers, `exchange` the procedure on the air, `mu_edca` the contention
 //! afterwards.

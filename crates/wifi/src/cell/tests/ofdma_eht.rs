@@ -17,7 +17,7 @@ fn eht(mcs: u8, width: ChannelWidth) -> Rate {
 }
 
 /// The same cell of 802.11be at 6 GHz, with this width, fixed rate and windows of 1 024.
-fn of_be(mut config: CellConfig, mcs: u8, width: ChannelWidth) -> CellConfig {
+pub(super) fn of_be(mut config: CellConfig, mcs: u8, width: ChannelWidth) -> CellConfig {
     (config.standard, config.band) = (Standard::Dot11be, Band::Ghz6);
     let rate = eht(mcs, width);
     for station in &mut config.stations {
@@ -29,7 +29,7 @@ fn of_be(mut config: CellConfig, mcs: u8, width: ChannelWidth) -> CellConfig {
 }
 
 /// Symbols for `psdu_bytes` with this many bits per subcarrier; the code is LDPC.
-fn symbols(subcarriers: u64, bits: u64, psdu_bytes: u64) -> u64 {
+pub(super) fn symbols(subcarriers: u64, bits: u64, psdu_bytes: u64) -> u64 {
     (16 + 8 * psdu_bytes).div_ceil(subcarriers * bits)
 }
 
@@ -48,7 +48,7 @@ const CELLS: [(ChannelWidth, usize, RuSize, u64, u64); 4] = [
 ];
 
 /// The instants of the frames of an exchange whose first PPDU is at this index, in nanoseconds.
-fn instants(ppdus: &[Ppdu], index: usize, count: usize) -> Option<Vec<(u64, u64)>> {
+pub(super) fn instants(ppdus: &[Ppdu], index: usize, count: usize) -> Option<Vec<(u64, u64)>> {
     let first = ppdus.get(index)?.start;
     let frames = ppdus.get(index..index + count)?.iter();
     let times = frames.map(|ppdu| [ppdu.start, ppdu.end].map(|at| (at - first).as_nanos()));
@@ -193,9 +193,10 @@ fn the_uplink_by_hand() {
 }
 
 /// The cell with every other station of 802.11ax, in up to 160 MHz.
-fn mixed(mut config: CellConfig, width: ChannelWidth) -> CellConfig {
+pub(super) fn mixed(mut config: CellConfig, width: ChannelWidth) -> CellConfig {
     let older = width.min(ChannelWidth::Mhz160);
-    let old: Vec<Rate> = Rate::all_he(older, GI, 1).collect();
+    let old = ChannelWidth::ALL.into_iter().filter(|it| *it <= older);
+    let old: Vec<Rate> = old.flat_map(|width| Rate::all_he(width, GI, 1)).collect();
     for (index, station) in config.stations.iter_mut().enumerate() {
         let new = ChannelWidth::ALL_EHT.into_iter().filter(|it| *it <= width);
         let new: Vec<Rate> = new.flat_map(|width| Rate::all_eht(width, GI, 1)).collect();

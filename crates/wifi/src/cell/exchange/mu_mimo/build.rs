@@ -57,7 +57,7 @@ impl Station {
         let (now, interval) = (cx.now, config.sounding_interval);
         let width = self.width_of_several()?;
         let format = match self.main_rate_to(edcaf, peer) {
-            Some(Rate::Eht { .. }) => self.format(true),
+            Some(Rate::Eht { .. }) => self.format(true, width),
             _ if self.config.capabilities.is_he() => MuFormat::He,
             _ => MuFormat::Vht(GuardInterval::Long),
         };

@@ -125,8 +125,7 @@ impl Station {
         peer: Address,
     ) -> MuChannel {
         let is_eht = self.main_rate_to(edcaf, peer).is_some_and(Rate::is_eht);
-        let format = self.format(is_eht);
-        self.channel(band, config, format)
+        self.channel(band, config, is_eht)
     }
 
     /// The rate that rate control uses most towards `peer`, if anything was sent to it.
@@ -244,7 +243,7 @@ impl Station {
         let snr = air.last_snr(self.id, station);
         let state = &mut self.edcaf(edcaf).originators[originator];
         let (rate, is_probe) = state.choose_rate(cx.now, snr)?;
-        let rate = rate.narrowed(channel.width);
+        let rate = channel.narrowed(rate);
         let window = state.agreement.window();
         // Giving up may have made a Block Ack Request due.
         let is_due = state.block_ack_request_due;
@@ -402,7 +401,7 @@ fn is_ready(access: &Edcaf, channel: MuChannel, originator: &Originator) -> bool
     let rate = originator.rate_control.as_ref().map(RateControl::main_rate);
     originator.agreement.window().is_some()
         && !originator.block_ack_request_due
-        && rate.is_some_and(|rate| channel.has(rate.narrowed(channel.width)))
+        && rate.is_some_and(|rate| channel.has(channel.narrowed(rate)))
         && !access.absent.is_dozing(peer)
         && (!originator.pending.is_empty() || originator.has_window() && queued() > 0)
 }

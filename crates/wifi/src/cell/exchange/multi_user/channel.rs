@@ -12,6 +12,7 @@ use crate::phy::{
     TriggeredPpdu, VhtMuPpdu, VhtMuUser,
 };
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 use lasthop_units::{Bitrate, Duration};
 
 /// Format of the PPDUs of an exchange: all of its stations understand it.
@@ -26,6 +27,14 @@ pub(in crate::cell) enum MuFormat {
 }
 
 impl MuFormat {
+    /// Format of HE or EHT PPDUs at this rate.
+    pub const fn of(rate: Rate) -> Self {
+        match rate {
+            Rate::Eht { puncturing, .. } => Self::Eht(puncturing),
+            _ => Self::He,
+        }
+    }
+
     /// Width of the widest channel.
     pub const fn width_max(self) -> ChannelWidth {
         match self {
@@ -167,10 +176,8 @@ impl MuChannel {
             let ru = parts.remove(place);
             let lower = SIZES.into_iter().rev().find(|size| *size < ru.size());
             let halves = [2 * ru.index() - 1, 2 * ru.index()];
-            let halves = halves.into_iter().filter_map(|index| Ru::new(lower?, index));
-            let behind = parts.iter().position(|other| Some(other.size()) < lower);
-            let at = behind.unwrap_or(parts.len());
-            parts.splice(at..at, halves);
+            parts.extend(halves.into_iter().filter_map(|index| Ru::new(lower?, index)));
+            parts.sort_unstable_by_key(|ru| (Reverse(ru.size()), ru.index()));
         }
         parts.truncate(stations);
         parts
@@ -351,6 +358,17 @@ impl MuChannel {
             MuFormat::Eht(puncturing) => {
                 Rate::Eht { mcs, streams, width, guard_interval, puncturing }
             }
+        }
+    }
+
+    /// The rate on this channel or a narrower one.
+    pub fn narrowed(&self, rate: Rate) -> Rate {
+        let narrow = rate.narrowed(self.width);
+        match self.format {
+            MuFormat::Eht(puncturing) if narrow.width() == self.width => {
+                narrow.punctured(puncturing).unwrap_or(narrow)
+            }
+            _ => narrow,
         }
     }
 

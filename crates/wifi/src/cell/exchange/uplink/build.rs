@@ -3,7 +3,7 @@
 //!
 //! An EDCAF that gains the channel alternates between downlink data and uplink solicitations if it
 //! has both. A Basic Trigger frame asks stations with a backlog in turn, as many as RUs of one size
-//! fill the channel. If the queue schedules airtime, it asks those with the least airtime. The
+//! fill the channel, all of the first one's generation. If the queue schedules airtime, it asks those with the least airtime. The
 //! duration is that of the longest need, within the access point's limit on the duration of A-MPDUs
 //! and the rest of a limited transmission opportunity. If only a part of the channel was idle
 //! (10.23.2.5), all PPDUs have that width, at the MCS of the whole channel. The access point asks
@@ -28,7 +28,7 @@ use crate::cell::{Cell, Settings};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::originator::Originator;
 use crate::mac::sizes;
-use crate::phy::{Band, ChannelWidth, MuUser, PacketPadding, Puncturing, Rate};
+use crate::phy::{Band, ChannelWidth, MuUser, PacketPadding, Rate};
 use crate::station::{Address, StationId};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -177,7 +177,7 @@ impl Solicitor<'_> {
         let lead_is_eht = is_eht(*turns.first()?);
         turns.retain(|&station| is_eht(station) == lead_is_eht);
         let state = &self.stations[access_point.index()];
-        let channel = state.channel(self.settings.band, config, state.format(lead_is_eht));
+        let channel = state.channel(self.settings.band, config, lead_is_eht);
         let units = channel.units_for(1, turns.len().min(config.stations_max.into()))?;
         let count = units.count;
         let units = channel.rus(units);
@@ -187,7 +187,7 @@ impl Solicitor<'_> {
             let known = self.stations[station.index()].originator_to(edcaf, access_point);
             let known = known.and_then(|one| one.rate_control.as_ref()).map(|c| c.main_rate());
             let rate = known.filter(|rate| is_of(*rate, whole));
-            let rate = rate.map(|rate| rate.narrowed(channel.width));
+            let rate = rate.map(|rate| channel.narrowed(rate));
             let rate = rate.unwrap_or(channel.rate(0, channel.guard_interval));
             let mcs = answer_mcs(rate.mcs().unwrap_or(0));
             let psdu_bytes = null_bytes(Solicitation::Reports);
@@ -215,7 +215,7 @@ impl Solicitor<'_> {
         let lead_is_eht = lead.rate.is_eht();
         candidates.retain(|one| one.rate.is_eht() == lead_is_eht);
         let state = &self.stations[access_point.index()];
-        let channel = state.channel(self.settings.band, config, state.format(lead_is_eht));
+        let channel = state.channel(self.settings.band, config, lead_is_eht);
         let streams_max = channel.format.triggered_streams_max();
         let psdu_bytes_max = channel.format.psdu_bytes_max();
         // A station whose MPDU did not fit is asked with fewer others: RUs are larger then.
@@ -237,7 +237,7 @@ impl Solicitor<'_> {
             let psdu_bytes = one.report.psdu_bytes(psdu_bytes_max);
             let user = MuUser { ru, mcs, streams, dcm, psdu_bytes };
             let station = one.report.station;
-            let rate = one.rate.within(channel.width, streams);
+            let rate = channel.narrowed(one.rate.within(channel.width, streams));
             let bits = bits(one);
             users.push(Asked { station, user, rate, bits, is_heard: false, record: None });
         }
@@ -424,12 +424,14 @@ impl Station {
         &self,
         band: Band,
         config: OfdmaConfig,
-        format: MuFormat,
+        is_eht: bool,
     ) -> MuChannel {
         let capabilities = &self.config.capabilities;
+        let width = capabilities.width().min(self.width_max);
+        let format = self.format(is_eht, width);
         MuChannel {
             band,
-            width: capabilities.width().min(self.width_max).min(format.width_max()),
+            width: width.min(format.width_max()),
             guard_interval: config.guard_interval,
             format,
             padding: PacketPadding::None,
@@ -437,9 +439,10 @@ impl Station {
         }
     }
 
-    /// Format of PPDUs with stations of 802.11be or 802.11ax.
-    pub(in crate::cell) fn format(&self, is_eht: bool) -> MuFormat {
-        if is_eht { MuFormat::Eht(Puncturing::NONE) } else { MuFormat::He }
+    /// Format of PPDUs of this width with stations of 802.11be, or of those with stations of
+    /// 802.11ax.
+    pub(in crate::cell) fn format(&self, is_eht: bool, width: ChannelWidth) -> MuFormat {
+        if is_eht { MuFormat::Eht(self.puncturing(width)) } else { MuFormat::He }
     }
 
     /// The originator towards an access point in a category, if the station ever sent.

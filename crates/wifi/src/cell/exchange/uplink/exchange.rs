@@ -14,7 +14,7 @@
 //! detection there (level not seen). PPDUs that begin within the following SIFS are not checked.
 
 use super::super::content::Exchange;
-use super::super::multi_user::MuChannel;
+use super::super::multi_user::{MuChannel, MuFormat};
 use super::super::single::{Outline, Single};
 use super::{Answer, Answered, Solicitation, Solicited, StationRecord, Uplink};
 use crate::air::{Carried, Content, Flight, Interval, Overlaps, Reduction, Subframes};
@@ -249,9 +249,8 @@ impl Cell {
         let rate = self.stations[sender.index()].uplink().rate;
         let width = rate.width();
         let access_point = &self.stations[sender.index()];
-        let format = access_point.format(rate.is_eht());
-        let channel = access_point.channel(self.settings.band, config, format);
-        let channel = MuChannel { width, ..channel };
+        let channel = access_point.channel(self.settings.band, config, rate.is_eht());
+        let channel = MuChannel { width, format: MuFormat::of(rate), ..channel };
         let mut is_heard = true;
         let uplink = self.stations[sender.index()].uplink();
         let ask = Solicited::new(uplink, channel);
