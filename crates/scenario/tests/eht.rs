@@ -125,3 +125,61 @@ fn what_802_11ax_has_too() {
         assert!(said.contains(expected), "{expected}\n{said}");
     }
 }
+
+/// The Disabled Subchannel Bitmap by numbers of channels: rates leave out what the set does, older
+/// nodes become narrower, and errors name what exists.
+#[test]
+fn punctured_channels() {
+    let with = |channel: &str, cell: &str| {
+        let node = format!(
+            "[[cell]]\n{cell}\n[[node]]\nname = \"old\"\nrole = \"station\"\nstandard = \"802.11ax\""
+        );
+        parse("be.toml", &text(channel, &node), &[])
+    };
+    let wide = "width = \"80MHz\"";
+    let scenario = with(wide, "punctured = [44]").unwrap_or_else(|error| panic!("{error:?}"));
+    let cell = scenario.network.cell.expect("a cell");
+    assert_eq!(cell.channels[0].puncturing.subchannels(ChannelWidth::Mhz80), 0b0100);
+    let best = cell.stations[0].capabilities.rates.iter().map(|rate| rate.bitrate()).max();
+    // MCS 13, two streams, 702 subcarriers: 14 040 bits in 13.6 us.
+    assert_eq!(best.map(|it| it.as_bps()), Some(1_032_352_941));
+    assert_eq!(cell.stations[1].capabilities.width(), ChannelWidth::Mhz40);
+    for (channel, keys, expected) in [
+        (
+            wide,
+            "punctured = [36]",
+            "no PPDU of 80MHz with primary channel 36 leaves this out; \
+            expected one of [40], [44], [48]",
+        ),
+        (wide, "punctured = [40, 44]", "expected one of [40], [44], [48]"),
+        (wide, "punctured = [52]", "expected channels of the set's 80MHz: 36, 40, 44, 48; got 52"),
+        ("width = \"40MHz\"", "punctured = [40]", "and this set has 40MHz"),
+        (
+            "band = \"6GHz\"\nwidth = \"320MHz\"",
+            "punctured = [5]",
+            "expected one of [9, 13], [17, 21], [25, 29], [33, 37], [41, 45], [49, 53], [57, 61], \
+             [17, 21, 25, 29], ",
+        ),
+        (
+            wide,
+            "punctured = [40]\nnetwork = \"home\"",
+            "not modelled with a [[channel.link]], channel_switch or network",
+        ),
+    ] {
+        let error = with(channel, keys).expect_err(expected);
+        let said = format!("{error:?}");
+        assert!(said.contains(expected), "{expected}\n{said}");
+    }
+    let older = text(wide, "[[cell]]\npunctured = [44]").replace("802.11be", "802.11ax");
+    let said = format!("{:?}", parse("be.toml", &older, &[]).expect_err("too old"));
+    assert!(said.contains("punctured channels need 802.11be"), "{said}");
+    let fixed =
+        "rate_control = { kind = \"fixed\", mcs = 14, streams = 1 }\n[[cell]]\npunctured = [13]";
+    let text = text("band = \"6GHz\"\nwidth = \"80MHz\"", fixed)
+        .replace("streams = 2", "streams = 2\ndcm = true");
+    let said = format!("{:?}", parse("be.toml", &text, &[]).expect_err("no EHT DUP"));
+    assert!(
+        said.contains("no PPDU at this fixed rate leaves the punctured channels out"),
+        "{said}"
+    );
+}

@@ -113,6 +113,7 @@ pub(super) fn apply(
                 cell.channels.push(OperatingChannel {
                     primary: link.channel,
                     access: BandwidthAccess::Dynamic,
+                    ..OperatingChannel::default()
                 });
                 set += 1;
                 BssId(set - 1)
