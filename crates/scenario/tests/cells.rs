@@ -274,12 +274,12 @@ fn cells_that_cannot_be() {
             "[[cell]]\ncolour = 0\nspatial_reuse = \"-72dBm\"",
             "without a colour PPDUs of other sets are not recognised",
         ),
-        ("802.11ac", ac, "spatial reuse needs 802.11ax, not 802.11ac"),
-        ("802.11ac", ac, "cell.0.colour: a BSS colour needs 802.11ax, not 802.11ac"),
+        ("802.11ac", ac, "spatial reuse needs 802.11ax or 802.11be, not 802.11ac"),
+        ("802.11ac", ac, "cell.0.colour: a BSS colour needs 802.11ax or 802.11be, not 802.11ac"),
         (
             "802.11n",
             "[[neighbour]]\nname = \"n\"\nlevel = \"-70dBm\"\nbusy = 0.1\ncolour = 4",
-            "neighbour.n.colour: a BSS colour needs 802.11ax, not 802.11n",
+            "neighbour.n.colour: a BSS colour needs 802.11ax or 802.11be, not 802.11n",
         ),
         (
             "802.11ax",

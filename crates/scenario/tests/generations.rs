@@ -100,7 +100,10 @@ fn what_does_not_exist_is_refused() {
             node("tv", "standard = \"802.11n\"\nwidth = \"80MHz\""),
             "expected at most 40MHz, the channel's width and 802.11n's",
         ),
-        (node("tv", "standard = \"802.11n\"\nofdma = {}"), "OFDMA needs 802.11ax, not 802.11n"),
+        (
+            node("tv", "standard = \"802.11n\"\nofdma = {}"),
+            "OFDMA needs 802.11ax or 802.11be, not 802.11n",
+        ),
         (
             node(
                 "tv",

@@ -79,7 +79,11 @@ fn what_does_not_exist() {
             r#"802.11ac has "bar" only: it has no Trigger frames"#,
         ),
         ("802.11ac", "mu_mimo = { grouping = 16 }", "expected 1, 2 or 4 with 802.11ac, got 16"),
-        ("802.11ax", "mu_mimo = { grouping = 2 }", "expected 4 or 16 with 802.11ax, got 2"),
+        (
+            "802.11ax",
+            "mu_mimo = { grouping = 2 }",
+            "expected 4 or 16 with 802.11ax and 802.11be, got 2",
+        ),
         (
             "802.11ax",
             r#"mu_mimo = { grouping = 16, codebook = "coarse" }"#,

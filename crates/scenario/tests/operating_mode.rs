@@ -168,7 +168,7 @@ fn modes_that_do_not_exist_are_errors_with_a_place() {
         (
             "802.11ax",
             "operating_mode = {}\nstandard = \"802.11n\"",
-            "test.toml:7: node.phone.operating_mode: operating modes need 802.11ac or 802.11ax, not \
+            "test.toml:7: node.phone.operating_mode: operating modes need 802.11ac, 802.11ax or 802.11be, not \
              802.11n",
         ),
     ] {

@@ -156,11 +156,15 @@ fn static_bandwidth_is_for_all_widths() {
 fn colours_of_older_sets() {
     let older = "standard = \"802.11ac\"";
     for (key, path, words) in [
-        ("colour = 7", "cell.0.colour", "a BSS colour needs 802.11ax, and no node of this set"),
+        (
+            "colour = 7",
+            "cell.0.colour",
+            "a BSS colour needs 802.11ax or 802.11be, and no node of this set",
+        ),
         (
             "spatial_reuse = \"-70dBm\"",
             "cell.0.spatial_reuse",
-            "spatial reuse needs 802.11ax, and no node of this set has it",
+            "spatial reuse needs 802.11ax or 802.11be, and no node of this set has it",
         ),
     ] {
         let cell = format!("[[cell]]\n{key}");

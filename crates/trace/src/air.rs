@@ -9,6 +9,7 @@
 mod announced;
 mod roaming;
 mod switching;
+mod triggers;
 
 use crate::ethernet;
 use crate::names::Names;
@@ -323,6 +324,12 @@ impl Maker {
                 let request = BlockAckRequest::compressed(tid, start);
                 link.control(control::Body::BlockAckRequest { transmitter, request })
                     .emit_mpdu(out);
+            }
+            _ if triggers::is_eht(frame) => {
+                let mut rest = Vec::new();
+                let common = triggers::emit(frame, &mut rest);
+                let trigger = Trigger { common, rest: &rest };
+                link.control(control::Body::Trigger { transmitter, trigger }).emit_mpdu(out);
             }
             FrameKind::MuBlockAckRequest { tid, response, guard_interval, width } => {
                 let mut rest = Vec::new();

@@ -104,6 +104,20 @@ impl EhtRu {
         Some(it)
     }
 
+    /// Returns the RU that fills a channel, or the multiple RU that puncturing leaves of it.
+    pub const fn of_channel(width: ChannelWidth, puncturing: Puncturing) -> Self {
+        let Some(size) = puncturing.size(width) else {
+            return Self { size: RuSize::of_width(width), index: 1 };
+        };
+        // By the first value of this size.
+        let before = match size {
+            RuSize::Tones996And484 | RuSize::Tones3x996 => 8,
+            RuSize::Tones2x996And484 => 12,
+            _ => 0,
+        };
+        Self { size, index: puncturing.value() - before }
+    }
+
     /// Returns all RUs of a size in a channel.
     pub fn all(size: RuSize, width: ChannelWidth) -> impl Iterator<Item = Self> + Clone {
         let count = Self { size, index: 1 }.count_in(width);
@@ -291,6 +305,25 @@ mod tests {
             assert_eq!(Puncturing::NONE.size(width), None);
         }
         assert_eq!(Puncturing::of_subchannels(0b0101, ChannelWidth::Mhz80), None);
+    }
+
+    /// What is left has the units of all channels of 20 MHz that are not punctured; the middle units
+    /// of 80 MHz only where all four are there.
+    #[test]
+    fn punctured_channels_as_rus() {
+        for width in ChannelWidth::ALL_EHT {
+            for puncturing in (0..=24).filter_map(|value| Puncturing::new(value, width)) {
+                let ru = EhtRu::of_channel(width, puncturing);
+                assert!(ru.fits(width));
+                let left = !puncturing.subchannels(width);
+                for of_20_mhz in 0..16 {
+                    let part = Ru::new(RuSize::Tones242, of_20_mhz + 1).expect("an RU");
+                    let part = EhtRu { size: part.size(), index: part.index() };
+                    let is_there = part.fits(width) && left >> of_20_mhz & 1 == 1;
+                    assert_eq!(ru.overlaps(part), is_there, "{ru} {of_20_mhz}");
+                }
+            }
+        }
     }
 
     /// 26-tone units 2 to 4, 3 to 5 and 6 to 8 of nine; 1 to 5 and 5 to 9.

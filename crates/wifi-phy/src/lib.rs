@@ -50,7 +50,7 @@ pub use mu_mimo::{Codebook, SpatialShare, aged_error};
 pub use operating_mode::OperatingMode;
 pub use rate::{Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate};
 pub use ru::{Ru, RuSize};
-pub use sounding::{Feedback, Grouping, he_ndp};
+pub use sounding::{Feedback, Grouping, eht_ndp, he_ndp};
 pub use subchannel::Subchannel;
 pub use timing::{Standard, Timing};
 pub use vht_mu::{VHT_MU_USERS_MAX, VhtMuError, VhtMuPpdu, VhtMuUser, vht_ndp};

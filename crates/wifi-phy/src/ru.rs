@@ -353,6 +353,23 @@ impl Ru {
         ((before + i % of_80_mhz) << 1) | (i / of_80_mhz)
     }
 
+    /// The RU Allocation subfield of the EHT variant of User Info (IEEE 802.11be-2024, 9.3.1.22, table
+    /// 9-53a) with PS160 as bit 8, which marks the upper 160 MHz of 320 MHz as bit 0 marks the upper 80
+    /// MHz of 160 MHz. Codes below are those of HE; 69 is four times 996 tones.
+    #[inline]
+    pub const fn eht_trigger_allocation(self) -> u16 {
+        match self.size {
+            RuSize::Tones4x996 => 1 << 8 | 69 << 1 | 1,
+            RuSize::Tones2x996 => ((self.index - 1) as u16) << 8 | 68 << 1 | 1,
+            size => {
+                let of_160_mhz = size.count_in(ChannelWidth::Mhz160);
+                let upper = (self.index - 1) / of_160_mhz;
+                let lower = Self { size, index: self.index - upper * of_160_mhz };
+                (upper as u16) << 8 | lower.trigger_allocation() as u16
+            }
+        }
+    }
+
     /// Whether this is the 26-tone RU in the middle of 80 MHz.
     #[inline]
     pub const fn is_middle(self) -> bool {
@@ -399,6 +416,26 @@ mod tests {
 
     const WIDTHS: [ChannelWidth; 4] =
         [ChannelWidth::Mhz20, ChannelWidth::Mhz40, ChannelWidth::Mhz80, ChannelWidth::Mhz160];
+
+    /// The table of the standard: bits 7 to 1 as in HE, 80 MHz by PS160 and bit 0, and each RU of 320
+    /// MHz has a code of its own.
+    #[test]
+    fn eht_allocations() {
+        let code = |size, index| Ru::new(size, index).expect("an RU").eht_trigger_allocation();
+        assert_eq!(code(RuSize::Tones242, 1), 61 << 1);
+        assert_eq!(code(RuSize::Tones242, 8), 64 << 1 | 1);
+        assert_eq!(code(RuSize::Tones996, 3), 1 << 8 | 67 << 1);
+        assert_eq!(code(RuSize::Tones996, 4), 1 << 8 | 67 << 1 | 1);
+        assert_eq!(code(RuSize::Tones2x996, 2), 1 << 8 | 68 << 1 | 1);
+        assert_eq!(code(RuSize::Tones4x996, 1), 1 << 8 | 69 << 1 | 1);
+        let sizes = RuSize::ALL.into_iter().chain([RuSize::Tones4x996]);
+        let all = sizes.flat_map(|size| Ru::all(size, ChannelWidth::Mhz320));
+        let mut codes: Vec<u16> = all.map(Ru::eht_trigger_allocation).collect();
+        let count = codes.len();
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), count);
+    }
 
     /// IEEE 802.11ax-2021, table 27-6 (maximum number of RUs).
     #[test]

@@ -1,12 +1,14 @@
-//! Sounding: the durations of HE sounding NDPs (IEEE 802.11ax-2021, clause 27), and the lengths of
+//! Sounding: the durations of sounding NDPs of HE (IEEE 802.11ax-2021, clause 27) and EHT (IEEE
+//! 802.11be-2024, clause 36), and the lengths of
 //! compressed beamforming reports of VHT (IEEE 802.11-2020, 9.4.1.49) and HE (IEEE 802.11ax-2021,
 //! 9.4.1.65), with the MU Exclusive report that several users need in addition.
 //!
 //! A report has an average SNR of 8 bits for each column, the angles of each group of subcarriers,
 //! and 4 bits of SNR for each column and group. The text of the clauses was not available: numbers
 //! of angles follow from the decomposition, those of groups are from other implementations and
-//! papers. Left out: partial bandwidth, feedback for one user, CQI only. `vht_mu` has VHT NDPs.
+//! papers. EHT has the groups of HE, 320 MHz those of 160 MHz twice. Left out: partial bandwidth, feedback for one user, CQI only. `vht_mu` has VHT NDPs.
 
+use super::eht::SIGNAL_SYMBOL;
 use super::he;
 use super::{ChannelWidth, Codebook, HeGuardInterval};
 use lasthop_units::Duration;
@@ -27,9 +29,9 @@ pub enum Grouping {
     Vht2,
     /// VHT: 4 subcarriers share their angles.
     Vht4,
-    /// HE: 4 subcarriers share their angles.
+    /// HE and EHT: 4 subcarriers share their angles.
     He4,
-    /// HE: 16 subcarriers share their angles.
+    /// HE and EHT: 16 subcarriers share their angles.
     He16,
 }
 
@@ -49,7 +51,7 @@ pub struct Feedback {
 }
 
 impl Grouping {
-    /// Whether the report is of HE, not of VHT.
+    /// Whether the report is of HE or EHT, not of VHT.
     pub const fn is_he(self) -> bool {
         matches!(self, Self::He4 | Self::He16)
     }
@@ -67,8 +69,8 @@ impl Grouping {
             ChannelWidth::Mhz20 => of[0],
             ChannelWidth::Mhz40 => of[1],
             ChannelWidth::Mhz80 => of[2],
-            // No sounding of EHT: 320 MHz do not occur.
-            ChannelWidth::Mhz160 | ChannelWidth::Mhz320 => of[3],
+            ChannelWidth::Mhz160 => of[3],
+            ChannelWidth::Mhz320 => (2 * of[3].0, 2 * of[3].1),
         }
     }
 }
@@ -97,6 +99,11 @@ impl Feedback {
 /// antennas.
 pub fn he_ndp(antennas: u8, guard_interval: HeGuardInterval) -> Duration {
     he::preamble_and_header(antennas, guard_interval, false) + NDP_EXTENSION
+}
+
+/// Duration of an EHT sounding NDP: an EHT MU PPDU without data, whose EHT-SIG has one symbol.
+pub fn eht_ndp(antennas: u8, guard_interval: HeGuardInterval) -> Duration {
+    he_ndp(antennas, guard_interval) + SIGNAL_SYMBOL
 }
 
 #[cfg(test)]
@@ -158,5 +165,8 @@ mod tests {
         assert_eq!(of(4, HeGuardInterval::Ns800Ltf2x), 36_000 + 4 * 7_200 + 4_000);
         assert_eq!(of(3, HeGuardInterval::Ns3200Ltf4x), 36_000 + 4 * 16_000 + 4_000);
         assert_eq!(of(8, HeGuardInterval::Ns1600Ltf2x), 36_000 + 8 * 8_000 + 4_000);
+        // U-SIG is as long as HE-SIG-A; 26 bits of EHT-SIG in 4 us.
+        let eht = eht_ndp(4, HeGuardInterval::Ns800Ltf2x).as_nanos();
+        assert_eq!(eht, 36_000 + 4_000 + 4 * 7_200 + 4_000);
     }
 }

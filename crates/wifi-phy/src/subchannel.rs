@@ -112,6 +112,20 @@ impl Subchannel {
         Self(self.0 & !last | place & last)
     }
 
+    /// The place of the channel, from 0 at the lowest frequency, within the channel of this width
+    /// that contains it.
+    pub const fn place_in(self, width: ChannelWidth) -> u8 {
+        self.0 & ((1 << halvings(width)) - 1)
+    }
+
+    /// The channels of 20 MHz that make the channel of this width that contains it: bit n is the
+    /// place n among the 16 of 320 MHz.
+    pub const fn parts(self, width: ChannelWidth) -> u16 {
+        let count = 1 << halvings(width);
+        let first = self.place_in(ChannelWidth::Mhz320) - self.place_in(width);
+        (u16::MAX >> (16 - count)) << first
+    }
+
     /// Whether the channel of this width that contains `self` also contains `other`.
     #[inline]
     pub const fn shares(self, other: Self, width: ChannelWidth) -> bool {
@@ -143,6 +157,9 @@ mod tests {
             let all = [0, 1, 2, 3].map(|place| of(own).at_place(place, ChannelWidth::Mhz80));
             assert_eq!(all, [36, 40, 44, 48].map(of));
             assert_eq!(of(own).at_place(0, ChannelWidth::Mhz20), of(own));
+            let place = of(own).place_in(ChannelWidth::Mhz80);
+            assert_eq!(of(own).at_place(place, ChannelWidth::Mhz80), of(own));
+            assert_eq!(of(own).parts(ChannelWidth::Mhz80), 0b1111);
         }
         assert_eq!(of(60).at_place(1, ChannelWidth::Mhz40), of(64));
         assert_eq!(of(60).at_place(1, ChannelWidth::Mhz160), of(40));

@@ -25,8 +25,9 @@ pub use sounding::{
     emit_ndp_station,
 };
 pub use trigger::{
-    AnswerRate, CommonInfo, Dependent, Trigger, TriggerKind, UserInfo, Users, emit_basic,
-    emit_beamforming_report_poll, emit_block_ack_request, emit_buffer_status_report_poll,
+    AnswerRate, CommonInfo, Dependent, Trigger, TriggerKind, UserInfo, Users, basic_dependent,
+    emit_basic, emit_beamforming_report_poll, emit_block_ack_request,
+    emit_buffer_status_report_poll,
 };
 pub use trigger_eht::{EhtUserInfo, SpecialUserInfo, emit_request_to_send, emit_trigger_padding};
 

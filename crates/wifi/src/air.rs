@@ -298,6 +298,9 @@ pub(crate) struct Air {
     together: Together,
     /// Primary channel of each station; empty if all have the same.
     primaries: Vec<Subchannel>,
+    /// Channels of 20 MHz that the set of each station leaves out, by place among 16 of 320 MHz;
+    /// empty if no set leaves any out.
+    punctured: Vec<u16>,
     /// Whether access points may move to other channels.
     channels_vary: bool,
     /// State of a cell whose stations may begin or cease to sense each other, boxed because most
@@ -400,6 +403,7 @@ impl Air {
             changed: 0,
             together: Together::default(),
             primaries: channels::primaries(config),
+            punctured: channels::punctured(config),
             channels_vary: config.channels_vary,
             varying: Varying::new(config),
         })
@@ -697,9 +701,11 @@ impl Air {
         pair.last_snr = pair.link.snr(flight.start) - flight.reduction.db;
         let snr = pair.last_snr;
         if flight.rate.width() < self.width {
-            snr + narrower(flight.rate.width(), self.width)
-        } else {
+            snr + self.gain(flight)
+        } else if self.punctured.is_empty() {
             snr
+        } else {
+            snr + self.gain(flight)
         }
     }
 
@@ -806,7 +812,7 @@ impl Air {
         let overlapping = others
             .filter(|other| other.start < until && other.end > from)
             .filter(|other| self.meets(flight, other, receiver));
-        if flight.rate.width() < self.width {
+        if flight.rate.width() < self.width || !self.punctured.is_empty() {
             overlapping.map(|other| self.disturbs_mw(flight, &other, receiver)).sum()
         } else {
             overlapping.map(|other| self.power_of(&other, receiver)).sum()
@@ -816,15 +822,18 @@ impl Air {
     /// Power of another PPDU at a receiver of this one, in mW, relative to the noise of the whole
     /// channel.
     fn disturbs_mw(&self, flight: &Flight, other: &Interference, receiver: StationId) -> f64 {
-        self.power_of(other, receiver) * self.share_of_noise(flight, other.width)
+        self.power_of(other, receiver) * self.share_of_noise(flight, other)
     }
 
     /// Factor between the interference of a PPDU of width `other` and the noise of the whole
     /// channel, to which [`Air::snr`] refers. A PPDU narrower than the channel puts all its power
     /// on the wanted PPDU. A PPDU as wide as the channel puts the same share of its power there as
     /// of the noise.
-    fn share_of_noise(&self, flight: &Flight, other: ChannelWidth) -> f64 {
-        narrower(flight.rate.width().max(other), self.width).as_linear()
+    fn share_of_noise(&self, flight: &Flight, other: &Interference) -> f64 {
+        if !self.punctured.is_empty() {
+            return self.share_of_parts(flight, other);
+        }
+        narrower(flight.rate.width().max(other.width), self.width).as_linear()
     }
 
     /// Result of the error model, kept because most PPDUs have the same parameters as the last.

@@ -129,10 +129,16 @@ impl Capabilities {
         self.rates.iter().any(|rate| rate.is_eht())
     }
 
-    /// Whether these capabilities include operating modes: those of 802.11ac or 802.11ax, with QoS
+    /// Whether the station has rates of 802.11ax or 802.11be, and so understands Trigger frames and
+    /// BSS colours.
+    pub fn is_he_or_later(&self) -> bool {
+        self.rates.iter().any(|rate| rate.is_he() || rate.is_eht())
+    }
+
+    /// Whether these capabilities include operating modes: those of 802.11ac, ax or be, with QoS
     /// frames.
     pub fn has_operating_modes(&self) -> bool {
-        (self.is_vht() || self.is_he()) && self.qos
+        (self.is_vht() || self.is_he_or_later()) && self.qos
     }
 
     /// Returns the mode that uses all of the capabilities.
@@ -146,15 +152,15 @@ impl Capabilities {
         }
     }
 
-    /// Whether a station with these capabilities can have the mode: the station is of 802.11ac or
-    /// 802.11ax, and only the latter answers Trigger frames.
+    /// Whether a station with these capabilities can have the mode: the station is of 802.11ac,
+    /// ax or be, and only those of the latter two answer Trigger frames.
     pub fn allow(&self, mode: &OperatingMode) -> bool {
         let streams = 1..=self.streams();
         self.has_operating_modes()
             && mode.width <= self.width()
             && streams.contains(&mode.receive_streams)
             && streams.contains(&mode.transmit_streams)
-            && (mode.uplink_ofdma || self.is_he())
+            && (mode.uplink_ofdma || self.is_he_or_later())
     }
 
     /// Whether the station has rates of extended range.

@@ -102,6 +102,7 @@ use crate::config::{self, ranks};
 use crate::event::Event;
 use crate::mac::contention::Contention;
 use crate::mac::sizes;
+use crate::phy::{ChannelWidth, Puncturing};
 use crate::station::{Address, StationId};
 use crate::stats::{LinkStats, StationStats};
 use alloc::vec::Vec;
@@ -251,6 +252,7 @@ impl Cell {
                 rank: ranks[index],
                 aid: aids[index],
                 narrows: config.channel_of(station.bss).access == BandwidthAccess::Dynamic,
+                punctured: punctured(config, StationId(index as u16)),
                 is_further_link: config.head_of(StationId(index as u16)).1 > 0,
                 ..Station::new(StationId(index as u16), station, seed)
             })
@@ -696,6 +698,13 @@ impl Machine for Cell {
             }
         }
     }
+}
+
+/// What PPDUs of each width leave out in the set of a station, if it has punctured channels.
+fn punctured(config: &CellConfig, station: StationId) -> Option<[Puncturing; 5]> {
+    let (channel, whole) = config.punctured_channel(station)?;
+    let of_width = |width: ChannelWidth| channel.puncturing_of(whole, width.min(whole));
+    Some(ChannelWidth::ALL_EHT.map(|width| of_width(width).unwrap_or_default()))
 }
 
 /// Bytes that the elements of the newest PHY add to a beacon and to a Probe Request. At 5 GHz an HE

@@ -64,7 +64,8 @@ pub struct CellConfig {
     /// role access point then means the station that sends beacons.
     pub independent: bool,
     /// BSS colours by [`BssId`]: 1 to 63, or 0 for a set without a colour. Sets beyond the end of
-    /// the list have one more than their number, modulo 63. Only HE PPDUs carry colours.
+    /// the list have one more than their number, modulo 63. Only HE and EHT PPDUs carry
+    /// colours.
     pub colours: Vec<u8>,
     /// Channels of the sets by [`BssId`], with the use of their secondary channels. Sets beyond the
     /// end of the list are on the band's first channel. The SNRs of links refer to the widest
@@ -145,6 +146,11 @@ impl CellConfig {
     /// The channel of a set.
     pub fn channel_of(&self, bss: BssId) -> OperatingChannel {
         self.channels.get(bss.index()).copied().unwrap_or_default()
+    }
+
+    /// Whether some set leaves out a part of its channel.
+    pub(crate) fn is_punctured(&self) -> bool {
+        self.channels.iter().any(|channel| !channel.puncturing.is_none())
     }
 
     /// Whether sets have different primary channels, or may have.

@@ -292,12 +292,14 @@ pub struct TriggeredUser {
     pub aid: u16,
     /// The resource unit of its answer.
     pub ru: Ru,
-    /// HE-MCS index of its answer, 0 to 11.
+    /// HE-MCS index of its answer, 0 to 11, or EHT-MCS, 0 to 13 or 15.
     pub mcs: u8,
     /// Number of spatial streams of its answer, 1 to 8.
     pub streams: u8,
-    /// Whether its answer has dual carrier modulation.
+    /// Whether its answer has dual carrier modulation; of EHT MCS 15 says so.
     pub dcm: bool,
+    /// Whether its answer is an EHT PPDU, so that its field in the frame is of the EHT variant.
+    pub is_eht: bool,
     /// Sequence number to which the recipient moves its window, in an MU-BAR; 0 in other frames.
     pub start: SeqNo12,
 }

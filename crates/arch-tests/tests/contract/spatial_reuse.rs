@@ -59,6 +59,7 @@ fn config(
     let channel = |&(place, waits): &(u8, bool)| OperatingChannel {
         primary: Subchannel::from_number(Band::Ghz5, 36 + 4 * place).expect("it exists"),
         access: if waits { BandwidthAccess::Static } else { BandwidthAccess::Dynamic },
+        ..OperatingChannel::default()
     };
     config.channels = channels.iter().map(channel).collect();
     config

@@ -2,7 +2,7 @@
 //!
 //! `station`: behaviour of each node on the air; `generations`: its standard; `modes`: options of
 //! 802.11ax; `mu_mimo` and `multi_user`: PPDUs for several stations; `cells`: settings of a set;
-//! `channels`: its place in the band; `absence`: scans; `schedule`: absences by a clock;
+//! `channels`: its place in the band; `puncturing`: what it leaves out; `absence`: scans; `schedule`: absences by a clock;
 //! `power_save`: dozing; `operating_mode`: reduced capabilities; `peer_rates`: fixed rates of single
 //! peers; `multi_link`: devices of several links; `retry`: giving up early; `roaming`: stations that change their access point; `steering`:
 //! access points that ask them to; `switching`: access points that change their channel; `movement`:
@@ -21,6 +21,7 @@ mod multi_user;
 mod operating_mode;
 mod peer_rates;
 mod power_save;
+mod puncturing;
 mod retry;
 mod roaming;
 mod schedule;
@@ -152,6 +153,7 @@ pub(crate) fn cell(
         senses_vary: false,
         record_events: false,
     };
+    puncturing::apply(&wifi, &mut cell, problems);
     multi_link::apply(raw, &wifi, &own, &alone, &used, &mut cell, problems);
     Some((cell, shadowed))
 }

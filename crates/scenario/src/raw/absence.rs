@@ -1,5 +1,5 @@
 //! Absent and dozing stations: background scans, absences by a clock, power save, and the operating
-//! mode with reduced capabilities (802.11ac and 802.11ax). Keys of only one kind of power save are options, so that
+//! mode with reduced capabilities (802.11ac, ax and be). Keys of only one kind of power save are options, so that
 //! `assemble::radio::power_save` sees which are given.
 
 use super::Positive;
@@ -172,7 +172,7 @@ tables! {
         option streams: Whole<1, 8> = "the node's streams";
         /// Most streams that the station sends.
         option transmit_streams: Whole<1, 8> = "the node's streams";
-        /// Whether the station answers Trigger frames for data (802.11ax).
+        /// Whether the station answers Trigger frames for data (802.11ax, 802.11be).
         value uplink_ofdma: bool = true;
     }
 

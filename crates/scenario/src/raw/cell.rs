@@ -68,8 +68,13 @@ tables! {
         /// last 25 us): "dynamic" uses the idle part at the same MCS, "static" backs off until all
         /// is idle.
         value bandwidth: BandwidthKind = "dynamic";
-        /// BSS colour (802.11ax), by which stations recognise PPDUs of other sets at the end of
-        /// HE-SIG-A; 0 for none. Sets of the same colour take each other's PPDUs for their own
+        /// Channels of 20 MHz, by their numbers, that an 802.11be access point announces as disabled: PPDUs
+        /// of the set leave them out, and neighbours there are none of its concern. Of 80 MHz one; of
+        /// 160 MHz one, or 40 MHz; of 320 MHz 40 or 80 MHz, or an outer 80 MHz and 40 MHz; never the
+        /// primary one. Older nodes of the set have what is whole around the primary channel.
+        option punctured: Vec<Whole<1, 233>> = "none";
+        /// BSS colour (802.11ax, 802.11be), by which stations recognise PPDUs of other sets at the end of
+        /// HE-SIG-A or U-SIG; 0 for none. Sets of the same colour take each other's PPDUs for their own
         /// until they decode a frame.
         option colour: Whole<0, 63> = "the lowest unused one from 1 on: first for the set without a name, then by name, then neighbours by name; repeated beyond 63 sets";
         /// Requests to stations to move to another set of the network.
@@ -80,7 +85,7 @@ tables! {
         option_table channel_switch: RawChannelSwitch = "none: the set stays on its channel";
     }
 
-    /// Spatial reuse by OBSS-PD (802.11ax). A node of the set that receives an HE PPDU of another
+    /// Spatial reuse by OBSS-PD (802.11ax, 802.11be). A node of the set that receives an HE or EHT PPDU of another
     /// colour below the level resumes its backoff, and sends, during that PPDU. Until the end of
     /// its next TXOP its power is at most 21 dBm (25 dBm for access points with more than two
     /// streams) less the excess of the level over -82 dBm.
@@ -127,7 +132,7 @@ tables! {
         option width: Word<ChannelWidth> = "the channel's";
         /// Streams with 802.11ac and 802.11ax.
         option streams: Whole<1, 8> = "2";
-        /// BSS colour with 802.11ax, 0 for none. Neighbours do not use spatial reuse.
+        /// BSS colour with 802.11ax and 802.11be, 0 for none. Neighbours do not use spatial reuse.
         option colour: Whole<0, 63> = "after those of every [[cell]]";
         /// Bit rate before 802.11n.
         option rate: Bitrate = "24 Mb/s; 11 Mb/s with 802.11b";

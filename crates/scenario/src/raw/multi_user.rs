@@ -1,5 +1,5 @@
 //! PPDUs for several stations, or of several: OFDMA in both directions, MU EDCA parameters, and
-//! downlink MU-MIMO (802.11ac and 802.11ax). Only access points have these tables.
+//! downlink MU-MIMO (802.11ac, ax and be). Only access points have these tables.
 //! `assemble::radio` decides what each standard allows.
 
 use lasthop_config::choices;
@@ -38,8 +38,9 @@ tables! {
     /// Stations take turns, by airtime if the queue schedules airtime.
     RawOfdma {
         /// Most stations in a PPDU. RUs serve 2, 4 or 9 at 20 MHz, 2, 4, 8 or 18 at 40 MHz, 2, 4,
-        /// 8, 16 or 37 at 80 MHz, 2, 4, 8, 16, 32 or 74 at 160 MHz; with fewer stations the next
-        /// lower number.
+        /// 8, 16 or 37 at 80 MHz, 2, 4, 8, 16, 32 or 74 at 160 MHz, up to 64 at 320 MHz; with fewer
+        /// stations the next lower number. 802.11be has 36 and 72 instead of 37 and 74. A PPDU serves
+        /// stations of one generation, 802.11ax or 802.11be.
         value stations: Whole<2, 74> = 8;
         /// "mu-bar": a Trigger frame behind the PPDU requests all Block Acks at once. "aggregated":
         /// the Trigger frame is inside the PPDU. "bar": one Block Ack Request after the other.
@@ -53,7 +54,7 @@ tables! {
     /// first. With ofdma too, OFDMA serves the others. Reception follows zero forcing ([the
     /// model](model.md#several-stations-in-one-ppdu-mu-mimo)).
     RawMuMimo {
-        /// Most stations in a PPDU: up to 4 with 802.11ac, up to 8 with 802.11ax.
+        /// Most stations in a PPDU: up to 4 with 802.11ac, up to 8 with 802.11ax and 802.11be.
         value stations: Whole<2, 8> = 4;
         /// Antennas of the access point, at least its streams; also the most streams in a PPDU.
         /// Each further antenna strengthens all streams.
@@ -61,12 +62,12 @@ tables! {
         /// Most streams of one station, within those of its rate and node.
         value streams: Whole<1, 4> = 1;
         /// Acknowledgement as with OFDMA; 802.11ac has "bar" only.
-        option acknowledgement: OfdmaAcknowledgementKind = "\"bar\" with 802.11ac, \"mu-bar\" with 802.11ax";
+        option acknowledgement: OfdmaAcknowledgementKind = "\"bar\" with 802.11ac, \"mu-bar\" with 802.11ax and 802.11be";
         /// Age at which a report is renewed, at least 1 ms. At 0.4 Hz other streams are 29 dB below
         /// a station's own after 20 ms, 15 dB after 100 ms.
         value sounding_interval: Duration = "20ms";
         /// Subcarriers that share the angles of a report: 1, 2 or 4 with 802.11ac, 4 or 16 with
-        /// 802.11ax. Only affects the length of reports.
+        /// 802.11ax and 802.11be. Only affects the length of reports.
         value grouping: Whole<1, 16> = 4;
         /// Bits of the angles: "coarse" 7 and 5, "fine" 9 and 7, which leave other streams of four
         /// antennas 33 and 45 dB below a station's own.

@@ -264,16 +264,16 @@ tables! {
         /// Power save of a station; not together with scan, roaming or absence. With several links
         /// each further link saves power by itself ("legacy" only), and the first stays awake.
         off_table power_save: RawPowerSave = "\"off\": always awake, as on mains power";
-        /// Limits of a station of 802.11ac or 802.11ax, announced when it associates. A [[change]]
+        /// Limits of a station of 802.11ac, ax or be, announced when it associates. A [[change]]
         /// sends a frame to the access point, as phones do to save power.
         off_table operating_mode: RawOperatingMode = "\"off\": no limits";
         /// Packets that an access point holds for each absent or dozing station and access
         /// category; the oldest are dropped.
         option power_save_buffer: OrOff<Positive> = "64 with drop-tail and codel (mac80211 without queues for each station, STA_MAX_TX_BUFFER); \"off\", the bound of the queue, with fq-codel";
-        /// OFDMA of an 802.11ax access point: one PPDU to several stations, each on different
+        /// OFDMA of an 802.11ax or 802.11be access point: one PPDU to several stations, each on different
         /// tones.
         off_table ofdma: RawOfdma = "\"off\": one station in each PPDU";
-        /// Downlink MU-MIMO of an 802.11ac or 802.11ax access point: one PPDU to several stations,
+        /// Downlink MU-MIMO of an 802.11ac, ax or be access point: one PPDU to several stations,
         /// each on different streams over the whole width.
         off_table mu_mimo: RawMuMimo = "\"off\": one station in each PPDU";
         /// Host time for each packet sent, received or forwarded.

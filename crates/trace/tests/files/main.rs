@@ -15,6 +15,7 @@ mod eht;
 mod kept;
 mod mu_mimo;
 mod narrow;
+mod ofdma_eht;
 mod operating_mode;
 mod scene;
 mod stream;

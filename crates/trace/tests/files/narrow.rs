@@ -50,6 +50,7 @@ fn config() -> CellConfig {
     let channel = |number| OperatingChannel {
         primary: Subchannel::from_number(Band::Ghz5, number).unwrap(),
         access: BandwidthAccess::Dynamic,
+        ..OperatingChannel::default()
     };
     CellConfig {
         record_events: true,

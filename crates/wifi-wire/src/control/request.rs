@@ -107,7 +107,8 @@ impl<'a> BlockAckRequest<'a> {
             }
     }
 
-    pub(super) fn emit(&self, out: &mut Vec<u8>) {
+    /// Appends BAR Control and BAR Information.
+    pub fn emit(&self, out: &mut Vec<u8>) {
         let Self { no_ack, tid, variant } = *self;
         Control { no_ack, code: variant.code(), tid }.emit(out);
         match variant {

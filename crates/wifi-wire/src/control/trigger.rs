@@ -270,6 +270,12 @@ pub fn emit_basic(
     out: &mut Vec<u8>,
 ) {
     emit_user(aid, ru, rate, out);
+    out.push(basic_dependent(access_category));
+}
+
+/// The dependent part of a User Info field of a Basic Trigger frame: data of one TID, preferably of
+/// `access_category`.
+pub const fn basic_dependent(access_category: AccessCategory) -> u8 {
     // MPDU MU Spacing Factor 0: the minimum MPDU start spacing itself.
     let tid_limit = 1 << 2;
     // ACI (table 9-155): 0 for AC_BE, 1 for AC_BK, 2 for AC_VI, 3 for AC_VO.
@@ -279,7 +285,7 @@ pub fn emit_basic(
         AccessCategory::Video => 2,
         AccessCategory::Voice => 3,
     };
-    out.push(tid_limit | preferred << 6);
+    tid_limit | preferred << 6
 }
 
 /// Appends a User Info field of a BSRP Trigger frame: this station answers with QoS Null frames,

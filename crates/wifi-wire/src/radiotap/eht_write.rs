@@ -3,9 +3,9 @@
 //! [`EhtUser`] read. Values beyond their field lose their upper bits. CRC, tail and disregarded
 //! bits stay unknown.
 
-use super::{Channel, Eht, EhtFormat, EhtUser, Repr, USig, puncture};
+use super::{Channel, Eht, EhtFormat, EhtUser, EhtUsers, HeFormat, Repr, USig, puncture};
 use lasthop_units::{Dbm, Instant};
-use lasthop_wifi_phy::{OfdmRate, Rate};
+use lasthop_wifi_phy::{OfdmRate, Rate, Ru};
 
 /// The transmission parameters of an EHT PPDU for one user, or of one user's part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,6 +41,38 @@ impl Repr {
             eht: Some(Eht::new(guard_interval_ns, ltf_size).with_user(user)),
             ..Self::received(at, Rate::Ofdm(OfdmRate::Mbps6), channel, signal)
         }
+    }
+}
+
+impl Repr {
+    /// Makes the EHT fields of a PPDU for one user those of a part on `ru`. If that is the whole
+    /// bandwidth of an EHT MU PPDU, several users share it in space, and the code of their streams
+    /// stays unknown. What EHT-SIG says of all users, and puncturing, stays unknown, too.
+    pub(super) fn on_eht_unit(mut self, format: HeFormat, ru: Ru) -> Self {
+        let (Some(sig), Some(eht)) = (self.u_sig, self.eht) else { return self };
+        let tones = ru.size().tones();
+        let is_whole = [(20, 242), (40, 484), (80, 996), (160, 1_992), (320, 3_984)]
+            .contains(&(sig.bandwidth_mhz().unwrap_or(0), tones));
+        let format = match format {
+            HeFormat::TriggerBased => EhtFormat::TriggerBased,
+            HeFormat::MultiUser if is_whole => EhtFormat::MuMimo,
+            HeFormat::MultiUser => EhtFormat::Ofdma,
+            HeFormat::SingleUser | HeFormat::ExtendedRange => return self,
+        };
+        let bare = USig::new(format, sig.bandwidth_mhz().unwrap_or(0), false);
+        self.u_sig = Some(USig { mask: bare.mask & !(0x1f << 9), ..bare });
+        let mut own = Eht { users: EhtUsers::default(), ..eht };
+        own.known &= !NON_OFDMA_USERS_KNOWN;
+        own.data[7] &= !(7 << 17);
+        for user in eht.users.as_slice() {
+            let in_space = EhtUser(user.0 & !(0xf << 24 | STREAMS_KNOWN));
+            own.users.push(if format == EhtFormat::MuMimo { in_space } else { *user });
+        }
+        self.eht = match format {
+            EhtFormat::MuMimo => Some(own),
+            _ => own.with_resource_unit(tones, ru.index()),
+        };
+        self
     }
 }
 
@@ -315,6 +347,9 @@ pub(super) const TONES: [u16; 16] = [
     3 * 996,
     3 * 996 + 484,
 ];
+const NON_OFDMA_USERS_KNOWN: u32 = 1 << 19;
+/// In a user's word.
+const STREAMS_KNOWN: u32 = 0x10;
 const RU_SIZE_KNOWN: u32 = 1 << 22;
 const RU_INDEX_KNOWN: u32 = 1 << 23;
 const VERSION_KNOWN: u32 = 0x01;

@@ -15,6 +15,38 @@ fn ht(index: u8, width: ChannelWidth, guard_interval: GuardInterval) -> Repr {
     Repr { mcs: Some(Mcs::ht_mixed(index, width, guard_interval)), ..Repr::default() }
 }
 
+/// A part of an EHT PPDU of several users has format, size, index and bit rate of its RU: 484 tones
+/// at MCS 11 have 468 * 10 * 5 / 6 bits in 13.6 us. In space the number of streams is unknown.
+#[test]
+fn a_part_of_an_eht_ppdu() {
+    use lasthop_wifi_phy::{Ru, RuSize};
+    let channel = Channel::from_number(lasthop_wifi_phy::Band::Ghz6, 1);
+    let parameters =
+        EhtParameters { mcs: 11, streams: 1, width_mhz: 80, guard_interval_ns: 800, ltf_size: 2 };
+    let at = lasthop_units::Instant::ZERO;
+    let whole = Repr::received_eht(at, parameters, channel, lasthop_units::Dbm(-60.0));
+    let on = |format, size, index| {
+        let ru = Ru::new(size, index).expect("an RU");
+        let mut bytes = alloc::vec::Vec::new();
+        whole.clone().on_unit(format, ru).emit(&mut bytes);
+        Repr::parse(&View::new(&bytes).expect("a header")).expect("its fields")
+    };
+    for (written, format) in
+        [(HeFormat::MultiUser, EhtFormat::Ofdma), (HeFormat::TriggerBased, EhtFormat::TriggerBased)]
+    {
+        let read = on(written, RuSize::Tones484, 2);
+        let eht = read.eht.expect("EHT fields");
+        assert_eq!(read.u_sig.and_then(|sig| sig.format()), Some(format));
+        assert_eq!(eht.resource_unit(), Some(Allocation::ResourceUnit { tones: 484 }));
+        assert_eq!((eht.resource_unit_index(), eht.non_ofdma_users()), (Some(2), None));
+        let rate = read.bitrate().map(|rate| rate.as_bps() / 1_000);
+        assert_eq!(rate, Some(3_900_000 / 13_600 * 1_000 + 3_900_000 % 13_600 * 1_000 / 13_600));
+    }
+    let read = on(HeFormat::MultiUser, RuSize::Tones996, 1);
+    assert_eq!(read.u_sig.and_then(|sig| sig.format()), Some(EhtFormat::MuMimo));
+    assert_eq!(read.bitrate(), None);
+}
+
 /// A rate survives writing and reading: bit rate, format, streams and guard interval.
 #[test]
 fn later_rates_survive() {

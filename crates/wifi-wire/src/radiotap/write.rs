@@ -59,10 +59,10 @@ impl Repr {
     }
 
     /// Returns the header of a frame on `ru`, in a PPDU to several stations or one that answers a
-    /// Trigger frame. A header without HE fields stays as it is.
+    /// Trigger frame. A header without HE or EHT fields stays as it is.
     pub fn on_unit(mut self, format: HeFormat, ru: Ru) -> Self {
         self.he = self.he.map(|he| he.on_unit(format, ru.size()));
-        self
+        self.on_eht_unit(format, ru)
     }
 
     /// Length in bytes.

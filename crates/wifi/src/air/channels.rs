@@ -4,25 +4,25 @@
 //! A PPDU occupies the channel of its width that contains its transmitter's primary channel. A
 //! station detects preambles, and decodes, on its primary channel only. A PPDU without HT occupies
 //! more than 20 MHz with duplicates of itself: only interference on the primary channel disturbs
-//! its receiver. If all stations have the same primary channel, none of this applies.
+//! its receiver. If all stations have the same primary channel, none of this applies. PPDUs of a set
+//! with punctured channels leave those out: neither reception nor interference is there, and the
+//! power is on the rest.
 
 use super::overlaps::Interference;
-use super::{Air, Carried, Flight};
+use super::{Air, Carried, Flight, narrower};
 use crate::config::CellConfig;
-use crate::phy::{ChannelWidth, Subchannel};
+use crate::phy::{ChannelWidth, RuSize, Subchannel};
 use crate::station::StationId;
 use alloc::vec::Vec;
+use lasthop_units::Db;
 
 impl Air {
     /// Whether a PPDU of this width covers the primary channel of `station`.
     #[inline]
-    pub(super) fn covers(
-        &self,
-        transmitter: StationId,
-        width: ChannelWidth,
-        station: StationId,
-    ) -> bool {
-        self.primaries.is_empty() || self.are_together(transmitter, station, width)
+    pub fn covers(&self, transmitter: StationId, width: ChannelWidth, station: StationId) -> bool {
+        self.primaries.is_empty()
+            || self.are_together(transmitter, station, width)
+                && (self.punctured.is_empty() || self.reaches(transmitter, station))
     }
 
     /// Whether another PPDU overlaps in frequency with the part of this one that a receiver
@@ -32,7 +32,50 @@ impl Air {
         self.primaries.is_empty() || {
             let width = self.received_width(flight).max(other.width);
             self.are_together(flight.transmitter, other.transmitter, width)
+                && (self.punctured.is_empty() || self.common(flight, other) != 0)
         }
+    }
+
+    /// Whether the primary channel of `station`, which is in one of 320 MHz with that of the
+    /// transmitter, is none that the transmitter leaves out.
+    fn reaches(&self, transmitter: StationId, station: StationId) -> bool {
+        let place = self.primaries[station.index()].place_in(ChannelWidth::Mhz320);
+        self.punctured[transmitter.index()] >> place & 1 == 0
+    }
+
+    /// The channels of 20 MHz that a PPDU of this width occupies, by place among 16 of 320 MHz.
+    pub fn parts(&self, transmitter: StationId, width: ChannelWidth) -> u16 {
+        let primary = self.primaries.get(transmitter.index()).copied().unwrap_or_default();
+        let punctured = self.punctured.get(transmitter.index()).copied().unwrap_or(0);
+        primary.parts(width) & !punctured
+    }
+
+    /// Channels of 20 MHz that a PPDU, as far as its receiver decodes it, shares with another.
+    fn common(&self, flight: &Flight, other: &Interference) -> u16 {
+        self.parts(flight.transmitter, self.received_width(flight))
+            & self.parts(other.transmitter, other.width)
+    }
+
+    /// Gain in SNR of a PPDU with all its power on fewer channels of 20 MHz than the widest channel
+    /// has.
+    pub(super) fn gain(&self, flight: &Flight) -> Db {
+        let width = flight.rate.width();
+        if self.punctured.is_empty() {
+            return narrower(width, self.width);
+        }
+        let own = self.parts(flight.transmitter, width).count_ones();
+        let all = RuSize::Tones242.count_in(self.width);
+        Db::from_linear(f64::from(all) / f64::from(own.max(1)))
+    }
+
+    /// What [`Air::share_of_noise`] returns where sets leave channels out: the noise of the wanted
+    /// PPDU is that of its own parts, and it gets as much of the other's power as of its parts.
+    pub(super) fn share_of_parts(&self, flight: &Flight, other: &Interference) -> f64 {
+        let count = |parts: u16| f64::from(parts.count_ones().max(1));
+        let own = self.parts(flight.transmitter, flight.rate.width());
+        let theirs = self.parts(other.transmitter, other.width);
+        let all = f64::from(RuSize::Tones242.count_in(self.width));
+        all / count(own) * f64::from((own & theirs).count_ones()) / count(theirs)
     }
 
     /// Whether one channel of this width contains the primary channels of both stations.
@@ -75,9 +118,21 @@ impl Air {
 
 /// The primary channel of each station; empty if all have the same.
 pub(super) fn primaries(config: &CellConfig) -> Vec<Subchannel> {
-    if config.has_several_channels() {
+    if config.has_several_channels() || config.is_punctured() {
         config.stations.iter().map(|it| config.channel_of(it.bss).primary).collect()
     } else {
         Vec::new()
     }
+}
+
+/// The channels of 20 MHz that the set of each station leaves out; empty if no set leaves any out.
+pub(super) fn punctured(config: &CellConfig) -> Vec<u16> {
+    if !config.is_punctured() {
+        return Vec::new();
+    }
+    let of = |index| {
+        let channel = config.punctured_channel(StationId(index as u16));
+        channel.map_or(0, |(channel, whole)| channel.punctured(whole))
+    };
+    (0..config.stations.len()).map(of).collect()
 }

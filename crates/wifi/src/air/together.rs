@@ -53,7 +53,7 @@ impl Together {
         present.clear();
         others.extend(air.interference(flight).map(|interference| Other {
             falls_on: air.falls_on(flight, &interference),
-            share_of_noise: air.share_of_noise(flight, interference.width),
+            share_of_noise: air.share_of_noise(flight, &interference),
             interference,
         }));
         let listeners = &air.listeners[flight.transmitter.index()];

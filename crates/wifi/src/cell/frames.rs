@@ -284,7 +284,7 @@ impl Station {
         let chosen = originator.choose_rate(now, snr);
         let (mut rate, single) = chosen.unwrap_or((cx.settings.group_rate, false));
         if rate.width() > self.width_max {
-            rate = rate.narrowed(self.width_max);
+            rate = self.narrowed(rate, self.width_max);
         }
         self.record_rate(cx, edcaf, index);
         let rts_threshold = self.config.rts_threshold;
@@ -402,7 +402,7 @@ impl Station {
     /// the MPDUs that fit into the same duration, at least one.
     fn narrow(&mut self, cx: &mut Context<'_>, exchange: &mut Single) {
         let Content::Data { mpdus, .. } = exchange.content else { return };
-        let rate = exchange.rate.narrowed(self.width_max);
+        let rate = self.narrowed(exchange.rate, self.width_max);
         let spacing_bytes = spacing_bytes(rate, self.config.aggregation.mpdu_start_spacing);
         let access = self.edcaf(exchange.edcaf);
         let Some(index) = access.originator(exchange.peer) else { return };

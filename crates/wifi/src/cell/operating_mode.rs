@@ -2,7 +2,7 @@
 //! it can (IEEE 802.11-2020, 11.40; IEEE 802.11ax-2021, 26.9), as phones do to save power.
 //!
 //! The station announces its mode when it associates, and by a frame while the cell runs: an
-//! Operating Mode Notification (9.6.22.4), or between two HE stations a QoS Null frame with an OM
+//! Operating Mode Notification (9.6.22.4), or between two HE or EHT stations a QoS Null frame with an OM
 //! Control subfield (IEEE 802.11ax-2021, 9.2.4.6a.2). The access point applies the mode when it
 //! receives the frame, the station when it receives the Ack; until then the station receives with
 //! its former mode. A notification that was given up is repeated after the next beacon. Left out:
@@ -29,7 +29,7 @@ fn has_modes_under(own: &Capabilities, theirs: &Capabilities, independent: bool)
 
 impl CellConfig {
     /// Whether a station may notify its access point of an [`OperatingMode`]: it is a client, both
-    /// are of 802.11ac or 802.11ax with QoS frames, and the cell is not an independent one.
+    /// are of 802.11ac, ax or be with QoS frames, and the cell is not an independent one.
     pub fn has_operating_modes(&self, station: StationId) -> bool {
         let own = &self.stations[station.index()];
         let is_its =

@@ -100,6 +100,12 @@ pub(super) fn check(config: &CellConfig, sets: &[BssFacts]) -> Result<(), CellEr
             return Err(CellError::OperatingMode);
         }
     }
+    if config.is_punctured() {
+        let covers = |index: &u16| config.covers_punctured(StationId(*index));
+        if let Some(index) = (0..config.stations.len() as u16).find(covers) {
+            return Err(CellError::Punctured(index));
+        }
+    }
     for (index, station) in config.stations.iter().enumerate() {
         let access_point = sets[station.bss.index()].access_point;
         let ap_rates = &config.stations[access_point.index()].capabilities.rates;
@@ -124,7 +130,7 @@ fn check_ofdma(station: &StationConfig) -> Result<(), CellError> {
         Ok(())
     } else if station.role != Role::AccessPoint {
         Err(CellError::StationSendsOfdma)
-    } else if !station.capabilities.is_he() || !station.capabilities.qos {
+    } else if !station.capabilities.is_he_or_later() || !station.capabilities.qos {
         Err(CellError::OfdmaWithoutHe)
     } else if station.aggregation.built_ahead {
         Err(CellError::OfdmaBuiltAhead)

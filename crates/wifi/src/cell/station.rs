@@ -14,7 +14,7 @@ use crate::mac::adaptive_mtu::{AdaptiveMtu, PpduLimits};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::contention::{ContenderId, Contention};
 use crate::mac::mpdu::Mpdu;
-use crate::phy::{Band, ChannelWidth};
+use crate::phy::{Band, ChannelWidth, Puncturing, Rate};
 use crate::station::{Address, StationId};
 use crate::stats::{LinkStats, StationStats};
 use alloc::boxed::Box;
@@ -71,6 +71,9 @@ pub(super) struct Station {
     pub width_max: ChannelWidth,
     /// Whether the station continues with a part of its channel, by dynamic access.
     pub narrows: bool,
+    /// What PPDUs of each width leave out, in the order of [`ChannelWidth::ALL_EHT`]; `None` without
+    /// punctured channels.
+    pub punctured: Option<[Puncturing; 5]>,
     /// Operating modes of the station and its peers, if any were notified.
     pub modes: Option<Box<Modes>>,
     /// State of its background scans or its power save.
@@ -105,10 +108,26 @@ impl Station {
             deaf_until: Instant::ZERO,
             width_max: ChannelWidth::Mhz320,
             narrows: true,
+            punctured: None,
             modes: None,
             away: Away::new(config, seed).map(Box::new),
             last_data: Instant::ZERO,
         }
+    }
+
+    /// What PPDUs of this width leave out of the channel.
+    pub fn puncturing(&self, width: ChannelWidth) -> Puncturing {
+        let of_width = ChannelWidth::ALL_EHT.iter().zip(self.punctured.iter().flatten());
+        of_width.filter(|(known, _)| **known == width).map(|(_, it)| *it).next().unwrap_or_default()
+    }
+
+    /// The rate on a channel no wider than `most`.
+    pub fn narrowed(&self, rate: Rate, most: ChannelWidth) -> Rate {
+        let narrow = rate.narrowed(most);
+        if self.punctured.is_none() {
+            return narrow;
+        }
+        narrow.punctured(self.puncturing(narrow.width())).unwrap_or(narrow)
     }
 
     pub fn link_stats(&mut self, peer: Address) -> &mut LinkStats {

@@ -57,7 +57,7 @@ pub enum CellError {
     #[error("only an access point sends to several stations at once (OFDMA)")]
     StationSendsOfdma,
     /// OFDMA with a PHY before 802.11ax.
-    #[error("OFDMA needs QoS frames and rates of 802.11ax")]
+    #[error("OFDMA needs QoS frames and rates of 802.11ax or 802.11be")]
     OfdmaWithoutHe,
     /// OFDMA with A-MPDUs built ahead, which are for one station at a time.
     #[error("A-MPDUs that are built ahead are not for several stations at once (OFDMA)")]
@@ -68,6 +68,9 @@ pub enum CellError {
     /// A channel wider than the band has at its place.
     #[error("station {0} is wider than the widest channel that its primary channel is part of")]
     NoSuchChannel(u16),
+    /// A station whose rates cover a punctured channel of its set, or a punctured primary channel.
+    #[error("station {0} has rates that cover what its set punctures")]
+    Punctured(u16),
     /// MU-MIMO at a client; only access points send to several stations at once.
     #[error("only an access point sends to several stations at once (MU-MIMO)")]
     StationSendsMuMimo,

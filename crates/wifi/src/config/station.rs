@@ -94,7 +94,7 @@ pub struct StationConfig {
     pub power_save_buffer: Option<u32>,
     /// Adaptive MTU: [`Cell::mtu`](crate::cell::Cell::mtu) follows the link.
     pub adaptive_mtu: Option<AdaptiveMtuConfig>,
-    /// Downlink OFDMA; access points of 802.11ax only. If `None`, each PPDU has one receiver.
+    /// Downlink OFDMA; access points of 802.11ax or 802.11be only. If `None`, each PPDU has one receiver.
     pub ofdma: Option<OfdmaConfig>,
     /// Spatial reuse; stations of 802.11ax only. If `None`, the station defers to every PPDU that
     /// it senses.

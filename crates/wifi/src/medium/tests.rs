@@ -462,7 +462,7 @@ fn sets_of_different_channels_meet() {
     config.channels = [36, 149]
         .map(|number| OperatingChannel {
             primary: crate::phy::Subchannel::from_number(Band::Ghz5, number).expect("it exists"),
-            access: crate::config::BandwidthAccess::Dynamic,
+            ..OperatingChannel::default()
         })
         .to_vec();
     config.stations[1].bss = crate::station::BssId(1);

@@ -4,7 +4,7 @@
 
 use super::{WifiNode, channels};
 use crate::raw::{RawCell, RawScenario};
-use lasthop_config::error::Problems;
+use lasthop_config::error::{Place, Problems};
 use lasthop_config::scalar::{At, Whole};
 use lasthop_units::Dbm;
 use lasthop_wifi::BssId;
@@ -29,14 +29,14 @@ pub(super) fn apply(
     for cell in &raw.cell {
         check(cell, raw, problems);
     }
-    if standard == Standard::Dot11ax {
+    if standard.is_he() {
         check_generation(&cells, stations, problems);
     }
     for (index, station) in stations.iter_mut().enumerate() {
         let level = cells.get(&sets[index]).and_then(|cell| level_of(cell));
         let settings = &wifi[index].1.raw.settings;
         // Older stations of the set know no colours.
-        let can = standard == Standard::Dot11ax && station.capabilities.is_he();
+        let can = standard.is_he() && station.capabilities.is_he_or_later();
         station.obss_pd = level.filter(|_| can).map(|level| ObssPd {
             level,
             tx_power: settings.tx_power.value,
@@ -46,13 +46,15 @@ pub(super) fn apply(
             ),
         });
     }
-    for neighbour in raw.neighbour.iter().filter(|_| standard != Standard::Dot11ax) {
-        if let Some(colour) = &neighbour.colour {
-            problems.push(&colour.place, format!("a BSS colour needs 802.11ax, not {standard}"));
-        }
+    for colour in raw.neighbour.iter().filter_map(|neighbour| neighbour.colour.as_ref()) {
+        check_colours(&colour.place, "a BSS colour needs", raw, problems);
     }
+    let is_said = raw.cell.iter().any(|cell| cell.colour.is_some() || level_of(cell).is_some())
+        || raw.neighbour.iter().any(|neighbour| neighbour.colour.is_some());
     let colours = match standard {
         Standard::Dot11ax => colours(raw, &of_names, &cells),
+        // Without a key none makes a difference.
+        Standard::Dot11be if is_said => colours(raw, &of_names, &cells),
         _ => Vec::new(),
     };
     (colours, channels::of_sets(raw, &of_names, &cells, band, &*stations, problems))
@@ -102,15 +104,12 @@ fn cells<'a>(
 
 /// Reports keys that a cell cannot have.
 fn check(cell: &RawCell, raw: &RawScenario, problems: &mut Problems) {
-    let standard = raw.channel.standard.value;
     let level = &cell.spatial_reuse.level;
-    if standard != Standard::Dot11ax {
-        if let Some(colour) = &cell.colour {
-            problems.push(&colour.place, format!("a BSS colour needs 802.11ax, not {standard}"));
-        }
-        if level.value.0.is_some() {
-            problems.push(&level.place, format!("spatial reuse needs 802.11ax, not {standard}"));
-        }
+    if let Some(colour) = &cell.colour {
+        check_colours(&colour.place, "a BSS colour needs", raw, problems);
+    }
+    if level.value.0.is_some() {
+        check_colours(&level.place, "spatial reuse needs", raw, problems);
     }
     let Some(dbm) = level.value.0 else { return };
     if !(ObssPd::LEVEL_MIN.0..=ObssPd::LEVEL_MAX.0).contains(&dbm.0) {
@@ -132,7 +131,19 @@ fn check(cell: &RawCell, raw: &RawScenario, problems: &mut Problems) {
     }
 }
 
-/// Reports keys of 802.11ax at sets without nodes of 802.11ax.
+/// Reports a key about colours that the standard does not have, or that devices of several links
+/// lack.
+fn check_colours(place: &Place, needs: &str, raw: &RawScenario, problems: &mut Problems) {
+    let standard = raw.channel.standard.value;
+    if !standard.is_he() {
+        problems.push(place, format!("{needs} 802.11ax or 802.11be, not {standard}"));
+    } else if !raw.channel.link.is_empty() {
+        let message = format!("{needs} one link: it is not modelled with a [[channel.link]]");
+        problems.push(place, message);
+    }
+}
+
+/// Reports keys of 802.11ax and 802.11be at sets without such nodes.
 fn check_generation(
     cells: &BTreeMap<BssId, &RawCell>,
     stations: &[StationConfig],
@@ -140,15 +151,16 @@ fn check_generation(
 ) {
     for (&set, cell) in cells {
         let mut members = stations.iter().filter(|it| it.bss == set);
-        if members.any(|it| it.capabilities.is_he()) {
+        if members.any(|it| it.capabilities.is_he_or_later()) {
             continue;
         }
         if let Some(colour) = cell.colour.as_ref().filter(|colour| colour.value.0 > 0) {
-            let message = "a BSS colour needs 802.11ax, and no node of this set has it";
+            let message = "a BSS colour needs 802.11ax or 802.11be, and no node of this set has it";
             problems.push(&colour.place, message);
         }
         if level_of(cell).is_some() {
-            let message = "spatial reuse needs 802.11ax, and no node of this set has it";
+            let message =
+                "spatial reuse needs 802.11ax or 802.11be, and no node of this set has it";
             problems.push(&cell.spatial_reuse.level.place, message);
         }
     }

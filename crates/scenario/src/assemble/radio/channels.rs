@@ -2,12 +2,13 @@
 //! (IEEE 802.11-2020, annex E). Numbers are those of primary channels of 20 MHz. Left out: partly
 //! overlapping channels, which are common at 2.4 GHz.
 
+use super::puncturing;
 use crate::raw::{BandwidthKind, RawCell, RawScenario};
 use lasthop_config::error::{Place, Problems};
 use lasthop_config::scalar::{At, Whole};
 use lasthop_wifi::BssId;
 use lasthop_wifi::cell::{BandwidthAccess, OperatingChannel, StationConfig};
-use lasthop_wifi::phy::{Band, ChannelWidth, Subchannel};
+use lasthop_wifi::phy::{Band, ChannelWidth, Puncturing, Subchannel};
 use std::collections::BTreeMap;
 
 /// A channel number of the file.
@@ -39,7 +40,9 @@ pub(super) fn of_sets(
         }
     }
     let is_said = |cell: &&RawCell| {
-        cell.bandwidth.value != BandwidthKind::Dynamic || cell.channel_switch.is_some()
+        cell.bandwidth.value != BandwidthKind::Dynamic
+            || cell.channel_switch.is_some()
+            || cell.punctured.is_some()
     };
     if given.is_empty() && !cells.values().any(is_said) {
         return Vec::new();
@@ -70,7 +73,10 @@ pub(super) fn of_sets(
             Some(BandwidthKind::Static) => BandwidthAccess::Static,
         };
         let primary = found.get(&set).copied().unwrap_or(usual);
-        channels[set.index()] = OperatingChannel { primary, access };
+        let puncturing = cells.get(&set).map_or(Puncturing::NONE, |cell| {
+            puncturing::of_cell(cell, raw, band, primary, set, stations, problems)
+        });
+        channels[set.index()] = OperatingChannel { primary, access, puncturing };
     }
     channels
 }

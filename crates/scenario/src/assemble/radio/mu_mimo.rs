@@ -23,12 +23,12 @@ pub(super) fn config(
 ) -> Option<MuMimoConfig> {
     let before = problems.len();
     let standard = common.standard;
-    let is_he = standard == Standard::Dot11ax;
+    let is_he = standard.is_he();
     if role != Role::AccessPoint {
         problems.push_unfit(&raw.here, "only an access point sends to several stations at once");
     }
     if !is_he && standard != Standard::Dot11ac {
-        let message = format!("MU-MIMO needs 802.11ac or 802.11ax, not {standard}");
+        let message = format!("MU-MIMO needs 802.11ac, 802.11ax or 802.11be, not {standard}");
         problems.push(&raw.here, message);
         return None;
     }
@@ -66,7 +66,7 @@ pub(super) fn config(
     let acknowledgement = acknowledgement(raw, is_he, problems);
     let grouping: u8 = raw.grouping.value.get();
     let (standards, exists) = if is_he {
-        ("4 or 16 with 802.11ax", [4, 16].contains(&grouping))
+        ("4 or 16 with 802.11ax and 802.11be", [4, 16].contains(&grouping))
     } else {
         ("1, 2 or 4 with 802.11ac", [1, 2, 4].contains(&grouping))
     };

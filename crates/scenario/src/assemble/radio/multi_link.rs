@@ -117,6 +117,7 @@ pub(super) fn apply(
                 cell.channels.push(OperatingChannel {
                     primary: link.channel,
                     access: BandwidthAccess::Dynamic,
+                    ..OperatingChannel::default()
                 });
                 set += 1;
                 BssId(set - 1)
@@ -295,6 +296,7 @@ fn check(node: &crate::assemble::nodes::Expanded<'_>, problems: &mut Problems) {
         raw.power_save.as_ref().filter(|it| !is_link_wise(it)).map(|it| &it.here),
         raw.ofdma.as_ref().map(|it| &it.here),
         raw.mu_mimo.as_ref().map(|it| &it.here),
+        raw.operating_mode.as_ref().map(|it| &it.here),
         raw.pseudo_retry_out.enabled.value.then_some(&raw.pseudo_retry_out.enabled.place),
         raw.driver_queue.packets.as_ref().map(|it| &it.place),
         raw.driver_queue.airtime.as_ref().map(|it| &it.place),

@@ -1,6 +1,6 @@
 //! Requirements of `ofdma`, its `uplink` and `mu_mimo` beyond the standard's. PPDUs for several
-//! stations, and of several, carry A-MPDUs under Block Ack agreements at rates of 802.11ax or, with
-//! MU-MIMO, of 802.11ac, and only access points send or trigger them. A configuration without these
+//! stations, and of several, carry A-MPDUs under Block Ack agreements at rates of 802.11ax,
+//! 802.11be or, with MU-MIMO, of 802.11ac, and only access points send or trigger them. A configuration without these
 //! would silently never send one. Left out: access points whose stations are all too old or too
 //! narrow, which exist.
 
@@ -46,14 +46,14 @@ pub(super) fn check(
             None => false,
         };
         if let Some(ofdma) = raw.ofdma.as_ref().filter(|_| !uplink)
-            && let Some(why) = own().filter(|_| station.capabilities.is_he())
+            && let Some(why) = own().filter(|_| station.capabilities.is_he_or_later())
         {
             let message = format!("OFDMA needs {why}; take ofdma or that");
             problems.push(&ofdma.here, message);
         }
         if let Some(mu_mimo) = &raw.mu_mimo
             && let Some(why) = own()
-            && (station.capabilities.is_he() || station.capabilities.is_vht())
+            && (station.capabilities.is_he_or_later() || station.capabilities.is_vht())
         {
             problems.push(&mu_mimo.here, format!("MU-MIMO needs {why}; take mu_mimo or that"));
         }
@@ -73,7 +73,7 @@ fn check_uplink(
     let is_client = |(_, station): &(&WifiNode<'_>, &StationConfig)| {
         station.bss == access_point.bss
             && station.role == lasthop_wifi::cell::Role::Station
-            && station.capabilities.is_he()
+            && station.capabilities.is_he_or_later()
             && station.capabilities.qos
     };
     let clients = wifi.iter().zip(stations).filter(is_client);
@@ -105,6 +105,8 @@ fn why_alone(raw: &RawNodeSettings, station: &StationConfig) -> Option<String> {
     }
     match station.rate_control {
         RateControlConfig::Fixed { rate: Rate::He { .. } | Rate::Vht { .. } } => None,
+        // EHT DUP is for one station.
+        RateControlConfig::Fixed { rate: Rate::Eht { mcs, .. } } if mcs != 14 => None,
         RateControlConfig::Fixed { rate } => Some(format!(
             "rates that have an MCS and fill the channel, and rate_control is fixed at {rate}"
         )),

@@ -21,8 +21,9 @@ pub(super) fn config(
         let message = "an access point keeps the channel of its set; stations have operating modes";
         problems.push_unfit(&raw.here, message);
     }
-    if !capabilities.is_vht() && !capabilities.is_he() {
-        let message = format!("operating modes need 802.11ac or 802.11ax, not {standard}");
+    if !capabilities.is_vht() && !capabilities.is_he_or_later() {
+        let message =
+            format!("operating modes need 802.11ac, 802.11ax or 802.11be, not {standard}");
         problems.push(&raw.here, message);
         return None;
     }
@@ -47,7 +48,7 @@ pub(super) fn config(
     let receive_streams = streams(&raw.streams, all.receive_streams, problems);
     let transmit_streams = streams(&raw.transmit_streams, all.transmit_streams, problems);
     let At { value: uplink_ofdma, place } = &raw.uplink_ofdma;
-    if !uplink_ofdma && !capabilities.is_he() {
+    if !uplink_ofdma && !capabilities.is_he_or_later() {
         problems.push(place, format!("{standard} has no Trigger frames"));
     }
     let mode =
@@ -73,7 +74,7 @@ pub(super) fn check(
         };
         let Some(index) = wifi.iter().position(|other| is_its(&other)) else { continue };
         let standard = own[index].standard;
-        if !matches!(standard, Standard::Dot11ac | Standard::Dot11ax) {
+        if standard != Standard::Dot11ac && !standard.is_he() {
             let name = &wifi[index].1.name;
             let message =
                 format!("its access point {name:?} has {standard}, without operating modes");

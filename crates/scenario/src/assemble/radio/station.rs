@@ -158,8 +158,8 @@ fn ofdma_of(
         let message = "only an access point sends to several stations at once";
         problems.push_unfit(&ofdma.here, message);
     }
-    if standard != Standard::Dot11ax {
-        problems.push(&ofdma.here, format!("OFDMA needs 802.11ax, not {standard}"));
+    if !standard.is_he() {
+        problems.push(&ofdma.here, format!("OFDMA needs 802.11ax or 802.11be, not {standard}"));
     } else if !qos {
         problems.push_unfit(&ofdma.here, "OFDMA needs QoS frames, and qos is false");
     }
@@ -168,7 +168,7 @@ fn ofdma_of(
                        take ofdma or built_ahead";
         problems.push(&raw.aggregation.built_ahead.place, message);
     }
-    let may_be = role == Role::AccessPoint && standard == Standard::Dot11ax && qos && !built_ahead;
+    let may_be = role == Role::AccessPoint && standard.is_he() && qos && !built_ahead;
     may_be.then_some(OfdmaConfig {
         stations_max: ofdma.stations.value.get(),
         acknowledgement: match ofdma.acknowledgement.value {

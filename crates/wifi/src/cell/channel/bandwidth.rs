@@ -13,7 +13,9 @@
 //! whole channel. An RTS asks for the idle width at its receiver, which answers by the width of its
 //! CTS (10.3.2.9). A station that receives a Trigger frame checks the channels of its RU
 //! (26.5.2.5). With static access, MU-MIMO and uplink OFDMA occupy the whole channel. Left out:
-//! sums of several PPDUs, the time to detect a PPDU, signals that are not Wi-Fi, punctured PPDUs.
+//! sums of several PPDUs, the time to detect a PPDU, signals that are not Wi-Fi, puncturing by
+//! what is busy. A set that leaves channels out does not mind PPDUs there, and uses the widths for
+//! which a PPDU without them exists.
 //!
 //! Touches its own state, the widths of one station's TXOP, and reads the air.
 
@@ -59,6 +61,9 @@ struct Wide {
     width_of_set: ChannelWidth,
     access: BandwidthAccess,
     is_ht: bool,
+    /// Of a set that leaves channels out, whether each width has such a PPDU, in the order of
+    /// [`ChannelWidth::ALL_EHT`].
+    permitted: Option<[bool; 5]>,
 }
 
 /// A PPDU that came off the air.
@@ -86,7 +91,7 @@ impl Bandwidth {
         }
         let mut stations = Vec::with_capacity(config.stations.len());
         for (index, station) in config.stations.iter().enumerate() {
-            let OperatingChannel { primary, access } = config.channel_of(station.bss);
+            let OperatingChannel { primary, access, .. } = config.channel_of(station.bss);
             let width = station.capabilities.width();
             if width > primary.widest(config.band) {
                 return Err(CellError::NoSuchChannel(index as u16));
@@ -94,7 +99,12 @@ impl Bandwidth {
             let access_point = sets[station.bss.index()].access_point;
             let width_of_set = config.stations[access_point.index()].capabilities.width();
             let is_ht = station.capabilities.generation() < Generation::Vht;
-            stations.push(Wide { primary, width, width_of_set, access, is_ht });
+            let channel = config.punctured_channel(StationId(index as u16));
+            let permitted = channel.map(|(channel, whole)| {
+                let is_there = |it: ChannelWidth| channel.puncturing_of(whole, it.min(whole));
+                ChannelWidth::ALL_EHT.map(|it| is_there(it).is_some())
+            });
+            stations.push(Wide { primary, width, width_of_set, access, is_ht, permitted });
         }
         let interval = if config.band == Band::Ghz2_4 { timing.difs() } else { timing.pifs() };
         let all = Self { stations, interval, ended: Vec::new() };
@@ -108,7 +118,14 @@ impl Bandwidth {
         let mut widest = own.width;
         let mut narrow = |other: Ended| {
             let Some(place) = self.is_busy_with(air, station, other) else { return };
-            while own.primary.shares(place, widest) {
+            let meets = |widest: ChannelWidth| match own.permitted {
+                None => own.primary.shares(place, widest),
+                Some(_) => {
+                    air.parts(station, widest) & air.parts(other.transmitter, other.width) != 0
+                        && own.primary.shares(place, ChannelWidth::Mhz320)
+                }
+            };
+            while widest > ChannelWidth::Mhz20 && (meets(widest) || !own.permits(widest)) {
                 widest = narrower(widest);
             }
         };
@@ -134,7 +151,7 @@ impl Bandwidth {
             _ => SECONDARY,
         };
         let is_beside = transmitter != station
-            && !own.primary.shares(place, width)
+            && !air.covers(transmitter, width, station)
             && !is_below(air.level_mw(transmitter, reduction, station), threshold);
         is_beside.then_some(place)
     }
@@ -155,8 +172,12 @@ impl Bandwidth {
             let other = Ended::new(flight, air.occupied(flight));
             let place = self.is_busy_with(air, station, other);
             place.is_none_or(|place| {
+                let theirs = air.parts(other.transmitter, other.width);
                 let mut of_ru = (first..=last).map(|number| own.at_place(number, width));
-                !of_ru.any(|channel| channel.shares(place, other.width))
+                !of_ru.any(|channel| {
+                    channel.shares(place, other.width)
+                        && channel.parts(ChannelWidth::Mhz20) & theirs != 0
+                })
             })
         })
     }
@@ -263,6 +284,12 @@ impl Bandwidth {
 }
 
 impl Wide {
+    /// Whether PPDUs of this width exist in its set.
+    fn permits(self, width: ChannelWidth) -> bool {
+        let all = ChannelWidth::ALL_EHT.iter().zip(self.permitted.iter().flatten());
+        all.filter(|(known, _)| **known == width).all(|(_, is_there)| *is_there)
+    }
+
     /// Minimum width with which an EDCAF of `station` begins a TXOP.
     fn needed(self, station: &mut Station, edcaf: usize) -> ChannelWidth {
         if edcaf == BEACON_EDCAF {

@@ -6,7 +6,8 @@
 //! RTS of the holder of the intra-BSS NAV, and a Trigger frame, if the basic NAV is over. The two
 //! are stored only where the difference matters; contention uses their maximum. The control frames
 //! of an independent cell name no access point, so their set is unknown to receivers. Left out: the
-//! NAV of a PPDU of which only HE-SIG-A is decoded, unless it is for several stations.
+//! NAV of a PPDU of which only HE-SIG-A is decoded, unless it is for several stations; two NAVs of
+//! EHT stations if only RTS makes them differ.
 //! Touches the NAVs of one station.
 
 use crate::air::{Carried, Flight};
@@ -38,10 +39,12 @@ impl Navs {
     /// Returns the NAVs of each station; empty if the two NAVs never differ in effect.
     pub fn all(config: &CellConfig, sets: usize) -> Vec<Self> {
         let is_any = |is: fn(&StationConfig) -> bool| config.stations.iter().any(is);
-        let matters = is_any(StationConfig::solicits) && sets > 1
-            || is_any(|station| station.rts_threshold.is_some())
+        let of_sets = is_any(StationConfig::solicits) && sets > 1
             || is_any(|station| station.obss_pd.is_some());
-        if matters && is_any(|station| station.capabilities.is_he()) {
+        let matters = of_sets || is_any(|station| station.rts_threshold.is_some());
+        if matters && is_any(|station| station.capabilities.is_he())
+            || of_sets && is_any(|station| station.capabilities.is_eht())
+        {
             alloc::vec![Self::default(); config.stations.len()]
         } else {
             Vec::new()

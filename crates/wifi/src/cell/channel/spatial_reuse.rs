@@ -62,10 +62,10 @@ impl SpatialReuse {
     /// or if carrier sense `varies`.
     ///
     /// # Errors
-    /// Returns an error if a station with OBSS-PD has no rates of 802.11ax.
+    /// Returns an error if a station with OBSS-PD has no rates of 802.11ax or 802.11be.
     pub fn new(config: &CellConfig, varies: bool) -> Result<Option<Self>, CellError> {
         let reusing = config.stations.iter().filter(|station| station.obss_pd.is_some());
-        if reusing.clone().any(|station| !station.capabilities.is_he()) {
+        if reusing.clone().any(|station| !station.capabilities.is_he_or_later()) {
             return Err(CellError::SpatialReuseWithoutHe);
         }
         let stations = config.stations.len();

@@ -1,6 +1,7 @@
 //! Downlink MU-MIMO: transmissions to several stations at once in space. An access point sounds the
 //! channels of its stations and sends to several of them at once over the whole width, to each on
-//! separate streams, in VHT MU (IEEE 802.11-2020, clause 21) or HE MU PPDUs. This module holds
+//! separate streams, in VHT MU (IEEE 802.11-2020, clause 21), HE MU or EHT MU
+//! PPDUs. This module holds
 //! the access point's knowledge of the channels, and the state of a sounding
 //! exchange. `build` chooses the stations to sound and to serve, `exchange` performs the sounding;
 //! data and acknowledgements are those of [`multi_user`](super::multi_user).
@@ -234,7 +235,7 @@ impl Sounding {
 pub(in crate::cell) fn check(station: &StationConfig) -> Result<(), CellError> {
     let Some(config) = &station.mu_mimo else { return Ok(()) };
     let capabilities = &station.capabilities;
-    let stations_max = match (capabilities.is_he(), capabilities.is_vht()) {
+    let stations_max = match (capabilities.is_he_or_later(), capabilities.is_vht()) {
         _ if !capabilities.qos => 0,
         (true, _) => 8,
         (_, true) => VHT_MU_USERS_MAX,

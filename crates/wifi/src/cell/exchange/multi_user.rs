@@ -1,16 +1,16 @@
 //! Downlink OFDMA (IEEE 802.11ax-2021, 26.5.1): an HE MU PPDU from the access point to several
-//! stations, each on its resource unit, and their acknowledgements. This module holds
-//! the state of such an exchange, and the durations of its parts (27.4.3). With
-//! MU-MIMO, also of 802.11ac, each station gets the whole channel; [`mu_mimo`](super::mu_mimo)
-//! chooses the stations. `build` distributes data and resource units, `exchange` performs the
-//! exchange on the air.
+//! stations, each on its resource unit, and their acknowledgements; likewise an EHT MU PPDU. This
+//! module holds the state of such an exchange. With MU-MIMO, also of 802.11ac, each station gets the
+//! whole channel; [`mu_mimo`](super::mu_mimo) chooses the stations. `build` distributes data and
+//! resource units, `exchange` performs the exchange on the air, `channel` has its RUs and durations.
 //!
-//! All RUs of a PPDU have one size, and as many are used as fill the channel. A PPDU carries only
-//! PSDUs of the access category that gained the channel. Left out: MU-MIMO within an RU, RUs of
-//! several sizes, preamble puncturing, MU-RTS, several access categories in a PPDU, acknowledgement
+//! The names of fields below are those of HE; EHT has the same parts. A PPDU is of the generation of
+//! the station whose turn it is, and serves stations of that one only. A PPDU carries only
+//! PSDUs of the access category that gained the channel. Left out: MU-MIMO within an RU, MU-RTS, several access categories in a PPDU, acknowledgement
 //! by TRS Control and Multi-STA Block Ack. Lengths are in bytes.
 
 mod build;
+mod channel;
 mod exchange;
 mod record;
 
@@ -21,14 +21,12 @@ use crate::air::{Expected, Interval, Rates, Subframes};
 pub(in crate::cell) use crate::config::{OfdmaAcknowledgement, OfdmaConfig};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
-use crate::phy::{
-    Band, ChannelWidth, GuardInterval, HeGuardInterval, MuPpdu, MuUser, PacketPadding, Rate, Ru,
-    RuSize, SignalB, TriggeredPpdu, VhtMuPpdu, VhtMuUser,
-};
+use crate::phy::{HeGuardInterval, Rate, Ru};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 pub(in crate::cell) use build::{Candidate, Whom};
-use lasthop_units::{Bitrate, Db, Duration, Instant};
+pub(in crate::cell) use channel::{MuChannel, MuFormat};
+use lasthop_units::{Db, Duration, Instant};
 pub(in crate::cell) use record::NEXT_TO_IT;
 
 /// An exchange with several stations.
@@ -185,152 +183,16 @@ impl User {
     }
 }
 
-/// The largest equal RUs that fill a channel for at most `stations` users, and their number; `None`
-/// for fewer than two.
-pub(in crate::cell) fn equal_units(
-    width: ChannelWidth,
-    stations: usize,
-) -> Option<(RuSize, usize)> {
-    let counts = RuSize::ALL.map(|size| (size, usize::from(size.count_in(width))));
-    let fitting = counts.into_iter().filter(|(_, count)| (2..=stations).contains(count));
-    fitting.max_by_key(|(_, count)| *count)
-}
-
-/// The largest equal RUs of which a channel has at least `stations`.
-pub(in crate::cell) fn enough_units(width: ChannelWidth, stations: usize) -> Option<RuSize> {
-    let counts = RuSize::ALL.map(|size| (size, usize::from(size.count_in(width))));
-    let enough = counts.into_iter().filter(|(_, count)| *count >= stations);
-    enough.min_by_key(|(_, count)| *count).map(|(size, _)| size)
-}
-
-/// A channel, and the parameters of HE MU PPDUs in it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::cell) struct MuChannel {
-    pub band: Band,
-    pub width: ChannelWidth,
-    pub guard_interval: HeGuardInterval,
-    /// Guard interval of VHT MU PPDUs, if these replace HE MU PPDUs.
-    pub vht: Option<GuardInterval>,
-    /// The longest nominal packet padding among the receivers.
-    pub padding: PacketPadding,
-    /// Nominal packet padding of the access point, which its Trigger frames carry (9.3.1.22: PE
-    /// Disambiguity and Pre-FEC Padding Factor).
-    pub own_padding: PacketPadding,
-}
-
-impl MuChannel {
-    /// Returns the HE MU PPDU to these users. HE-SIG-B has the slowest user's MCS, or 5. Neither
-    /// the standard nor a product determines this; ns-3 chooses the same, because a user that
-    /// cannot decode HE-SIG-B has no use for the rest.
-    fn ppdu<'a>(&self, users: &'a [MuUser]) -> MuPpdu<'a> {
-        let slowest = users.iter().map(|user| user.mcs).min().unwrap_or(0);
-        MuPpdu {
-            width: self.width,
-            guard_interval: self.guard_interval,
-            signal_b: SignalB { mcs: slowest.min(SIGNAL_B_MCS_MAX), dcm: false },
-            padding: self.padding,
-            users,
-            unassigned: &[],
-        }
-    }
-
-    /// Time from the start of the PPDU to the end of the HE-LTFs.
-    pub fn header(&self, users: &[MuUser]) -> Duration {
-        match self.vht {
-            Some(guard_interval) => self.vht_ppdu(users, guard_interval).0,
-            None => self.ppdu(users).preamble_and_header(),
-        }
-    }
-
-    /// Duration of the whole PPDU.
-    pub fn duration(&self, users: &[MuUser]) -> Duration {
-        match self.vht {
-            Some(guard_interval) => self.vht_ppdu(users, guard_interval).1,
-            None => self.ppdu(users).duration(self.band),
-        }
-    }
-
-    /// Durations of the preamble, and of the whole, of a VHT MU PPDU to these users.
-    fn vht_ppdu(&self, users: &[MuUser], guard_interval: GuardInterval) -> (Duration, Duration) {
-        let user = |&MuUser { mcs, streams, psdu_bytes, .. }: &MuUser| VhtMuUser {
-            mcs,
-            streams,
-            psdu_bytes,
-        };
-        let users: Vec<VhtMuUser> = users.iter().map(user).collect();
-        let ppdu = VhtMuPpdu { width: self.width, guard_interval, users: &users };
-        (ppdu.preamble_and_header(), ppdu.duration(self.band))
-    }
-
-    /// The bit rate of a user's data.
-    pub fn bitrate(&self, user: &MuUser) -> Bitrate {
-        match self.vht {
-            Some(guard_interval) => {
-                let &MuUser { mcs, streams, .. } = user;
-                Rate::Vht { mcs, streams, width: self.width, guard_interval }.bitrate()
-            }
-            None => user.bitrate(self.guard_interval),
-        }
-    }
-
-    /// Duration of a symbol, by which the PPDU may become longer when all users' codes are known.
-    pub fn symbol(&self) -> Duration {
-        match self.vht {
-            Some(_) => Duration::ZERO,
-            None => self.guard_interval.symbol(),
-        }
-    }
-
-    /// Returns the same channel without packet extension, which follows all data.
-    pub fn without_padding(self) -> Self {
-        Self { padding: PacketPadding::None, own_padding: PacketPadding::None, ..self }
-    }
-
-    /// Time from the HE-LTFs to the end of the PPDU, for one user alone.
-    pub fn data_time(&self, user: &MuUser) -> Duration {
-        let alone = core::slice::from_ref(user);
-        self.duration(alone) - self.header(alone)
-    }
-
-    /// The longest PSDU of up to `bytes_max` that lasts at most `time` for `user`.
-    pub fn psdu_within(&self, user: &MuUser, time: Duration, bytes_max: u32) -> u32 {
-        most_bytes(bytes_max, |psdu_bytes| self.data_time(&MuUser { psdu_bytes, ..*user }) <= time)
-    }
-
-    /// Guard interval and HE-LTFs of answers to a Trigger frame (9.3.1.22: 1.6 us at least).
-    pub fn triggered_guard_interval(&self) -> HeGuardInterval {
-        match self.guard_interval {
-            HeGuardInterval::Ns3200Ltf4x => HeGuardInterval::Ns3200Ltf4x,
-            _ => HeGuardInterval::Ns1600Ltf2x,
-        }
-    }
-
-    /// Durations of the preamble, and of the whole, of trigger-based PPDUs from these users.
-    pub fn triggered(&self, users: &[MuUser]) -> (Duration, Duration) {
-        let ppdu = TriggeredPpdu {
-            width: self.width,
-            guard_interval: self.triggered_guard_interval(),
-            padding: self.own_padding,
-            users,
-        };
-        (ppdu.preamble_and_header(), ppdu.duration(self.band))
-    }
-
-    /// A rate of this channel with one stream, for a Block Ack or for third parties.
-    pub fn rate(&self, mcs: u8, guard_interval: HeGuardInterval) -> Rate {
-        if let Some(guard_interval) = self.vht {
-            return Rate::Vht { mcs, streams: 1, width: self.width, guard_interval };
-        }
-        Rate::He { mcs, streams: 1, width: self.width, guard_interval, dcm: false }
-    }
-}
-
-/// Highest MCS of HE-SIG-B (27.3.11.8).
-const SIGNAL_B_MCS_MAX: u8 = 5;
 /// Highest MCS of a Block Ack in a trigger-based PPDU: as robust as a control response at 48 Mb/s.
 /// The MCS of the data applies if it is slower. The choice is the access point's, and the same as
 /// in ns-3.
-pub(in crate::cell) const BLOCK_ACK_MCS_MAX: u8 = 5;
+const BLOCK_ACK_MCS_MAX: u8 = 5;
+
+/// MCS of a short answer in a trigger-based PPDU to a station with this MCS for data; the robust MCS
+/// 15 of EHT stays.
+pub(in crate::cell) const fn answer_mcs(mcs: u8) -> u8 {
+    if mcs == 15 || mcs < BLOCK_ACK_MCS_MAX { mcs } else { BLOCK_ACK_MCS_MAX }
+}
 
 /// The largest length up to `bytes_max` that `fits`.
 pub(in crate::cell) fn most_bytes(bytes_max: u32, fits: impl Fn(u32) -> bool) -> u32 {

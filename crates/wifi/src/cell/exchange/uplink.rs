@@ -1,6 +1,6 @@
 //! Uplink OFDMA (IEEE 802.11ax-2021, 26.5.2 and 26.5.5): an access point that gains the channel
 //! solicits several stations by Trigger frames. The stations send at once, each on its resource
-//! unit, in HE trigger-based PPDUs. This module holds the state of such an
+//! unit, in trigger-based PPDUs of HE or EHT. This module holds the state of such an
 //! exchange. `reports` has the access point's knowledge of its stations' queues, `build` the choice
 //! of stations and their answers, `exchange` the procedure on the air, `mu_edca` the contention
 //! afterwards.
@@ -230,13 +230,8 @@ impl Answer {
 }
 
 impl MuChannel {
-    /// Time from the HE-LTFs to the end of a trigger-based PPDU, for one user alone.
-    fn triggered_data_time(&self, user: &MuUser) -> Duration {
-        let (header, duration) = self.triggered(core::slice::from_ref(user));
-        duration - header
-    }
-
-    /// The longest PSDU of up to `bytes_max` that lasts at most `time` for `user` in such a PPDU.
+    /// The longest PSDU of up to `bytes_max` that lasts at most `time` for `user` in a
+    /// trigger-based PPDU.
     fn triggered_within(&self, user: &MuUser, time: Duration, bytes_max: u32) -> u32 {
         most_bytes(bytes_max, |psdu_bytes| {
             self.triggered_data_time(&MuUser { psdu_bytes, ..*user }) <= time

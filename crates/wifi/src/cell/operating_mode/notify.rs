@@ -30,7 +30,7 @@ impl Station {
 
     /// Whether it notifies `peer` by an OM Control subfield.
     pub fn says_by_control(&self, settings: &Settings, peer: StationId) -> bool {
-        self.config.capabilities.is_he() && settings.peers[peer.index()].1.is_he()
+        self.config.capabilities.is_he_or_later() && settings.peers[peer.index()].1.is_he_or_later()
     }
 
     /// Whether a later frame announces another mode than `frame` does.

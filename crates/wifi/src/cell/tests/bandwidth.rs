@@ -20,7 +20,7 @@ pub(super) fn vht(mcs: u8, width: ChannelWidth) -> Rate {
 
 pub(super) fn at_channel(number: u8, access: BandwidthAccess) -> OperatingChannel {
     let primary = Subchannel::from_number(Band::Ghz5, number).expect("it exists");
-    OperatingChannel { primary, access }
+    OperatingChannel { primary, access, ..OperatingChannel::default() }
 }
 
 pub(super) fn dynamic(numbers: &[u8]) -> Vec<OperatingChannel> {
@@ -29,7 +29,7 @@ pub(super) fn dynamic(numbers: &[u8]) -> Vec<OperatingChannel> {
 
 /// Sets of an access point and a station each, on these channels at these rates. Links within a set
 /// have 45 dB; all others arrive at this level, with the noise of 80 MHz.
-fn sets(of: &[(u8, Rate)], level: Dbm, ampdu: u32) -> CellConfig {
+pub(super) fn sets(of: &[(u8, Rate)], level: Dbm, ampdu: u32) -> CellConfig {
     let mut config = cell(2 * of.len() - 1, of[0].1, ChannelWidth::Mhz80, ampdu);
     config.standard = Standard::Dot11ac;
     config.beacon_interval = None;
@@ -49,7 +49,7 @@ fn sets(of: &[(u8, Rate)], level: Dbm, ampdu: u32) -> CellConfig {
 }
 
 /// Packets of 1 500 bytes: the instant, and the access point that sends to its station.
-fn ppdus(config: &CellConfig, packets: &[(Instant, StationId)]) -> Vec<Ppdu> {
+pub(super) fn ppdus(config: &CellConfig, packets: &[(Instant, StationId)]) -> Vec<Ppdu> {
     let mut cell = Cell::new(config, Seed::new(1, 0)).expect("a sound cell");
     let mut packets = packets.to_vec();
     packets.sort_unstable_by_key(|(at, _)| *at);

@@ -15,7 +15,7 @@ const SILENT: [Option<MuEdcaParameters>; 4] =
     [Some(MuEdcaParameters { aifsn: 0, cw_min: 15, cw_max: 1_023, timer: TIMER }); 4];
 
 /// The cell of [`ofdma`] with an access point that solicits the stations.
-fn uplink(stations: usize, mcs: u8, mpdus: u16, config: UplinkConfig) -> CellConfig {
+pub(super) fn uplink(stations: usize, mcs: u8, mpdus: u16, config: UplinkConfig) -> CellConfig {
     let mut cell = ofdma(stations, mcs, mpdus, OfdmaAcknowledgement::MuBlockAckRequest);
     for station in &mut cell.stations {
         station.queue = QueueConfig::DropTail { limit: Limit::Packets(5_000) };
@@ -26,7 +26,7 @@ fn uplink(stations: usize, mcs: u8, mpdus: u16, config: UplinkConfig) -> CellCon
 
 /// Sends packets of `bytes` from all stations, `kept` at each, and `down` to each, for `time`.
 /// Returns the PPDUs, and the numbers of packets delivered up and down.
-fn run(
+pub(super) fn run(
     config: &CellConfig,
     (kept, down): (u32, u32),
     bytes: u16,
@@ -81,7 +81,7 @@ fn run(
 }
 
 /// A configuration in which stations send only answers to Trigger frames after their first data.
-fn silent(buffer_reports: Option<Duration>) -> UplinkConfig {
+pub(super) fn silent(buffer_reports: Option<Duration>) -> UplinkConfig {
     UplinkConfig { buffer_reports, mu_edca: SILENT }
 }
 

@@ -18,8 +18,7 @@
 
 use super::super::content::Exchange;
 use super::super::multi_user::{
-    BLOCK_ACK_MCS_MAX, Candidate, Downlink, MuChannel, OfdmaAcknowledgement, User, Whom,
-    enough_units,
+    Candidate, Downlink, MuChannel, MuFormat, OfdmaAcknowledgement, User, Whom, answer_mcs,
 };
 use super::{
     Beam, LOSS_MAX, MuMimoConfig, Report, Sounded, Sounding, Soundings, Step, TriggeredReports,
@@ -31,8 +30,8 @@ use crate::cell::station::Station;
 use crate::mac::rate::RateControl;
 use crate::mac::sizes;
 use crate::phy::{
-    ChannelWidth, ErrorModel, Feedback, Grouping, GuardInterval, MuUser, PacketPadding, Rate, Ru,
-    RuSize, SpatialShare, aged_error, he_ndp, vht_ndp,
+    ChannelWidth, ErrorModel, Feedback, Grouping, GuardInterval, MuUser, PacketPadding, Rate,
+    SpatialShare, aged_error, eht_ndp, he_ndp, vht_ndp,
 };
 use crate::station::{Address, StationId};
 use alloc::boxed::Box;
@@ -56,16 +55,21 @@ impl Station {
     ) -> Option<Exchange> {
         let config = self.config.mu_mimo?;
         let (now, interval) = (cx.now, config.sounding_interval);
-        let is_he = self.config.capabilities.is_he();
+        let width = self.width_of_several()?;
+        let format = match self.main_rate_to(edcaf, peer) {
+            Some(Rate::Eht { .. }) => self.format(true, width),
+            _ if self.config.capabilities.is_he() => MuFormat::He,
+            _ => MuFormat::Vht(GuardInterval::Long),
+        };
         let mut channel = MuChannel {
             band: cx.settings.band,
-            width: self.width_of_several()?,
+            width: width.min(format.width_max()),
             guard_interval: config.guard_interval,
-            vht: (!is_he).then_some(GuardInterval::Long),
+            format,
             padding: PacketPadding::None,
             own_padding: self.config.capabilities.packet_padding,
         };
-        let whole = self.config.capabilities.width();
+        let whole = self.config.capabilities.width().min(format.width_max());
         let may_sound = channel.width == whole;
         let soundings = self.soundings.take().unwrap_or_default();
         let exchange = 'build: {
@@ -126,7 +130,7 @@ impl Station {
                     air.doppler_hz(self.id, station).max(config.doppler_hz)
                 });
                 let several = group.and_then(|group| {
-                    if let Some(guard_interval) = &mut channel.vht {
+                    if let MuFormat::Vht(guard_interval) = &mut channel.format {
                         *guard_interval = common_guard_interval(&group);
                     }
                     self.fill_group(cx, channel, edcaf, &group, config, opportunity_end)
@@ -151,14 +155,13 @@ impl Station {
     ) -> Option<Downlink> {
         let alone: Vec<Rate> = group.iter().map(|(_, alone)| *alone).collect();
         let candidates: Vec<Candidate> = group.iter().map(|(candidate, _)| *candidate).collect();
-        let whole = Ru::new(RuSize::of_width(channel.width), 1)?;
-        let units = alloc::vec![whole; candidates.len()];
-        let size = enough_units(channel.width, candidates.len())?;
-        let answer_units: Vec<Ru> = Ru::all(size, channel.width).take(candidates.len()).collect();
+        let units = alloc::vec![channel.whole()?; candidates.len()];
+        let mut answer_units = channel.rus(channel.enough_units(candidates.len())?);
+        answer_units.truncate(candidates.len());
         let whom = Whom { candidates: &candidates, units: &units, answer_units: &answer_units };
-        let acknowledgement = match channel.vht {
-            Some(_) => OfdmaAcknowledgement::BlockAckRequest,
-            None => config.acknowledgement,
+        let acknowledgement = match channel.format {
+            MuFormat::Vht(_) => OfdmaAcknowledgement::BlockAckRequest,
+            MuFormat::He | MuFormat::Eht(_) => config.acknowledgement,
         };
         let several = self.fill(cx, channel, acknowledgement, edcaf, whom, opportunity_end)?;
         let together = several.duration + several.acknowledged_in;
@@ -193,7 +196,7 @@ impl Station {
         stations: &[StationId],
         opportunity_end: Instant,
     ) -> Option<Exchange> {
-        let is_he = channel.vht.is_none();
+        let is_he = !matches!(channel.format, MuFormat::Vht(_));
         let sifs = cx.settings.timing.sifs;
         let lowest = cx.rates.lowest();
         let control = |rates: &mut Rates, rate: Rate, bytes: u32| {
@@ -216,12 +219,8 @@ impl Station {
             }
             let feedback = feedback(channel, config, columns);
             let bytes = report_psdu(is_he, feedback.bytes());
-            let mcs = rate.mcs().unwrap_or(0).min(BLOCK_ACK_MCS_MAX);
-            let report = if is_he {
-                Rate::he(mcs, 1, channel.width, channel.guard_interval, false)?
-            } else {
-                Rate::vht(mcs, 1, channel.width, GuardInterval::Long)?
-            };
+            let mcs = answer_mcs(rate.mcs().unwrap_or(0));
+            let report = channel.rate(mcs, channel.guard_interval);
             let poll = control(cx.rates, response, sizes::BEAMFORMING_REPORT_POLL);
             users.push(Sounded {
                 station,
@@ -248,9 +247,10 @@ impl Station {
         };
         let bytes = sizes::ndp_announcement(is_he, count);
         let announcement = control(cx.rates, slowest, bytes);
-        let ndp = match channel.vht {
-            Some(_) => vht_ndp(config.antennas),
-            None => he_ndp(config.antennas, channel.guard_interval),
+        let ndp = match channel.format {
+            MuFormat::Vht(_) => vht_ndp(config.antennas),
+            MuFormat::He => he_ndp(config.antennas, channel.guard_interval),
+            MuFormat::Eht(_) => eht_ndp(config.antennas, channel.guard_interval),
         } + channel.band.signal_extension();
         let mut duration = announcement.2 + sifs + ndp;
         match &triggered {
@@ -363,9 +363,13 @@ impl Soundings {
         let rate = |mcs| match alone {
             Rate::Vht { guard_interval, .. } => Rate::vht(mcs, streams, width, guard_interval),
             Rate::He { guard_interval, .. } => Rate::he(mcs, streams, width, guard_interval, false),
+            Rate::Eht { guard_interval, puncturing, .. } => {
+                Rate::eht(mcs, streams, width, guard_interval)?.punctured(puncturing)
+            }
             _ => None,
         };
-        let mcs_max = alone.mcs()?;
+        // With MCS 14 and 15, of dual carriers, stations are served alone.
+        let mcs_max = alone.mcs().filter(|mcs| *mcs <= Rate::EHT_MCS_MAX)?;
         (0..=mcs_max).rev().filter_map(rate).find(|&rate| self.needed(model, rate) <= sinr)
     }
 
@@ -393,16 +397,20 @@ fn common_guard_interval(group: &[(Candidate, Rate)]) -> GuardInterval {
 /// Rate at which an NDP's header is decoded and recorded: the most robust MCS, one stream for each
 /// antenna.
 fn ndp_rate(channel: MuChannel, antennas: u8) -> Rate {
-    let rate = match channel.vht {
-        Some(guard_interval) => Rate::vht(0, antennas, channel.width, guard_interval),
-        None => Rate::he(0, antennas, channel.width, channel.guard_interval, false),
+    let rate = match channel.format {
+        MuFormat::Vht(guard_interval) => Rate::vht(0, antennas, channel.width, guard_interval),
+        MuFormat::He => Rate::he(0, antennas, channel.width, channel.guard_interval, false),
+        MuFormat::Eht(puncturing) => {
+            let whole = Rate::eht(0, antennas, channel.width, channel.guard_interval);
+            whole.and_then(|rate| rate.punctured(puncturing))
+        }
     };
     rate.unwrap_or_else(|| channel.rate(0, channel.guard_interval))
 }
 
 /// Returns the report of a station for this many columns.
 fn feedback(channel: MuChannel, config: MuMimoConfig, columns: u8) -> Feedback {
-    let grouping = match (channel.vht.is_some(), config.grouping) {
+    let grouping = match (matches!(channel.format, MuFormat::Vht(_)), config.grouping) {
         (true, 1) => Grouping::Vht1,
         (true, 2) => Grouping::Vht2,
         (true, _) => Grouping::Vht4,
@@ -427,9 +435,9 @@ fn trigger_reports(
     users: &mut [Sounded],
 ) -> Option<TriggeredReports> {
     let guard_interval = channel.triggered_guard_interval();
-    let size = enough_units(channel.width, users.len())?;
+    let units = channel.enough_units(users.len())?;
     let mut answers = Vec::with_capacity(users.len());
-    for (user, ru) in users.iter_mut().zip(Ru::all(size, channel.width)) {
+    for (user, ru) in users.iter_mut().zip(channel.rus(units)) {
         let mcs = user.report.0.mcs().unwrap_or(0);
         let psdu_bytes = user.report.1;
         answers.push(MuUser { ru, mcs, streams: 1, dcm: false, psdu_bytes });
@@ -438,7 +446,8 @@ fn trigger_reports(
     }
     let (header, duration) = channel.triggered(&answers);
     users.iter_mut().for_each(|user| user.report.2 = duration);
-    let bytes = sizes::beamforming_report_trigger(users.len() as u32);
+    let bytes =
+        sizes::beamforming_report_trigger(channel.format.trigger_fields(users.len() as u32));
     let trigger = (slowest, bytes, cx.rates.ppdu_duration(slowest, bytes));
     let rate = channel.rate(0, guard_interval);
     Some(TriggeredReports { trigger, header, duration, guard_interval, rate })

@@ -35,6 +35,7 @@ impl Recorder<'_> {
                     mcs: user.report.0.mcs().unwrap_or(0),
                     streams: 1,
                     dcm: false,
+                    is_eht: triggered.rate.is_eht(),
                     start: SeqNo12::default(),
                 });
                 let kind = FrameKind::BeamformingReportTrigger {

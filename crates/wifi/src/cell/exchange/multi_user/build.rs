@@ -9,8 +9,8 @@
 use super::super::content::Exchange;
 use super::super::mu_mimo::Beam;
 use super::{
-    BLOCK_ACK_MCS_MAX, Downlink, MuChannel, OfdmaAcknowledgement, Phase, Triggered, User,
-    equal_units, triggered_block_ack,
+    Downlink, MuChannel, MuFormat, OfdmaAcknowledgement, OfdmaConfig, Phase, Triggered, User,
+    answer_mcs, triggered_block_ack,
 };
 use crate::air::{Air, Expected};
 use crate::cell::edcaf::{Edcaf, Gate};
@@ -20,7 +20,7 @@ use crate::mac::block_ack::Bitmap;
 use crate::mac::originator::Originator;
 use crate::mac::rate::RateControl;
 use crate::mac::sizes;
-use crate::phy::{MuUser, PacketPadding, Rate, Ru};
+use crate::phy::{Band, MuUser, Rate, Ru};
 use crate::station::{Address, StationId};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -74,23 +74,21 @@ impl Station {
         opportunity_end: Instant,
     ) -> Option<Exchange> {
         let config = self.config.ofdma?;
-        let channel = MuChannel {
-            band: cx.settings.band,
-            width: self.config.capabilities.width().min(self.width_max),
-            guard_interval: config.guard_interval,
-            vht: None,
-            padding: PacketPadding::None,
-            own_padding: self.config.capabilities.packet_padding,
-        };
+        let (mut peer, mut channel) =
+            (peer, self.channel_to(cx.settings.band, config, edcaf, peer));
         if let Some(other) = self.overdue(channel, edcaf, peer, |_| true) {
-            let data = self.build_data(cx, air, edcaf, other, opportunity_end);
-            return data.map(Exchange::Single);
+            // A station of another generation may have others beside it.
+            let own = self.channel_to(cx.settings.band, config, edcaf, other);
+            if own.format == channel.format || !self.is_ready_in(own, edcaf, other) {
+                let data = self.build_data(cx, air, edcaf, other, opportunity_end);
+                return data.map(Exchange::Single);
+            }
+            (peer, channel) = (other, own);
         }
         let Address::Station(lead) = peer else { return None };
         let stations_max = usize::from(config.stations_max);
-        let count = |ready: usize| {
-            equal_units(channel.width, ready.min(stations_max)).map(|(_, count)| count)
-        };
+        let count =
+            |ready: usize| channel.units_for(2, ready.min(stations_max)).map(|units| units.count);
         let stations = self.multi_user_stations(channel, edcaf, lead, count)?;
         let mut candidates = Vec::with_capacity(stations.len());
         for &station in &stations {
@@ -98,11 +96,12 @@ impl Station {
         }
         let mut stations_max = candidates.len();
         loop {
-            let Some((size, count)) = equal_units(channel.width, stations_max) else {
+            let Some(units) = channel.units_for(2, stations_max) else {
                 self.keep_turns(edcaf, &stations, None);
                 return None;
             };
-            let units: Vec<Ru> = Ru::all(size, channel.width).collect();
+            let count = units.count;
+            let units = channel.rus(units);
             let together = &candidates[..count];
             let whom = Whom { candidates: together, units: &units, answer_units: &units };
             let acknowledgement = config.acknowledgement;
@@ -115,6 +114,32 @@ impl Station {
                 None => stations_max = count - 1,
             }
         }
+    }
+
+    /// The channel of PPDUs to `peer` and others of its generation.
+    fn channel_to(
+        &self,
+        band: Band,
+        config: OfdmaConfig,
+        edcaf: usize,
+        peer: Address,
+    ) -> MuChannel {
+        let is_eht = self.main_rate_to(edcaf, peer).is_some_and(Rate::is_eht);
+        self.channel(band, config, is_eht)
+    }
+
+    /// The rate that rate control uses most towards `peer`, if anything was sent to it.
+    pub(in crate::cell) fn main_rate_to(&self, edcaf: usize, peer: Address) -> Option<Rate> {
+        let access = self.edcafs[edcaf].as_ref()?;
+        let originator = &access.originators[access.originator(peer)?];
+        originator.rate_control.as_ref().map(RateControl::main_rate)
+    }
+
+    /// Whether `peer` can be served with others in this channel.
+    fn is_ready_in(&self, channel: MuChannel, edcaf: usize, peer: Address) -> bool {
+        let Some(access) = &self.edcafs[edcaf] else { return false };
+        let originator = access.originator(peer).map(|index| &access.originators[index]);
+        originator.is_some_and(|one| is_ready(access, channel, one))
     }
 
     /// Keeps the turns of stations that were considered, are not in the PPDU, and have MPDUs
@@ -218,7 +243,7 @@ impl Station {
         let snr = air.last_snr(self.id, station);
         let state = &mut self.edcaf(edcaf).originators[originator];
         let (rate, is_probe) = state.choose_rate(cx.now, snr)?;
-        let rate = rate.narrowed(channel.width);
+        let rate = channel.narrowed(rate);
         let window = state.agreement.window();
         // Giving up may have made a Block Ack Request due.
         let is_due = state.block_ack_request_due;
@@ -226,10 +251,12 @@ impl Station {
         self.record_rate(cx, edcaf, originator);
         let (mcs, streams, dcm) = match rate {
             Rate::He { mcs, streams, dcm, .. } => (mcs, streams, dcm),
-            Rate::Vht { mcs, streams, .. } => (mcs, streams, false),
+            Rate::Vht { mcs, streams, .. } | Rate::Eht { mcs, streams, .. } => {
+                (mcs, streams, false)
+            }
             _ => return None,
         };
-        let usable = is_of(rate, channel) && is_short && !is_probe && !is_due;
+        let usable = channel.has(rate) && is_short && !is_probe && !is_due;
         usable.then_some(Candidate {
             originator,
             station,
@@ -266,12 +293,14 @@ impl Station {
             candidates.iter().zip(units).map(|(one, &ru)| one.user(ru)).collect();
         let header = channel.header(&users);
         let rest = duration_max.saturating_sub(header);
+        let own_trigger = sizes::mu_block_ack_request(channel.format.trigger_fields(1));
         let trigger_bytes = match acknowledgement {
-            OfdmaAcknowledgement::Aggregated => {
-                sizes::ampdu_subframe(sizes::mu_block_ack_request(1), 0)
-            }
+            OfdmaAcknowledgement::Aggregated => sizes::ampdu_subframe(own_trigger, 0),
             _ => 0,
         };
+        // Padding after the Trigger frame, if another MPDU followed.
+        let bare = sizes::AMPDU_DELIMITER + own_trigger;
+        let trigger_padding = sizes::padded(bare) - bare;
         let symbol = channel.symbol();
         let mut filled = Vec::with_capacity(users.len());
         // A PPDU gets one symbol more if some user's code needs it.
@@ -303,7 +332,7 @@ impl Station {
                         let last = u32::from(last.bytes);
                         let before_last = bytes - sizes::AMPDU_DELIMITER - last;
                         let padded = before_last + sizes::ampdu_subframe(last, spacing_bytes);
-                        padded + more - TRIGGER_PADDING
+                        padded + more - trigger_padding
                     }
                 };
                 filled.push((mpdus, bytes, spacing_bytes));
@@ -326,7 +355,7 @@ impl Station {
                 psdu_bytes: user.psdu_bytes,
                 response,
                 collided: false,
-                ru: channel.vht.is_none().then_some(user.ru),
+                ru: (!matches!(channel.format, MuFormat::Vht(_))).then_some(user.ru),
                 answer_ru,
                 beam: one.beam,
                 data_bytes,
@@ -363,12 +392,6 @@ impl Candidate {
     }
 }
 
-/// Padding after the MU-BAR Trigger frame of a user, if another MPDU followed.
-const TRIGGER_PADDING: u32 = {
-    let bare = sizes::AMPDU_DELIMITER + sizes::mu_block_ack_request(1);
-    sizes::padded(bare) - bare
-};
-
 /// Whether a station can be served with others: it has data and an agreement, no Block Ack Request
 /// must precede, and its rate is of the whole channel, or wider than the idle part.
 fn is_ready(access: &Edcaf, channel: MuChannel, originator: &Originator) -> bool {
@@ -378,18 +401,9 @@ fn is_ready(access: &Edcaf, channel: MuChannel, originator: &Originator) -> bool
     let rate = originator.rate_control.as_ref().map(RateControl::main_rate);
     originator.agreement.window().is_some()
         && !originator.block_ack_request_due
-        && rate.is_some_and(|rate| is_of(rate.narrowed(channel.width), channel))
+        && rate.is_some_and(|rate| channel.has(channel.narrowed(rate)))
         && !access.absent.is_dozing(peer)
         && (!originator.pending.is_empty() || originator.has_window() && queued() > 0)
-}
-
-/// Whether the rate fills the channel.
-fn is_of(rate: Rate, channel: MuChannel) -> bool {
-    match rate {
-        Rate::He { width, .. } => channel.vht.is_none() && width == channel.width,
-        Rate::Vht { width, .. } => channel.vht.is_some() && width == channel.width,
-        _ => false,
-    }
 }
 
 /// Returns the kind and duration of the Block Acks of these stations.
@@ -420,7 +434,7 @@ fn answers(
         .zip(units)
         .map(|(one, &ru)| MuUser {
             ru,
-            mcs: one.mcs.min(BLOCK_ACK_MCS_MAX),
+            mcs: answer_mcs(one.mcs),
             streams: 1,
             dcm: false,
             psdu_bytes: triggered_block_ack(Bitmap::bits_for(one.window)),
@@ -438,7 +452,8 @@ fn answers(
     let slowest = slowest.min_by_key(|rate| rate.bitrate());
     let trigger = slowest.filter(|_| acknowledgement == OfdmaAcknowledgement::MuBlockAckRequest);
     let trigger = trigger.map(|rate| {
-        let bytes = sizes::mu_block_ack_request(candidates.len() as u32);
+        let fields = channel.format.trigger_fields(candidates.len() as u32);
+        let bytes = sizes::mu_block_ack_request(fields);
         (rate, bytes, cx.rates.ppdu_duration(rate, bytes))
     });
     let before = trigger.map_or(Duration::ZERO, |(.., duration)| sifs + duration);

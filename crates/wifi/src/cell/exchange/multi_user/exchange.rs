@@ -302,7 +302,8 @@ impl Receivers<'_> {
             let snr = user.snr(self.air.last_snr(sender, receiver));
             let span =
                 Interval { from: own.start + user.data_end, until: own.start + user.psdu_end };
-            self.at(receiver).mpdu(own, snr, sizes::mu_block_ack_request(1), span)
+            let fields = 1 + u32::from(own.rate.is_eht());
+            self.at(receiver).mpdu(own, snr, sizes::mu_block_ack_request(fields), span)
         };
         // The hardware of pseudo retry-out reports the MPDUs of a wholly erroneous PPDU too.
         let reports = !decoded.is_empty()

@@ -93,7 +93,8 @@ impl Recorder<'_> {
     fn triggered_user(&self, user: &User, start: SeqNo12) -> TriggeredUser {
         let mcs = user.response.rate.mcs().expect("an HE rate");
         let aid = self.stations[user.station.index()].aid;
-        TriggeredUser { aid, ru: user.answer_ru, mcs, streams: 1, dcm: false, start }
+        let is_eht = user.response.rate.is_eht();
+        TriggeredUser { aid, ru: user.answer_ru, mcs, streams: 1, dcm: false, is_eht, start }
     }
 }
 
@@ -107,7 +108,8 @@ fn trigger_frame(
     triggered_users: Vec<TriggeredUser>,
     received: bool,
 ) -> Frame {
-    let bytes = sizes::mu_block_ack_request(triggered_users.len() as u32);
+    let fields = triggered_users.len() as u32 + u32::from(triggered.rate.is_eht());
+    let bytes = sizes::mu_block_ack_request(fields);
     Frame {
         kind: FrameKind::MuBlockAckRequest {
             tid: category_of(edcaf).tid(),

@@ -3,7 +3,7 @@
 //!
 //! An EDCAF that gains the channel alternates between downlink data and uplink solicitations if it
 //! has both. A Basic Trigger frame asks stations with a backlog in turn, as many as RUs of one size
-//! fill the channel. If the queue schedules airtime, it asks those with the least airtime. The
+//! fill the channel, all of the first one's generation. If the queue schedules airtime, it asks those with the least airtime. The
 //! duration is that of the longest need, within the access point's limit on the duration of A-MPDUs
 //! and the rest of a limited transmission opportunity. If only a part of the channel was idle
 //! (10.23.2.5), all PPDUs have that width, at the MCS of the whole channel. The access point asks
@@ -11,7 +11,7 @@
 //! and would then not be asked when the whole channel is idle.
 
 use super::super::content::Exchange;
-use super::super::multi_user::{BLOCK_ACK_MCS_MAX, MuChannel, OfdmaConfig};
+use super::super::multi_user::{MuChannel, MuFormat, OfdmaConfig, answer_mcs};
 use super::super::single::Outline;
 use super::reports::BacklogEstimate;
 use super::{Answer, Answered, Asked, Solicitation, Solicited, Uplink};
@@ -28,7 +28,7 @@ use crate::cell::{Cell, Settings};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::originator::Originator;
 use crate::mac::sizes;
-use crate::phy::{Band, ChannelWidth, MuUser, PacketPadding, Rate, Ru, RuSize};
+use crate::phy::{Band, ChannelWidth, MuUser, PacketPadding, Rate};
 use crate::station::{Address, StationId};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -37,8 +37,6 @@ use lasthop_units::{Duration, Instant};
 
 /// Access category whose EDCAF asks for buffer status while no backlog is known.
 pub(super) const POLLING: usize = AccessCategory::BestEffort.index();
-/// Longest PSDU of HE (27.3.12.1).
-const PSDU_BYTES_MAX: u32 = 6_500_631;
 
 /// The rest of a transmission opportunity.
 #[derive(Clone, Copy)]
@@ -165,7 +163,6 @@ impl Solicitor<'_> {
         time: Opportunity,
         config: OfdmaConfig,
     ) -> Option<Uplink> {
-        let channel = self.stations[access_point.index()].channel(self.settings.band, config);
         let whole = self.stations[access_point.index()].config.capabilities.width();
         let mut stations = self.reachable(access_point);
         let last = self.stations[access_point.index()].edcaf(edcaf).reports.as_ref()?.last_polled;
@@ -174,30 +171,33 @@ impl Solicitor<'_> {
         let last = last.as_ref().map(rank);
         let behind = stations.iter().position(|station| Some(rank(station)) > last).unwrap_or(0);
         let (before, after) = stations.split_at(behind);
-        let turns: Vec<StationId> = after.iter().chain(before).copied().collect();
-        let (size, count) = equal_units(channel, turns.len().min(config.stations_max.into()))?;
-        let units: Vec<Ru> = Ru::all(size, channel.width).collect();
+        let mut turns: Vec<StationId> = after.iter().chain(before).copied().collect();
+        // One Trigger frame asks stations of one generation.
+        let is_eht = |it: StationId| self.stations[it.index()].config.capabilities.is_eht();
+        let lead_is_eht = is_eht(*turns.first()?);
+        turns.retain(|&station| is_eht(station) == lead_is_eht);
+        let state = &self.stations[access_point.index()];
+        let channel = state.channel(self.settings.band, config, lead_is_eht);
+        let units = channel.units_for(1, turns.len().min(config.stations_max.into()))?;
+        let count = units.count;
+        let units = channel.rus(units);
         let mut users = Vec::with_capacity(count);
         for (&station, &ru) in turns.iter().zip(&units).take(count) {
             // Whoever never sent is asked as robustly as can be.
             let known = self.stations[station.index()].originator_to(edcaf, access_point);
             let known = known.and_then(|one| one.rate_control.as_ref()).map(|c| c.main_rate());
             let rate = known.filter(|rate| is_of(*rate, whole));
-            let rate = rate.map(|rate| rate.narrowed(channel.width));
+            let rate = rate.map(|rate| channel.narrowed(rate));
             let rate = rate.unwrap_or(channel.rate(0, channel.guard_interval));
-            let mcs = rate.mcs().unwrap_or(0).min(BLOCK_ACK_MCS_MAX);
-            let user = MuUser {
-                ru,
-                mcs,
-                streams: 1,
-                dcm: false,
-                psdu_bytes: null_bytes(Solicitation::Reports),
-            };
+            let mcs = answer_mcs(rate.mcs().unwrap_or(0));
+            let psdu_bytes = null_bytes(Solicitation::Reports);
+            let user = MuUser { ru, mcs, streams: 1, dcm: false, psdu_bytes };
             users.push(Asked { station, user, rate, bits: 0, is_heard: false, record: None });
         }
         let last = users.last()?.station;
         self.stations[access_point.index()].edcaf(edcaf).reports.as_mut()?.last_polled = Some(last);
-        let bytes = sizes::buffer_status_report_poll(users.len() as u32);
+        let fields = channel.format.trigger_fields(users.len() as u32);
+        let bytes = sizes::buffer_status_report_poll(fields);
         let uplink = self.uplink(Solicitation::Reports, edcaf, channel, bytes, users, time);
         self.is_in_time(access_point, &uplink, time).then_some(uplink)
     }
@@ -210,28 +210,39 @@ impl Solicitor<'_> {
         time: Opportunity,
         config: OfdmaConfig,
     ) -> Option<Uplink> {
-        let channel = self.stations[access_point.index()].channel(self.settings.band, config);
-        let candidates = self.candidates(access_point, edcaf, channel);
+        let mut candidates = self.candidates(access_point, edcaf);
+        let lead = *candidates.first()?;
+        let lead_is_eht = lead.rate.is_eht();
+        candidates.retain(|one| one.rate.is_eht() == lead_is_eht);
+        let state = &self.stations[access_point.index()];
+        let channel = state.channel(self.settings.band, config, lead_is_eht);
+        let streams_max = channel.format.triggered_streams_max();
+        let psdu_bytes_max = channel.format.psdu_bytes_max();
         // A station whose MPDU did not fit is asked with fewer others: RUs are larger then.
-        let lead = candidates.first()?;
         let most = usize::from(config.stations_max) >> lead.report.cramped.min(7);
-        let (size, count) = equal_units(channel, candidates.len().min(most.max(1)))?;
-        let units: Vec<Ru> = Ru::all(size, channel.width).collect();
+        let units = channel.units_for(1, candidates.len().min(most.max(1)))?;
+        let count = units.count;
+        let units = channel.rus(units);
         let together = &candidates[..count];
         let state = &self.stations[access_point.index()].config;
         let mut duration_max = state.aggregation.ampdu_duration_max;
         let bits = |one: &Askable| Bitmap::bits_for(one.window);
         let mut users: Vec<Asked> = Vec::with_capacity(count);
         for (one, &ru) in together.iter().zip(&units) {
-            let Rate::He { mcs, streams, dcm, .. } = one.rate else { return None };
-            let psdu_bytes = one.report.psdu_bytes(PSDU_BYTES_MAX);
+            let (mcs, streams, dcm) = match one.rate {
+                Rate::He { mcs, streams, dcm, .. } => (mcs, streams, dcm),
+                Rate::Eht { mcs, streams, .. } => (mcs, streams.min(streams_max), false),
+                _ => return None,
+            };
+            let psdu_bytes = one.report.psdu_bytes(psdu_bytes_max);
             let user = MuUser { ru, mcs, streams, dcm, psdu_bytes };
             let station = one.report.station;
-            let (rate, bits) = (one.rate, bits(one));
+            let rate = channel.narrowed(one.rate.within(channel.width, streams));
+            let bits = bits(one);
             users.push(Asked { station, user, rate, bits, is_heard: false, record: None });
         }
         let is_limited = !state.access[edcaf].txop_limit.is_zero();
-        let bytes = sizes::basic_trigger(count as u32);
+        let bytes = sizes::basic_trigger(channel.format.trigger_fields(count as u32));
         let mut uplink = self.uplink(Solicitation::Data, edcaf, channel, bytes, users, time);
         if is_limited {
             let sifs = self.settings.timing.sifs;
@@ -262,7 +273,7 @@ impl Solicitor<'_> {
         // Each fills what all have.
         let time = uplink.duration - uplink.header;
         for Asked { user, .. } in &mut uplink.users {
-            user.psdu_bytes = channel.triggered_within(user, time, PSDU_BYTES_MAX);
+            user.psdu_bytes = channel.triggered_within(user, time, psdu_bytes_max);
         }
         let last = uplink.users.last()?.station;
         let share = uplink.duration / count as u64;
@@ -337,9 +348,9 @@ impl Solicitor<'_> {
             let width = mode.map_or_else(|| capabilities.width(), |mode| mode.width);
             state.id != access_point
                 && state.config.bss == bss
-                && capabilities.is_he()
+                && capabilities.is_he_or_later()
                 && capabilities.qos
-                && width == whole
+                && width == widest_of(capabilities.is_eht(), whole)
                 && mode.is_none_or(|mode| mode.uplink_ofdma)
                 && !self.power.is_dozing(state.id)
         };
@@ -347,12 +358,7 @@ impl Solicitor<'_> {
     }
 
     /// The stations with a backlog in turn, under an agreement and at a rate of the whole channel.
-    fn candidates(
-        &mut self,
-        access_point: StationId,
-        edcaf: usize,
-        channel: MuChannel,
-    ) -> Vec<Askable> {
+    fn candidates(&mut self, access_point: StationId, edcaf: usize) -> Vec<Askable> {
         let whole = self.stations[access_point.index()].config.capabilities.width();
         let reachable = self.reachable(access_point);
         let access = self.stations[access_point.index()].edcaf(edcaf);
@@ -367,10 +373,7 @@ impl Solicitor<'_> {
             let is_reachable = reachable.contains(&station) && window.is_some();
             let rate = is_reachable.then(|| self.uplink_rate(station, access_point, edcaf));
             match (rate.flatten().filter(|rate| is_of(*rate, whole)), window) {
-                (Some(rate), Some(window)) => {
-                    let rate = rate.narrowed(channel.width);
-                    candidates.push(Askable { report, rate, window });
-                }
+                (Some(rate), Some(window)) => candidates.push(Askable { report, rate, window }),
                 _ => {
                     if let Some(reports) =
                         &mut self.stations[access_point.index()].edcaf(edcaf).reports
@@ -417,16 +420,29 @@ impl Station {
     }
 
     /// The part of the access point's channel that its transmission opportunity may use.
-    pub(super) fn channel(&self, band: Band, config: OfdmaConfig) -> MuChannel {
+    pub(in crate::cell) fn channel(
+        &self,
+        band: Band,
+        config: OfdmaConfig,
+        is_eht: bool,
+    ) -> MuChannel {
         let capabilities = &self.config.capabilities;
+        let width = capabilities.width().min(self.width_max);
+        let format = self.format(is_eht, width);
         MuChannel {
             band,
-            width: capabilities.width().min(self.width_max),
+            width: width.min(format.width_max()),
             guard_interval: config.guard_interval,
-            vht: None,
+            format,
             padding: PacketPadding::None,
             own_padding: capabilities.packet_padding,
         }
+    }
+
+    /// Format of PPDUs of this width with stations of 802.11be, or of those with stations of
+    /// 802.11ax.
+    pub(in crate::cell) fn format(&self, is_eht: bool, width: ChannelWidth) -> MuFormat {
+        if is_eht { MuFormat::Eht(self.puncturing(width)) } else { MuFormat::He }
     }
 
     /// The originator towards an access point in a category, if the station ever sent.
@@ -445,7 +461,7 @@ impl Station {
     ) -> Answer {
         let buffered = core::array::from_fn(|category| self.buffered_bytes(category));
         let user = &asked.user;
-        let bits = user.bitrate(ask.guard_interval).as_bps()
+        let bits = ask.channel.triggered_bitrate(user).as_bps()
             * self.config.aggregation.mpdu_start_spacing.as_nanos();
         let spacing_bytes = bits.div_ceil(8_000_000_000) as u32;
         let (content, data_bytes) = match ask.phase {
@@ -534,21 +550,23 @@ impl Station {
     }
 }
 
-/// The largest equal RUs that fill a channel for at most `stations` users, and their number.
-fn equal_units(channel: MuChannel, stations: usize) -> Option<(RuSize, usize)> {
-    let counts = RuSize::ALL.map(|size| (size, usize::from(size.count_in(channel.width))));
-    let fitting = counts.into_iter().filter(|(_, count)| (1..=stations).contains(count));
-    fitting.max_by_key(|(_, count)| *count)
-}
-
 /// The trigger-based PPDUs as the response to a Trigger frame.
 const fn expected(rate: Rate, duration: Duration) -> Expected {
     Expected { rate, duration, psdu_bytes: 0, block_ack: false }
 }
 
-/// Whether the rate fills the whole channel.
+/// Whether the rate fills the access point's channel, or the part of it that the generation has.
 fn is_of(rate: Rate, whole: ChannelWidth) -> bool {
-    matches!(rate, Rate::He { width, .. } if width == whole)
+    match rate {
+        Rate::He { width, .. } => width == widest_of(false, whole),
+        Rate::Eht { mcs, width, .. } => width == whole && mcs != 14,
+        _ => false,
+    }
+}
+
+/// The widest channel of a generation in that of an access point.
+fn widest_of(is_eht: bool, whole: ChannelWidth) -> ChannelWidth {
+    if is_eht { whole } else { whole.min(MuFormat::He.width_max()) }
 }
 
 /// Length of a PSDU of QoS Null frames.

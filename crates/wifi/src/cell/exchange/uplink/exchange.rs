@@ -14,7 +14,7 @@
 //! detection there (level not seen). PPDUs that begin within the following SIFS are not checked.
 
 use super::super::content::Exchange;
-use super::super::multi_user::MuChannel;
+use super::super::multi_user::{MuChannel, MuFormat};
 use super::super::single::{Outline, Single};
 use super::{Answer, Answered, Solicitation, Solicited, StationRecord, Uplink};
 use crate::air::{Carried, Content, Flight, Interval, Overlaps, Reduction, Subframes};
@@ -64,7 +64,7 @@ impl BacklogReport<'_> {
     #[cold]
     fn backlog_of(&self, sender: &Station, peer: Address) -> Option<Backlog> {
         let &Self { edcaf, buffered, mpdus, decoded } = self;
-        if !sender.config.capabilities.is_he() || !sender.has_agreement(edcaf, peer) {
+        if !sender.config.capabilities.is_he_or_later() || !sender.has_agreement(edcaf, peer) {
             return None;
         }
         let (mut in_ppdu, mut got, mut count) = (0, 0, 0);
@@ -246,10 +246,11 @@ impl Cell {
     pub(in crate::cell) fn receive_solicitation(&mut self, flight: &Flight) {
         let sender = flight.transmitter;
         let config = self.stations[sender.index()].config.ofdma.expect("it solicits");
-        let width = self.stations[sender.index()].uplink().rate.width();
+        let rate = self.stations[sender.index()].uplink().rate;
+        let width = rate.width();
         let access_point = &self.stations[sender.index()];
-        let channel = access_point.channel(self.settings.band, config);
-        let channel = MuChannel { width, ..channel };
+        let channel = access_point.channel(self.settings.band, config, rate.is_eht());
+        let channel = MuChannel { width, format: MuFormat::of(rate), ..channel };
         let mut is_heard = true;
         let uplink = self.stations[sender.index()].uplink();
         let ask = Solicited::new(uplink, channel);

@@ -18,7 +18,7 @@ impl Recorder<'_> {
         let Address::Station(receiver) = peer else { return false };
         let ofdma = self.stations[receiver.index()].config.ofdma;
         let capabilities = &self.stations[sender.index()].config.capabilities;
-        capabilities.is_he() && ofdma.is_some_and(|ofdma| ofdma.uplink.is_some())
+        capabilities.is_he_or_later() && ofdma.is_some_and(|ofdma| ofdma.uplink.is_some())
     }
 
     /// Records a Trigger frame; `is_heard` is whether all stations that it asks decoded it.
@@ -47,6 +47,7 @@ impl Recorder<'_> {
             mcs: asked.user.mcs,
             streams: asked.user.streams,
             dcm: asked.user.dcm,
+            is_eht: uplink.rate.is_eht(),
             start: SeqNo12::default(),
         });
         let triggered = triggered.collect();
