@@ -233,6 +233,9 @@ impl AirWriter {
             if ppdu.psdus.len() > 1 {
                 header = header.of_several(place);
             }
+            if !contents.names.is_access_point(ppdu.transmitter) {
+                header = header.in_uplink();
+            }
             if psdu.aggregated {
                 self.ampdus = self.ampdus.wrapping_add(1);
             }
