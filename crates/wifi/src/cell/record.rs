@@ -1,6 +1,7 @@
 //! Events of PPDUs, for runs with recorded events; [`Cell::record`] does nothing in other runs.
 
 use super::bss::Bss;
+use super::devices::Devices;
 use super::edcaf::category_of;
 use super::exchange::content::Exchange;
 use super::exchange::uplink::queue_size_code;
@@ -27,6 +28,7 @@ pub(super) struct Recorder<'a> {
     pub bss: &'a [Bss],
     pub outbox: &'a mut Outbox,
     pub power: &'a Power,
+    pub devices: &'a Devices,
 }
 
 impl Cell {
@@ -237,7 +239,10 @@ impl Recorder<'_> {
             Address::Station(to) => to,
             Address::Group => flight.transmitter,
         };
-        let recipient = self.stations[flight.transmitter.index()].recipient(originator, edcaf);
+        // The links of a device share the recipients of its first station.
+        let (recipient, originator) =
+            (self.devices.head(flight.transmitter), self.devices.head(originator));
+        let recipient = self.stations[recipient.index()].recipient(originator, edcaf);
         let board = recipient.block_ack.as_ref().map(|block_ack| block_ack.scoreboard());
         FrameKind::BlockAck {
             tid,
