@@ -150,6 +150,8 @@ pub(crate) fn cell(
         links: Arc::new(links),
         movement: movement.map(Arc::new),
         senses_vary: false,
+        // Known with the scenario's name.
+        ssid_octets: 0,
         record_events: false,
     };
     multi_link::apply(raw, &wifi, &own, &alone, &used, &mut cell, problems);

@@ -30,12 +30,9 @@ pub const ACK: u32 = 14;
 pub const CTS: u32 = 14;
 /// Length of an RTS (9.3.1.2).
 pub const RTS: u32 = 20;
-/// Additional bytes of EHT capabilities (IEEE 802.11be-2024, 9.4.2.323) in a Probe Request: header,
-/// MAC and PHY capabilities, MCS and streams of three widths, without PPE thresholds.
-pub const PROBE_REQUEST_EHT: u32 = 3 + 2 + 9 + 9;
-/// Additional bytes of EHT capabilities and operation (9.4.2.321) in a beacon: also parameters, basic
-/// MCS and streams, control and two channel centres. Without a Basic Multi-Link element.
-pub const BEACON_EHT: u32 = PROBE_REQUEST_EHT + 3 + 1 + 4 + 3;
+/// EHT Operation (IEEE 802.11be-2024, 9.4.2.321): parameters, basic MCS and streams, control and two
+/// channel centres.
+pub const EHT_OPERATION: u32 = 3 + 1 + 4 + 3;
 
 /// Compressed Block Ack with a bitmap of 64 bits (9.3.1.8.2).
 pub const BLOCK_ACK: u32 = block_ack(64);
