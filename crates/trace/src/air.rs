@@ -16,7 +16,7 @@ use crate::names::Names;
 use crate::output::{OutputError, Target};
 use crate::pcapng::{self, Capture, LinkType, SNAP_BYTES};
 use crate::segments::Segments;
-use announced::{DeviceElements, beacon_elements, probe_elements};
+use announced::{DeviceElements, beacon_elements, place_in_80, probe_elements};
 use lasthop_packet::{AccessCategory, Packet};
 use lasthop_units::{Duration, MacAddr, SeqNo12};
 use lasthop_wifi::event::{Frame, FrameKind, Ppdu, QueueSize, TriggeredUser};
@@ -342,6 +342,12 @@ impl Maker {
             FrameKind::Ack => link.control(control::Body::Ack).emit_mpdu(out),
             FrameKind::Cts => link.control(control::Body::Cts).emit_mpdu(out),
             FrameKind::Rts => link.control(control::Body::Rts { transmitter }).emit_mpdu(out),
+            FrameKind::MuRts { aid, width } => {
+                let place = self.place_in_80(ppdu.transmitter);
+                let (common, rest) = multi_link::mu_rts(aid, width, place, frame.bytes);
+                let trigger = Trigger { common, rest: &rest };
+                link.control(control::Body::Trigger { transmitter, trigger }).emit_mpdu(out);
+            }
             FrameKind::BlockAck { tid, start, bitmap, bits } => {
                 let bitmap = bitmap.to_octets(bits);
                 let ack = BlockAck::compressed(tid, start, &bitmap);
@@ -541,6 +547,13 @@ impl Maker {
             Some(link) => link.address,
             None => station_address(station, names),
         }
+    }
+
+    /// Place of the primary channel of a station in its 80 MHz.
+    fn place_in_80(&self, station: StationId) -> u8 {
+        let AirInfo { band, channel, channels, links, .. } = &self.info;
+        let band = links.get(station.index()).map_or(*band, |link| link.band);
+        place_in_80(band, channels.get(station.index()).copied().unwrap_or(*channel))
     }
 
     /// Returns the elements that an access point announces.

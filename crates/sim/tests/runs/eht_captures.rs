@@ -1,5 +1,5 @@
 //! Captures of runs of 802.11be as tshark decodes them: what a device of several links announces,
-//! and addresses of its links. Skipped if tshark is not installed, or older
+//! addresses of its links, and initial control frames. Skipped if tshark is not installed, or older
 //! than 4.4.
 
 #![allow(clippy::unwrap_used)]
@@ -178,4 +178,54 @@ fn frames_have_the_addresses_of_their_link() {
         }
     }
     assert!(seen[..2].iter().all(|frames| *frames > 10) && seen[2] + seen[3] > 5, "{seen:?}");
+}
+
+/// A device with one radio: each exchange with it begins with an MU-RTS that asks for a CTS of the
+/// channel's width, with padding of 64 us at its rate behind the station's field. 320 MHz need the
+/// EHT variant with a Special User Info field of 5 octets.
+#[test]
+fn exchanges_with_one_radio_begin_with_mu_rts() {
+    for (width, octets, variant) in [("160MHz", 33, "he"), ("320MHz", 38, "eht")] {
+        let wide = format!("channel.link.0.width={width}");
+        let sets = ["node.laptop.multi_link=emlsr", "node.laptop.emlsr.padding=64us", &wide];
+        let run = simulate(&format!("emlsr-{variant}"), &sets);
+        let of = |name: &str| format!("wlan.trigger.{variant}.{name}");
+        let asked = [
+            "wlan.fc.type_subtype",
+            "radiotap.channel.freq",
+            "frame.len",
+            "radiotap.length",
+            "wlan.fcs.status",
+            "_ws.malformed",
+            "wlan.ta",
+            "wlan.ra",
+            &of("trigger_type"),
+            &of("cs_required"),
+            &of("ul_bw"),
+            "radiotap.datarate",
+        ];
+        let Some(rows) = fields(&run, &asked) else { return };
+        let mut seen = 0;
+        for (index, row) in rows.iter().enumerate() {
+            // Of this variant: exchanges of 20 MHz, as of management frames, have that of HE.
+            if row[0] != "18" || row[8].is_empty() {
+                continue;
+            }
+            let link = usize::from(row[1] == "5955");
+            let length = row[2].parse::<u32>().unwrap() - row[3].parse::<u32>().unwrap();
+            let megabits: f64 = row[11].parse().unwrap();
+            let padding = (64.0 * megabits / 8.0).ceil() as u32;
+            assert_eq!(length, octets + padding, "{row:?}");
+            assert_eq!(row[4..8], ["1", "", AP[link], LAPTOP[link]], "{row:?}");
+            let whole = ["2", "3"][link];
+            assert!(row[8..10] == ["3", "1"] && [whole, "0"].contains(&&*row[10]), "{row:?}");
+            if row[10] != whole {
+                continue;
+            }
+            // The CTS follows on the same channel, unless the MU-RTS was lost.
+            let next = rows[index + 1..].iter().find(|next| next[1] == row[1]);
+            seen += u32::from(next.is_some_and(|next| next[0] == "28" && next[7] == AP[link]));
+        }
+        assert!(seen > 10, "{width}: {seen}");
+    }
 }

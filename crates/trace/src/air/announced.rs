@@ -99,6 +99,14 @@ const fn lowest(band: Band, primary: u8) -> u8 {
     }
 }
 
+/// Place of a channel of 20 MHz in its 80 MHz, 0 to 3; there are none at 2.4 GHz.
+pub(super) const fn place_in_80(band: Band, primary: u8) -> u8 {
+    match band {
+        Band::Ghz2_4 => 0,
+        Band::Ghz5 | Band::Ghz6 => primary.saturating_sub(lowest(band, primary)) / 4 % 4,
+    }
+}
+
 /// Abilities of the amendments that a station's rates require.
 #[derive(Clone, Copy)]
 pub(super) struct Phy<'a> {

@@ -12,7 +12,8 @@ use crate::names::Names;
 use crate::pcapng;
 use lasthop_units::{Duration, MacAddr};
 use lasthop_wifi::StationId;
-use lasthop_wifi::phy::{Band, Rate};
+use lasthop_wifi::phy::{Band, ChannelWidth, Rate};
+use lasthop_wifi::wire::control::{self, CommonInfo, SpecialUserInfo, TriggerKind};
 use lasthop_wifi::wire::elements::{
     BasicMultiLink, EmlCapabilities, MldCapabilities, MldParameters, MultiLink, NeighborChannel,
     ReducedNeighborReport, TbttInfo,
@@ -140,4 +141,31 @@ pub(super) fn names(info: &AirInfo, names: &Names) -> Vec<(pcapng::Address, Stri
         Some((pcapng::Address::Eui48(link.address.0), name))
     });
     links.collect()
+}
+
+/// Returns Common Info of an MU-RTS Trigger frame to one station, and its User Info with the padding
+/// that makes the frame `bytes` long; answers of 320 MHz need the EHT variant. `place` is that of the
+/// primary 20 MHz in its 80 MHz.
+pub(super) fn mu_rts(
+    aid: u16,
+    width: ChannelWidth,
+    place: u8,
+    bytes: u16,
+) -> (CommonInfo, Vec<u8>) {
+    /// Addresses and FCS around the fields, and Common Info.
+    const AROUND: usize = 16 + 8 + fcs::LEN;
+    let width_mhz = (width.as_hz() / 1_000_000) as u16;
+    let mut common = CommonInfo::request_to_send(width);
+    let mut rest = Vec::new();
+    if width == ChannelWidth::Mhz320 {
+        common = common.for_eht(width_mhz);
+        SpecialUserInfo::of_width(width_mhz).emit(TriggerKind::RequestToSend, &mut rest);
+    }
+    let place = if width == ChannelWidth::Mhz40 { place / 2 } else { place };
+    control::emit_request_to_send(aid, width_mhz, place, &mut rest);
+    let padding = usize::from(bytes).saturating_sub(AROUND + rest.len());
+    if padding > 0 {
+        control::emit_trigger_padding(padding, &mut rest);
+    }
+    (common, rest)
 }

@@ -16,6 +16,7 @@ use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu, QueueSize};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::{Mpdu, Msdus};
 use crate::mac::sizes;
+use crate::phy::ChannelWidth;
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_units::{Dbm, Duration, Instant, SeqNo12};
@@ -205,6 +206,7 @@ impl Recorder<'_> {
 
     pub(super) fn record_control(&mut self, flight: &Flight, received: bool) {
         let kind = match flight.carried {
+            Carried::Rts if flight.psdu_bytes > sizes::RTS => self.mu_rts_kind(flight),
             Carried::Rts => FrameKind::Rts,
             Carried::Cts => FrameKind::Cts,
             Carried::Ack => FrameKind::Ack,
@@ -224,6 +226,18 @@ impl Recorder<'_> {
             Address::Group => false,
         };
         self.record_ppdu(flight, false, collided, alloc::vec![frame]);
+    }
+
+    /// The initial control frame of an exchange with a device of a single radio.
+    #[cold]
+    fn mu_rts_kind(&self, flight: &Flight) -> FrameKind {
+        let exchange = self.stations[flight.transmitter.index()].exchange.as_ref();
+        let aid = match flight.receiver {
+            // The device has one identifier for all links: the first station's.
+            Address::Station(to) => self.stations[self.devices.head(to).index()].aid,
+            Address::Group => 0,
+        };
+        FrameKind::MuRts { aid, width: exchange.map_or(ChannelWidth::Mhz20, Exchange::width) }
     }
 
     /// Returns the Block Ack with the scoreboard as it is now, at most SIFS and its own duration
