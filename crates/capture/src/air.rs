@@ -340,18 +340,26 @@ impl Air {
 
     /// Prepares the link from one station to another, which is heard now, if both belong to
     /// multi-link devices. Links between the same two devices share their sequence numbers: an MPDU
-    /// that fails on one may be sent again on another (IEEE 802.11be-2024, 35.3.8).
-    fn join_devices(&mut self, from: StationId, to: StationId) {
+    /// that fails on one may be sent again on another (IEEE 802.11be-2024, 35.3.8). A station that
+    /// associated before the capture may have further links, too, if its access point has and an EHT
+    /// PPDU (`is_eht`) is between them: numbers that are left out prove no missed frame.
+    fn join_devices(&mut self, from: StationId, to: StationId, is_eht: bool) {
         if self.devices.is_empty() {
             return;
         }
-        let Some(devices) = self.devices_of(from, to) else { return };
+        let is_heard_always = self.channels.is_several_radios();
+        let Some(devices) = self.devices_of(from, to) else {
+            let has_links = |id| self.devices.of_link(self.stations.get(id).address).is_some();
+            if is_eht && (has_links(from) || has_links(to)) {
+                let link = self.links.entry((from, to)).or_insert_with(|| Link::new(from, to));
+                link.join_devices(None, is_heard_always);
+            }
+            return;
+        };
         let key = (from, to);
         let before = self.holders.insert(devices, key).filter(|it| *it != key);
         let before = before.and_then(|key| self.links.get_mut(&key));
         let spaces = before.map(Link::give_spaces);
-        // Several radios hear all links all the time.
-        let is_heard_always = self.channels.is_several_radios();
         let link = self.links.entry(key).or_insert_with(|| Link::new(from, to));
         link.join_devices(spaces, is_heard_always);
     }
@@ -602,7 +610,7 @@ impl Air {
                     && self.has_place(to, from, frame.at_ns)
                 {
                     self.note_network(from, to);
-                    self.join_devices(to, from);
+                    self.join_devices(to, from, false);
                     let stay = self.channels.stay();
                     let link = self.links.entry(key).or_insert_with(|| Link::new(to, from));
                     link.handle_stay(stay);
@@ -833,7 +841,7 @@ impl Air {
                 }
                 let awaited = self.awaiting.take().filter(|(from, _)| *from == to);
                 if let Some((from, to)) = awaited {
-                    self.join_devices(from, to);
+                    self.join_devices(from, to, false);
                 }
                 if let Some(link) = awaited.and_then(|key| self.links.get_mut(&key))
                     && link
@@ -859,7 +867,8 @@ impl Air {
                 if ppdu.mpdus.iter().any(|mpdu| is_data(mpdu.kind))
                     && self.has_place(from, to, ppdu.at_ns)
                 {
-                    self.join_devices(from, to);
+                    let is_eht = ppdu.rate.is_some_and(|rate| rate.format == Format::Eht);
+                    self.join_devices(from, to, is_eht);
                     let stay = self.channels.stay();
                     let link = self.links.entry((from, to)).or_insert_with(|| Link::new(from, to));
                     link.handle_stay(stay);

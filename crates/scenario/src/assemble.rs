@@ -77,13 +77,15 @@ pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -
     if !problems.is_empty() {
         return None;
     }
-    let (cell, shadowed) = cell.map_or((None, Vec::new()), |(cell, shadowed)| {
+    let name = raw.name.as_ref().map_or_else(|| stem(file), |name| name.value.0.clone());
+    let (cell, shadowed) = cell.map_or((None, Vec::new()), |(mut cell, shadowed)| {
+        cell.ssid_octets = name.len().min(SSID_OCTETS_MAX) as u8;
         (Some(franc::listening(cell, &francs, &nodes)), shadowed)
     });
     let mut network = NetworkConfig { nodes: node_configs(&nodes, &mtus), cell, wires };
     adapt_mtus(&mut network, &mtus);
     Some(Scenario {
-        name: raw.name.as_ref().map_or_else(|| stem(file), |name| name.value.0.clone()),
+        name,
         duration: raw.duration.value,
         warmup: raw.warmup.value,
         seed: raw.seed.value.get(),
@@ -152,6 +154,9 @@ fn adapt_mtus(network: &mut NetworkConfig, mtus: &[NodeMtu]) {
         });
     }
 }
+
+/// Longest name of a network, for which that of the scenario is cut (IEEE 802.11-2020, 9.4.2.2).
+const SSID_OCTETS_MAX: usize = 32;
 
 /// Returns the name of a file without directory and extension, with plain characters only.
 fn stem(file: &str) -> String {

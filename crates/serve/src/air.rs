@@ -110,6 +110,7 @@ impl Class {
             | "buffer_status_report_poll"
             | "multi_station_block_ack"
             | "rts"
+            | "mu_rts"
             | "cts"
             | "ps_poll" => Self::Control,
             _ => Self::Management,

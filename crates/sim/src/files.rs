@@ -1,7 +1,7 @@
 //! Selection of the files that a run writes.
 
 use lasthop_scenario::Scenario;
-use lasthop_trace::{AirInfo, Files, NodeFrames};
+use lasthop_trace::{AirInfo, AirLink, Files, NodeFrames};
 use lasthop_units::Duration;
 use lasthop_wifi::cell::{Role, StationConfig};
 use lasthop_wifi::phy::Subchannel;
@@ -52,11 +52,20 @@ pub fn air(scenario: &Scenario) -> Option<AirInfo> {
         links: if cell.devices.is_empty() {
             Vec::new()
         } else {
-            let link = |station: &StationConfig| {
-                (primary(station).band(cell.band), station.capabilities.rates.clone())
+            let link = |station: &StationConfig| AirLink {
+                band: primary(station).band(cell.band),
+                rates: station.capabilities.rates.clone(),
+                address: station.address,
+                beacon_offset: station.beacon_offset,
             };
             cell.stations.iter().map(link).collect()
         },
+        devices: cell
+            .devices
+            .iter()
+            .map(|device| device.links.clone())
+            .filter(|links| cell.stations[links[0].index()].role == Role::AccessPoint)
+            .collect(),
         ssid: scenario.name.clone(),
         beacon_interval: cell.beacon_interval.unwrap_or(Duration::ZERO),
         basic_rates: cell.basic_rates.clone(),

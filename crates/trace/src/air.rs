@@ -7,6 +7,7 @@
 //! Clauses are those of IEEE 802.11-2020.
 
 mod announced;
+mod multi_link;
 mod roaming;
 mod switching;
 mod triggers;
@@ -16,7 +17,7 @@ use crate::names::Names;
 use crate::output::{OutputError, Target};
 use crate::pcapng::{self, Capture, LinkType, SNAP_BYTES};
 use crate::segments::Segments;
-use announced::{beacon_elements, probe_elements};
+use announced::{DeviceElements, beacon_elements, place_in_80, probe_elements};
 use lasthop_packet::{AccessCategory, Packet};
 use lasthop_units::{Duration, MacAddr, SeqNo12};
 use lasthop_wifi::event::{Frame, FrameKind, Ppdu, QueueSize, TriggeredUser};
@@ -41,6 +42,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use switching::Announced;
 
+pub use multi_link::AirLink;
+
 /// Properties of the cell, for beacons and radiotap headers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AirInfo {
@@ -50,8 +53,10 @@ pub struct AirInfo {
     pub channel: u8,
     /// Primary channel of each station, by [`StationId`], if they differ; else empty.
     pub channels: Vec<u8>,
-    /// Band and rates of each station, by [`StationId`], if devices have several links; else empty.
-    pub links: Vec<(Band, Vec<Rate>)>,
+    /// Link of each station, by [`StationId`], if devices have several; else empty.
+    pub links: Vec<AirLink>,
+    /// Links of each access point with several, by their numbers.
+    pub devices: Vec<Vec<StationId>>,
     /// Name of the network; truncated to 32 bytes.
     pub ssid: String,
     /// Time between beacons, announced in time units of 1 024 us.
@@ -93,6 +98,8 @@ pub(crate) struct AirWriter {
     channel: Channel,
     /// Channel of each station, if they differ.
     channels: Vec<Channel>,
+    /// Interface of each station, if there are several.
+    interfaces: Vec<u32>,
     /// Channels of stations that are there before their access point.
     ahead: BTreeMap<StationId, Channel>,
     ampdus: u32,
@@ -163,33 +170,37 @@ impl AirWriter {
             Band::Ghz5 | Band::Ghz6 => 0,
         };
         let interval_tu = info.beacon_interval.as_micros() / 1_024;
-        let capture = Capture::new(target, LinkType::Radiotap, "air", snap_bytes)?;
+        let channel = Channel::from_number(info.band, info.channel);
+        let band = |station: usize| info.links.get(station).map_or(info.band, |link| link.band);
+        let channels: Vec<Channel> = info
+            .channels
+            .iter()
+            .enumerate()
+            .map(|(station, &number)| Channel::from_number(band(station), number))
+            .collect();
+        let (names, interfaces) = multi_link::interfaces(info, &channels);
+        let first = names.first().map_or("air", String::as_str);
+        let mut capture = Capture::new(target, LinkType::Radiotap, first, snap_bytes)?;
+        for name in names.iter().skip(1) {
+            capture.interface(LinkType::Radiotap, name, snap_bytes);
+        }
         let snap_bytes = snap_bytes.map_or(usize::MAX, |bytes| bytes as usize);
         let mut maker = Maker {
             interval_tu: u16::try_from(interval_tu).unwrap_or(u16::MAX),
             capabilities: Beacon::ESS | short_slots,
-            elements: beacon_elements(info),
+            elements: beacon_elements(info, &DeviceElements::default()),
             elements_of: vec![None; info.channels.len()],
             probe: probe_elements(info),
             bytes_made: snap_bytes,
             snap_bytes,
             info: info.clone(),
         };
-        let channel = Channel::from_number(info.band, info.channel);
-        let channels = info.channels.iter();
-        let band = |station: usize| info.links.get(station).map_or(info.band, |link| link.0);
-        let channels = channels.enumerate();
-        let channels = channels
-            .map(|(station, &number)| Channel::from_number(band(station), number))
-            .collect();
         for (station, own) in maker.elements_of.iter_mut().enumerate() {
-            let channel = info.channels[station];
-            if channel != info.channel || band(station) != info.band {
-                let mut info = AirInfo { channel, channels: Vec::new(), ..info.clone() };
-                if let Some((band, rates)) = info.links.get(station).cloned() {
-                    (info.band, info.rates) = (band, rates);
-                }
-                *own = Some(beacon_elements(&info));
+            let id = StationId(station as u16);
+            let device = DeviceElements::new(info, id);
+            let is_other = info.channels[station] != info.channel || band(station) != info.band;
+            if is_other || device != DeviceElements::default() {
+                *own = Some(beacon_elements(&info.on_link(id), &device));
             }
         }
         Ok(Self {
@@ -198,6 +209,7 @@ impl AirWriter {
             band: info.band,
             channel,
             channels,
+            interfaces,
             ahead: BTreeMap::new(),
             ampdus: 0,
             radiotap: Default::default(),
@@ -205,9 +217,19 @@ impl AirWriter {
         })
     }
 
-    /// Writes names of addresses.
-    pub(crate) fn names(&mut self, list: &[(pcapng::Address, &str)]) -> Result<(), OutputError> {
-        self.capture.names(list)
+    /// Writes names of addresses, and those of further links.
+    pub(crate) fn names(
+        &mut self,
+        list: &[(pcapng::Address, &str)],
+        names: &Names,
+    ) -> Result<(), OutputError> {
+        let further = multi_link::names(&self.maker.info, names);
+        if further.is_empty() {
+            return self.capture.names(list);
+        }
+        let further = further.iter().map(|(address, name)| (*address, name.as_str()));
+        let list: Vec<_> = list.iter().copied().chain(further).collect();
+        self.capture.names(&list)
     }
 
     pub(crate) fn close(self) -> Result<(), OutputError> {
@@ -221,6 +243,9 @@ impl AirWriter {
         let own = self.channels.get(usize::from(place.0)).copied();
         let own = self.ahead.get(&ppdu.transmitter).copied().or(own);
         let channel = own.unwrap_or(self.channel);
+        if let Some(interface) = self.interfaces.get(usize::from(place.0)) {
+            self.capture.select(*interface);
+        }
         for (place, psdu) in ppdu.psdus.iter().enumerate() {
             let start = ppdu.start + psdu.rate.preamble_and_header(self.band);
             let mut header = radiotap::Repr::received(start, psdu.rate, channel, psdu.signal);
@@ -233,6 +258,9 @@ impl AirWriter {
             }
             if ppdu.psdus.len() > 1 {
                 header = header.of_several(place);
+            }
+            if !contents.names.is_access_point(ppdu.transmitter) {
+                header = header.in_uplink();
             }
             if psdu.aggregated {
                 self.ampdus = self.ampdus.wrapping_add(1);
@@ -277,9 +305,9 @@ impl Maker {
         out: &mut Vec<u8>,
     ) -> usize {
         let names = contents.names;
-        let transmitter = station_address(ppdu.transmitter, names);
+        let transmitter = self.address(ppdu.transmitter, names);
         let receiver = match receiver {
-            Address::Station(station) => station_address(station, names),
+            Address::Station(station) => self.address(station, names),
             Address::Group => MacAddr::BROADCAST,
         };
         let flags = Flags {
@@ -315,6 +343,12 @@ impl Maker {
             FrameKind::Ack => link.control(control::Body::Ack).emit_mpdu(out),
             FrameKind::Cts => link.control(control::Body::Cts).emit_mpdu(out),
             FrameKind::Rts => link.control(control::Body::Rts { transmitter }).emit_mpdu(out),
+            FrameKind::MuRts { aid, width } => {
+                let place = self.place_in_80(ppdu.transmitter);
+                let (common, rest) = multi_link::mu_rts(aid, width, place, frame.bytes);
+                let trigger = Trigger { common, rest: &rest };
+                link.control(control::Body::Trigger { transmitter, trigger }).emit_mpdu(out);
+            }
             FrameKind::BlockAck { tid, start, bitmap, bits } => {
                 let bitmap = bitmap.to_octets(bits);
                 let ack = BlockAck::compressed(tid, start, &bitmap);
@@ -512,6 +546,21 @@ impl Maker {
         let listed = std::iter::once(first).chain(others).take(number.into());
         let on = |of: StationId| channels.get(of.index()).copied().unwrap_or(*channel);
         listed.map(|of| (station_address(of, names), on(of))).collect()
+    }
+
+    /// Returns the address under which a station sends and receives.
+    fn address(&self, station: StationId, names: &Names) -> MacAddr {
+        match self.info.links.get(station.index()) {
+            Some(link) => link.address,
+            None => station_address(station, names),
+        }
+    }
+
+    /// Place of the primary channel of a station in its 80 MHz.
+    fn place_in_80(&self, station: StationId) -> u8 {
+        let AirInfo { band, channel, channels, links, .. } = &self.info;
+        let band = links.get(station.index()).map_or(*band, |link| link.band);
+        place_in_80(band, channels.get(station.index()).copied().unwrap_or(*channel))
     }
 
     /// Returns the elements that an access point announces.

@@ -412,7 +412,7 @@ fn int(count: u32) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
-const FRAME_NAMES: [&str; 25] = [
+const FRAME_NAMES: [&str; 26] = [
     "data",
     "qos_data",
     "null",
@@ -429,6 +429,7 @@ const FRAME_NAMES: [&str; 25] = [
     "beamforming_report_trigger",
     "beamforming_report",
     "rts",
+    "mu_rts",
     "cts",
     "ps_poll",
     "beacon",
@@ -458,6 +459,7 @@ pub(crate) fn frame_name(kind: FrameKind) -> &'static str {
         FrameKind::BeamformingReportTrigger { .. } => "beamforming_report_trigger",
         FrameKind::BeamformingReport { .. } => "beamforming_report",
         FrameKind::Rts => "rts",
+        FrameKind::MuRts { .. } => "mu_rts",
         FrameKind::Cts => "cts",
         FrameKind::PsPoll { .. } => "ps_poll",
         FrameKind::Beacon { .. } => "beacon",
@@ -549,6 +551,7 @@ fn has_sequence(kind: FrameKind) -> bool {
             | FrameKind::BeamformingReportPoll
             | FrameKind::BeamformingReportTrigger { .. }
             | FrameKind::Rts
+            | FrameKind::MuRts { .. }
             | FrameKind::Cts
             | FrameKind::PsPoll { .. }
     )

@@ -90,7 +90,7 @@ impl Writers {
         }
         if let Some(info) = &files.air {
             let mut air = AirWriter::new(directory.file("air.pcapng")?, info, files.cut)?;
-            air.names(&known)?;
+            air.names(&known, names)?;
             writers.air = Some(air);
         }
         if files.nodes.is_some() {
@@ -113,7 +113,7 @@ impl Writers {
         names: &Names,
     ) -> Result<Self, OutputError> {
         let mut air = AirWriter::stream(target, stream)?;
-        air.names(&addresses(names, true))?;
+        air.names(&addresses(names, true), names)?;
         Ok(Self { air: Some(air), ..Self::default() })
     }
 

@@ -132,7 +132,7 @@ pub use value::{CountSummary, DelayPartsSummary, LossReason, TimeSummary, Window
 pub use web::WebSummary;
 
 #[cfg(feature = "files")]
-pub use air::{AirInfo, AirStream};
+pub use air::{AirInfo, AirLink, AirStream};
 #[cfg(feature = "files")]
 pub use apq::{read::ApqSample, samples::SamplesWriter};
 #[cfg(feature = "files")]

@@ -1,5 +1,5 @@
-//! Writes pcapng files (draft-ietf-opsawg-pcapng): a Section Header Block, one Interface
-//! Description Block, a Name Resolution Block with the nodes, then Enhanced Packet Blocks.
+//! Writes pcapng files (draft-ietf-opsawg-pcapng): a Section Header Block, Interface
+//! Description Blocks, a Name Resolution Block with the nodes, then Enhanced Packet Blocks.
 //! Everything is little-endian; timestamps are nanoseconds since the start of the run. The snap
 //! length limits every packet; those with made-up payload may be shorter. Leaves out statistics
 //! blocks.
@@ -28,6 +28,8 @@ pub(crate) struct Capture {
     waiting: Vec<u8>,
     /// Longest record of a packet, in bytes.
     snap_bytes: usize,
+    /// Interface of the next packets.
+    interface: u32,
 }
 
 /// Number of waiting bytes at which they are written.
@@ -44,12 +46,23 @@ impl Capture {
             target: target.into(),
             waiting: Vec::with_capacity(2 * WAITING_BYTES),
             snap_bytes: snap_bytes.map_or(usize::MAX, |bytes| bytes as usize),
+            interface: 0,
         };
         section_header(&mut capture.waiting);
         let snap_bytes = snap_bytes.unwrap_or(0);
         interface_description(link_type, interface, snap_bytes, &mut capture.waiting);
         capture.write_if_full()?;
         Ok(capture)
+    }
+
+    /// Adds a further interface, numbered by its place.
+    pub(crate) fn interface(&mut self, link_type: LinkType, name: &str, snap_bytes: Option<u32>) {
+        interface_description(link_type, name, snap_bytes.unwrap_or(0), &mut self.waiting);
+    }
+
+    /// Selects the interface of the next packets.
+    pub(crate) const fn select(&mut self, interface: u32) {
+        self.interface = interface;
     }
 
     /// Appends names of addresses.
@@ -71,6 +84,7 @@ impl Capture {
         let nanos = at.as_nanos();
         // Interface, time, and the lengths, which are known later.
         let mut head = [0; 20];
+        head[..4].copy_from_slice(&self.interface.to_le_bytes());
         head[4..8].copy_from_slice(&((nanos >> 32) as u32).to_le_bytes());
         head[8..12].copy_from_slice(&(nanos as u32).to_le_bytes());
         out.extend_from_slice(&head);

@@ -71,12 +71,27 @@ impl EhtSignal {
         let (numerator, denominator) = code.ratio();
         subcarriers * modulation.bits() * numerator / denominator
     }
+
+    /// MCS of EHT-SIG, as radiotap and the standard number it: 0, 1, 3 or 15.
+    pub const fn mcs(self) -> u8 {
+        match self {
+            Self::Mcs15 => 15,
+            Self::Mcs0 => 0,
+            Self::Mcs1 => 1,
+            Self::Mcs3 => 3,
+        }
+    }
+
+    /// Number of symbols of EHT-SIG with this modulation, in a PPDU to one user: 1, 2 or 4.
+    pub const fn symbols_of_one_user(self) -> u8 {
+        SIGNAL_BITS.div_ceil(self.data_bits_per_symbol()) as u8
+    }
 }
 
 /// Number of symbols of EHT-SIG for one user whose data has this EHT-MCS: 1, 2 (MCS 0, 14) or 4
 /// (MCS 15).
 const fn signal_symbols(mcs: u8) -> u32 {
-    SIGNAL_BITS.div_ceil(EhtSignal::for_data(mcs).data_bits_per_symbol())
+    EhtSignal::for_data(mcs).symbols_of_one_user() as u32
 }
 
 /// Coding of a user with EHT-MCS `mcs` on an RU; `None` if it does not exist: MCS 0 to 13 with one

@@ -712,10 +712,7 @@ fn punctured(config: &CellConfig, station: StationId) -> Option<[Puncturing; 5]>
 fn element_bytes(capabilities: &Capabilities) -> (u32, u32) {
     let ht = (sizes::BEACON_HT, sizes::PROBE_REQUEST_HT);
     let vht = (ht.0 + sizes::BEACON_VHT, ht.1 + sizes::PROBE_REQUEST_VHT);
-    if capabilities.is_eht() {
-        let he = (vht.0 + sizes::BEACON_HE, vht.1 + sizes::PROBE_REQUEST_HE);
-        (he.0 + sizes::BEACON_EHT, he.1 + sizes::PROBE_REQUEST_EHT)
-    } else if capabilities.is_he() {
+    if capabilities.is_he() {
         (vht.0 + sizes::BEACON_HE, vht.1 + sizes::PROBE_REQUEST_HE)
     } else if capabilities.is_vht() {
         vht

@@ -88,6 +88,9 @@ pub struct CellConfig {
     /// Whether links may change during the run so that stations begin or cease to sense each other
     /// ([`Cell::change_link`](crate::cell::Cell::change_link)).
     pub senses_vary: bool,
+    /// Length of the networks' names in octets, 0 to 32: of beacons of 802.11be. Others have a name
+    /// of seven letters.
+    pub ssid_octets: u8,
     /// Whether [`Event`](crate::event::Event)s are recorded, for
     /// [`Cell::poll_event`](crate::cell::Cell::poll_event).
     pub record_events: bool,
@@ -124,6 +127,7 @@ impl CellConfig {
             links,
             movement: None,
             senses_vary: false,
+            ssid_octets: 7,
             record_events: false,
         }
     }

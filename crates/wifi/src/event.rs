@@ -412,6 +412,14 @@ pub enum FrameKind {
     },
     /// Request to send.
     Rts,
+    /// MU-RTS Trigger frame to one station: the initial control frame of an exchange with a device
+    /// of a single radio (IEEE 802.11be-2024, 35.3.17). Padding follows its one User Info field.
+    MuRts {
+        /// Association identifier of the device.
+        aid: u16,
+        /// Width of the CTS that it solicits.
+        width: ChannelWidth,
+    },
     /// Clear to send.
     Cts,
     /// PS-Poll, which asks for one held frame.

@@ -2,9 +2,10 @@
 //! combines them. The mechanisms use `phy`, capabilities and station numbers, and know neither the
 //! air nor a cell.
 //!
-//! Mechanisms use each other's values, as a test compares: `adaptive_mtu` → `sizes`; `block_ack` →
-//! `mpdu`; `mpdu` → `absence`, `sizes`; `power_save` → `beacon_clock`; `retry_out` → `block_ack`;
-//! `originator` → `block_ack`, `mpdu`, `rate`, `retry_out`; `roam` → `channel_switch`, `scan`, `sizes`.
+//! Mechanisms use each other's values, as a test compares: `adaptive_mtu` → `sizes`; `announcement` →
+//! `sizes`; `block_ack` → `mpdu`; `mpdu` → `absence`, `sizes`; `power_save` → `beacon_clock`;
+//! `retry_out` → `block_ack`; `originator` → `block_ack`, `mpdu`, `rate`, `retry_out`; `roam` →
+//! `announcement`, `channel_switch`, `scan`, `sizes`.
 //!
 //! | module | models |
 //! |---|---|
@@ -24,9 +25,11 @@
 //! | [`absence`] | waits of frames for an absent station |
 //! | [`adaptive_mtu`] | packet length with the highest goodput |
 //! | [`mpdu`], [`sizes`] | data frames, lengths |
+//! | [`announcement`] | lengths of beacons and probes of 802.11be |
 
 pub mod absence;
 pub mod adaptive_mtu;
+pub mod announcement;
 pub mod backoff;
 pub mod beacon_clock;
 pub mod block_ack;

@@ -626,7 +626,8 @@ function classOf(frame: string): (typeof CLASSES)[number] {
   if (frame === "data" || frame === "qos_data") return "data";
   const control = [
     "ack", "block_ack", "block_ack_request", "mu_block_ack_request", "multi_station_block_ack",
-    "basic_trigger", "buffer_status_report_poll", "rts", "cts", "ps_poll",
+    "basic_trigger", "buffer_status_report_poll", "rts", "mu_rts", "cts",
+    "ps_poll",
   ];
   return control.includes(frame) ? "control" : "management";
 }

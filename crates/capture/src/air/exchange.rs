@@ -46,6 +46,9 @@ pub struct Link {
     spare: Vec<SeqNo12>,
     /// Whether both ends are multi-link devices: MPDUs may be sent on other links.
     of_devices: bool,
+    /// Whether, as such a link, it has its sequence numbers in common with another link of the same
+    /// interface. Otherwise MPDUs that were not captured may have been sent on links that are not.
+    shares: bool,
     /// Whether, as such a link, it is heard while the receiver changes its channel.
     is_heard_always: bool,
     /// Counts of spaces that were replaced by those of the device.
@@ -162,6 +165,12 @@ impl LinkCounts {
         }
     }
 
+    /// Handles that what counted as missed so far may have been sent elsewhere.
+    fn forget_missed(&mut self) {
+        self.ampdu_mpdus.0 -= self.missed;
+        (self.missed, self.proved.1, self.unseen, self.unheard) = (0, 0, 0, 0);
+    }
+
     /// Returns the number of MPDUs that one captured MPDU represents; `None` if less than half was
     /// captured. A monitor hears some rates and misses others, so that a small part does not
     /// represent the rest.
@@ -266,6 +275,7 @@ impl Link {
             unnamed: 0,
             spare: Vec::new(),
             of_devices: false,
+            shares: false,
             is_heard_always: false,
             replaced: ChainCounts::default(),
         }
@@ -390,6 +400,7 @@ impl Link {
         let Some(chains) = &mut self.spaces[space] else {
             let unheard = self.unheard.entry(record.tid & 15).or_default();
             let (acknowledged, missed) = unheard.handle_block_ack(&record.bitmap);
+            let missed = if self.of_devices && !self.shares { 0 } else { missed };
             self.counts.acknowledged += acknowledged;
             self.counts.unheard += missed;
             self.counts.proved.1 += missed;
@@ -413,6 +424,7 @@ impl Link {
         let first_bit = first.map_or(0, |first| first.distance_from(start));
         let before = last.as_ref().and_then(|last| last.before);
         let mut single = std::mem::take(&mut self.unasked);
+        let may_be_elsewhere = self.of_devices && !self.shares;
         let (mut bits, mut first, mut newest) = (0u32, None, 0);
         let mut missed_only = 0;
         let counts = &mut self.counts;
@@ -435,12 +447,14 @@ impl Link {
                 newly(space as u8, number);
             }
             let missed = chains.handle_acknowledged(number, captured);
+            let is_elsewhere = missed.is_some() && may_be_elsewhere;
+            let missed = missed.filter(|_| !is_elsewhere);
             missed_only += u64::from(missed == Some(Missed::Only));
             // A number that is too old is not accepted.
             if is_new && chains.is_acknowledged(number) {
                 counts.acknowledged += 1;
                 let (heard, unheard) = &mut counts.proved;
-                *if missed.is_some() { unheard } else { heard } += 1;
+                *if missed.is_some() { unheard } else { heard } += u64::from(!is_elsewhere);
             }
             let passed = missed == Some(Missed::Only)
                 && before.is_some_and(|before| !before.is_before(number));
@@ -570,6 +584,7 @@ impl Link {
 
     /// Gives the sequence number spaces to another link of the device.
     pub(super) fn give_spaces(&mut self) -> Spaces {
+        self.shares = true;
         std::mem::take(&mut self.spaces)
     }
 
@@ -577,8 +592,12 @@ impl Link {
     /// over the spaces of another link, if it gave them. `is_heard_always`: the receiver has a radio
     /// on each channel.
     pub(super) fn join_devices(&mut self, spaces: Option<Spaces>, is_heard_always: bool) {
-        self.of_devices = true;
+        if !std::mem::replace(&mut self.of_devices, true) {
+            self.counts.forget_missed();
+            self.last.iter_mut().for_each(|last| last.missed = 0);
+        }
         self.is_heard_always = is_heard_always;
+        self.shares |= spaces.is_some();
         for (mine, theirs) in self.spaces.iter_mut().zip(spaces.into_iter().flatten()) {
             let Some(theirs) = theirs else { continue };
             if let Some(before) = mine.replace(theirs) {
@@ -621,11 +640,15 @@ impl Link {
         self.spaces.get(usize::from(tid))?.as_ref()?.fate(sequence)
     }
 
-    /// Returns the counts of MPDUs over all sequence number spaces.
+    /// Returns the counts of MPDUs over all sequence number spaces. None was missed that may have
+    /// been sent on a link elsewhere.
     pub fn chains(&self) -> ChainCounts {
         let mut sum = self.replaced.clone();
         for counts in self.spaces.iter().flatten().map(|chains| chains.counts()) {
             sum.sum(&counts);
+        }
+        if self.of_devices && !self.shares {
+            (sum.missed, sum.missed_retries) = (0, 0);
         }
         sum
     }

@@ -49,7 +49,10 @@ pub(super) fn devices(analysis: &Analysis) -> BTreeMap<String, DeviceSummary> {
 }
 
 fn summary(device: &Device) -> DeviceSummary {
-    let us = |delay: Option<lasthop_units::Duration>| delay.map(|it| it.as_nanos() / 1_000);
+    // Access points have no delays: the subfields are reserved.
+    let us = |delay: Option<lasthop_units::Duration>| {
+        delay.filter(|_| !device.access_point).map(|it| it.as_nanos() / 1_000)
+    };
     let links = device.links.iter();
     DeviceSummary {
         access_point: device.access_point,

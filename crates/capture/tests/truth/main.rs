@@ -8,6 +8,9 @@
 //! | their 559 frames without data (`Absence::bare`) | equal, except the length of beacons | | |
 //! | the schedule: 26 times 110 ms in 11 s | found | found | found |
 //!
+//! `devices` has captures of devices of several links: each link equals the run's, and every MPDU has
+//! the length that was on the air.
+//!
 //! `joined` has captures of the air, the laptop and the server in one run (an upload, a download
 //! through a full queue, an upload with many retries), with the laptop's clock two hours behind and
 //! 50 ppm slow, the server's five hours ahead and 50 ppm fast. Offsets are within 75 us and within the
@@ -19,6 +22,7 @@
 //! same segments.
 
 mod cut;
+mod devices;
 mod grid;
 mod interfaces;
 mod joined;

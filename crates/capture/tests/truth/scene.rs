@@ -32,6 +32,8 @@ pub struct Truth {
     pub bare: Vec<BareTruth>,
     /// Packets, in the order in which they were sent.
     pub packets: Vec<PacketTruth>,
+    /// Length of each MPDU in the order of the capture, FCS included.
+    pub lengths: Vec<u32>,
     addresses: Vec<MacAddr>,
     by_tag: BTreeMap<(NodeId, u64), usize>,
 }
@@ -106,6 +108,7 @@ impl Sink for Truth {
     fn event(&mut self, event: &Event, _: &dyn Fn(u64) -> Option<Vec<u8>>) {
         match event {
             Event::Ppdu(ppdu) => {
+                self.lengths.extend(ppdu.frames().map(|frame| u32::from(frame.bytes)));
                 let bare = ppdu.frames().filter(|frame| {
                     use FrameKind::{Ack, Beacon, Cts, Null, QosNull, Rts};
                     matches!(
@@ -196,8 +199,10 @@ impl Scene {
         let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();
         let scenario = lasthop_scenario::load(&file, &sets).expect("it is one");
         let names = lasthop_sim::names(&scenario);
-        let addresses = names.stations.iter().map(|node| names.nodes[node.index()].address);
-        let mut truth = Truth { addresses: addresses.collect(), ..Truth::default() };
+        let cell = scenario.network.cell.as_ref();
+        let stations = cell.map_or(&[][..], |cell| &cell.stations);
+        let addresses = stations.iter().map(|station| station.address).collect();
+        let mut truth = Truth { addresses, ..Truth::default() };
         let on = &mut |_| ControlFlow::Continue(());
         lasthop_sim::simulate(&scenario, Seed::new(scenario.seed, 0), &mut truth, on)
             .expect("it runs");

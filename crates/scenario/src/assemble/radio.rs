@@ -151,6 +151,8 @@ pub(crate) fn cell(
         links: Arc::new(links),
         movement: movement.map(Arc::new),
         senses_vary: false,
+        // Known with the scenario's name.
+        ssid_octets: 0,
         record_events: false,
     };
     puncturing::apply(&wifi, &mut cell, problems);

@@ -10,6 +10,8 @@ mod call;
 mod captures;
 mod changes;
 mod common;
+#[cfg(feature = "files")]
+mod eht_captures;
 mod franc;
 mod game;
 mod generations;

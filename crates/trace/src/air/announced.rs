@@ -1,18 +1,28 @@
 //! Elements of beacons and probes: those of an access point, and those of a station that probes
-//! (IEEE 802.11-2020, tables 9-32 and 9-38), up to 802.11ax. The model has one set of rates;
+//! (IEEE 802.11-2020, tables 9-32 and 9-38), up to 802.11be. The model has one set of rates;
 //! further abilities of an amendment (STBC, beamforming, other widths) are not announced. Leaves
 //! out ERP information, EDCA and MU EDCA parameters, and TWT.
 
 use super::AirInfo;
 use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Rate};
 use lasthop_wifi::wire::elements::{
-    self, Ghz6Operation, HeCapabilities, HeOperation, HtCapabilities, HtOperation, VhtCapabilities,
-    VhtOperation,
+    self, EhtCapabilities, EhtMcsMap, EhtMcsSet, EhtOperation, Ghz6Operation, HeCapabilities,
+    HeOperation, HtCapabilities, HtOperation, VhtCapabilities, VhtOperation,
 };
+
+/// Elements that a link of a device adds to its beacons; none without a device.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct DeviceElements {
+    /// Reduced Neighbor Report.
+    pub neighbors: Vec<u8>,
+    /// Basic Multi-Link element.
+    pub multi_link: Vec<u8>,
+}
 
 /// Returns the elements of a beacon in the order of table 9-32: SSID, rates and channel before the
 /// TIM; extended rates, and the elements of amendments, after it.
-pub(super) fn beacon_elements(info: &AirInfo) -> [Vec<u8>; 2] {
+/// `device` is what a link of a multi-link device adds.
+pub(super) fn beacon_elements(info: &AirInfo, device: &DeviceElements) -> [Vec<u8>; 2] {
     let ssid = ssid(info);
     let rates = rate_octets(info);
     let (supported, extended) = rates.split_at(rates.len().min(SUPPORTED_RATES_MAX));
@@ -24,7 +34,13 @@ pub(super) fn beacon_elements(info: &AirInfo) -> [Vec<u8>; 2] {
     if !extended.is_empty() {
         behind.extend(octets(&[elements::Repr::ExtendedSupportedRates(extended)]));
     }
-    Phy::new(info).emit(true, &mut behind);
+    let phy = Phy::new(info);
+    phy.emit_ht(true, &mut behind);
+    phy.emit_vht(true, &mut behind);
+    behind.extend_from_slice(&device.neighbors);
+    phy.emit_he(true, &mut behind);
+    behind.extend_from_slice(&device.multi_link);
+    phy.emit_eht(true, &mut behind);
     [octets(&before), behind]
 }
 
@@ -37,7 +53,9 @@ pub(super) fn probe_elements(info: &AirInfo) -> Vec<u8> {
         list.push(elements::Repr::ExtendedSupportedRates(extended));
     }
     let mut bytes = octets(&list);
-    Phy::new(info).emit(false, &mut bytes);
+    let phy = Phy::new(info);
+    phy.emit_ht(false, &mut bytes);
+    phy.emit_later(false, &mut bytes);
     bytes
 }
 
@@ -70,6 +88,23 @@ pub(super) fn octets(list: &[elements::Repr<'_>]) -> Vec<u8> {
         element.emit(&mut bytes).expect("SSID and rates are cut to what fits");
     }
     bytes
+}
+
+/// Number of the lowest channel from which wider ones with this `primary` are counted.
+const fn lowest(band: Band, primary: u8) -> u8 {
+    match band {
+        Band::Ghz5 if primary >= 149 => 149,
+        Band::Ghz5 => 36,
+        Band::Ghz2_4 | Band::Ghz6 => 1,
+    }
+}
+
+/// Place of a channel of 20 MHz in its 80 MHz, 0 to 3; there are none at 2.4 GHz.
+pub(super) const fn place_in_80(band: Band, primary: u8) -> u8 {
+    match band {
+        Band::Ghz2_4 => 0,
+        Band::Ghz5 | Band::Ghz6 => primary.saturating_sub(lowest(band, primary)) / 4 % 4,
+    }
 }
 
 /// Abilities of the amendments that a station's rates require.
@@ -162,11 +197,7 @@ impl<'a> Phy<'a> {
             ChannelWidth::Mhz160 => 32,
             ChannelWidth::Mhz320 => 64,
         };
-        let lowest = match self.band {
-            Band::Ghz5 if self.primary >= 149 => 149,
-            Band::Ghz5 => 36,
-            Band::Ghz2_4 | Band::Ghz6 => 1,
-        };
+        let lowest = lowest(self.band, self.primary);
         lowest + (self.primary - lowest) / span * span + span / 2 - 2
     }
 
@@ -352,14 +383,7 @@ impl<'a> Phy<'a> {
         }
     }
 
-    /// Appends the capabilities, and those elements of a BSS that describe its operation, in the
-    /// order of table 9-32.
-    fn emit(&self, is_bss: bool, out: &mut Vec<u8>) {
-        self.emit_ht(is_bss, out);
-        self.emit_later(is_bss, out);
-    }
-
-    /// Appends the elements of HT.
+    /// Appends the capabilities of HT, and of a BSS its operation.
     pub(super) fn emit_ht(&self, is_bss: bool, out: &mut Vec<u8>) {
         if self.is_ht() {
             out.extend(octets(&[elements::Repr::HtCapabilities(self.ht_capabilities())]));
@@ -369,14 +393,23 @@ impl<'a> Phy<'a> {
         }
     }
 
-    /// Appends the elements of VHT and HE.
+    /// Appends the elements of VHT, HE and EHT, in the order of table 9-32.
     pub(super) fn emit_later(&self, is_bss: bool, out: &mut Vec<u8>) {
+        self.emit_vht(is_bss, out);
+        self.emit_he(is_bss, out);
+        self.emit_eht(is_bss, out);
+    }
+
+    fn emit_vht(&self, is_bss: bool, out: &mut Vec<u8>) {
         if self.is_vht() {
             self.vht_capabilities().emit(out);
             if is_bss {
                 self.vht_operation().emit(out);
             }
         }
+    }
+
+    fn emit_he(&self, is_bss: bool, out: &mut Vec<u8>) {
         if self.is_he() {
             self.he_capabilities().emit(out);
             if is_bss {
@@ -390,6 +423,62 @@ impl<'a> Phy<'a> {
                 let element = elements::Repr::Other { id: elements::id::EXTENSION, data: &data };
                 out.extend(octets(&[element]));
             }
+        }
+    }
+    fn emit_eht(&self, is_bss: bool, out: &mut Vec<u8>) {
+        if self.has(Rate::is_eht) {
+            let mut set = Vec::new();
+            self.eht_mcs_set(is_bss).emit(&mut set);
+            let capabilities = EhtCapabilities { rest: &set, ..self.eht_capabilities() };
+            capabilities.emit(out).expect("four maps are 12 octets at most");
+            if is_bss {
+                let centre = |width: ChannelWidth| self.centre(width);
+                let half = match self.width {
+                    ChannelWidth::Mhz160 => ChannelWidth::Mhz80,
+                    ChannelWidth::Mhz320 => ChannelWidth::Mhz160,
+                    width => width,
+                };
+                let whole = if half == self.width { 0 } else { centre(self.width) };
+                let width_mhz = (self.width.as_hz() / 1_000_000) as u16;
+                EhtOperation::of_width(width_mhz, centre(half), whole, 0).emit(out);
+            }
+        }
+    }
+
+    /// Capabilities of 802.11be without the set of MCSs.
+    fn eht_capabilities(&self) -> EhtCapabilities<'static> {
+        let wide = self.width == ChannelWidth::Mhz320;
+        let bits = [
+            (wide, EhtCapabilities::WIDTH_320_MHZ),
+            (self.has(|rate| rate.mcs() == Some(15)), EhtCapabilities::MCS_15),
+            (self.has(|rate| rate.mcs() == Some(14)), EhtCapabilities::MCS_14),
+        ];
+        let bits: Vec<usize> =
+            bits.into_iter().filter_map(|(is_set, bit)| is_set.then_some(bit)).collect();
+        EhtCapabilities {
+            mac: EhtCapabilities::LONGER_AMPDU.to_le_bytes(),
+            phy: EhtCapabilities::phy_with(&bits),
+            rest: &[],
+        }
+    }
+
+    /// Streams by MCS of each width of the channel; those of a station of 20 MHz.
+    fn eht_mcs_set(&self, of_access_point: bool) -> EhtMcsSet {
+        let streams = |mcs: u8| {
+            let of = self.rates.iter().filter(|rate| {
+                rate.is_eht() && rate.mcs().is_some_and(|it| (mcs..=13).contains(&it))
+            });
+            of.map(|rate| rate.streams()).max().unwrap_or(0) * 0x11
+        };
+        if self.width == ChannelWidth::Mhz20 && !of_access_point {
+            return EhtMcsSet::Only20([0, 8, 10, 12].map(streams));
+        }
+        let map = EhtMcsMap([0, 10, 12].map(streams));
+        let is_wide = self.band != Band::Ghz2_4;
+        EhtMcsSet::Wide {
+            up_to_80: Some(map),
+            at_160: (is_wide && self.width >= ChannelWidth::Mhz160).then_some(map),
+            at_320: (is_wide && self.width >= ChannelWidth::Mhz320).then_some(map),
         }
     }
 }

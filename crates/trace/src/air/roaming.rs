@@ -4,7 +4,9 @@
 //! Key material is made up: scalars, proofs, MICs, names of keys and wrapped keys are zeros, a nonce
 //! repeats the address of its sender. Optional elements are those that `mac::roam::frame` counts.
 
-use super::announced::{Phy, SUPPORTED_RATES_MAX, beacon_elements, octets, rate_octets, ssid};
+use super::announced::{
+    DeviceElements, Phy, SUPPORTED_RATES_MAX, beacon_elements, octets, rate_octets, ssid,
+};
 use super::{AirInfo, DIALOG_TOKEN, Link};
 use lasthop_units::MacAddr;
 use lasthop_wifi::mac::roam::elements::{
@@ -225,7 +227,7 @@ impl RoamContents<'_> {
     /// Returns the elements of a beacon in the order of table 9-32, before the TIM and after it.
     #[cfg_attr(not(test), expect(dead_code, reason = "beacons do not name their security yet"))]
     pub fn beacon_elements(&self) -> [Vec<u8>; 2] {
-        let [before, _] = beacon_elements(self.info);
+        let [before, _] = beacon_elements(self.info, &DeviceElements::default());
         let mut behind = Vec::new();
         self.emit_extended_rates(&mut behind);
         self.emit_rsn(false, &mut behind);

@@ -1,7 +1,7 @@
 //! Announcements of a move to another channel in beacons (IEEE 802.11-2020, 9.4.2.18, 9.4.2.19,
 //! 9.4.2.52, 9.4.2.159), and the channels of nodes that move.
 
-use super::announced::Phy;
+use super::announced::{DeviceElements, Phy};
 use super::{AirInfo, AirWriter, beacon_elements};
 use lasthop_wifi::StationId;
 use lasthop_wifi::event::SwitchStep;
@@ -79,7 +79,8 @@ impl AirWriter {
                 self.channels[index] = channel;
                 let info =
                     AirInfo { channel: number, channels: Vec::new(), ..self.maker.info.clone() };
-                self.maker.elements_of[index] = Some(beacon_elements(&info));
+                self.maker.elements_of[index] =
+                    Some(beacon_elements(&info, &DeviceElements::default()));
             }
             SwitchStep::Moved => _ = self.ahead.insert(station, channel),
             SwitchStep::Followed => _ = self.ahead.remove(&station),

@@ -115,6 +115,7 @@ pub fn air() -> AirInfo {
         rates: dsss.into_iter().chain(ofdm).chain(ht).collect(),
         colour: 0,
         links: Vec::new(),
+        devices: Vec::new(),
         roams: false,
         networks: Vec::new(),
         amsdu: true,

@@ -5,7 +5,7 @@
 
 use super::{Channel, Eht, EhtFormat, EhtUser, EhtUsers, HeFormat, Repr, USig, puncture};
 use lasthop_units::{Dbm, Instant};
-use lasthop_wifi_phy::{OfdmRate, Rate, Ru};
+use lasthop_wifi_phy::{EhtSignal, HeGuardInterval, OfdmRate, Rate, Ru};
 
 /// The transmission parameters of an EHT PPDU for one user, or of one user's part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,6 +42,38 @@ impl Repr {
             ..Self::received(at, Rate::Ofdm(OfdmRate::Mbps6), channel, signal)
         }
     }
+
+    /// Returns the header of a frame of an EHT MU PPDU for one user that a station sent to its
+    /// access point. A header without U-SIG stays as it is.
+    pub fn in_uplink(mut self) -> Self {
+        self.u_sig = self.u_sig.map(|sig| USig { common: sig.common | 1 << 18, ..sig });
+        self
+    }
+}
+
+/// The fields of a PPDU for one user in the downlink, with the modulation of EHT-SIG and the LDPC
+/// code that [`lasthop_wifi_phy`] has; `None` for other rates than those of EHT.
+pub(super) fn of_rate(rate: Rate) -> Option<(USig, Eht)> {
+    let Rate::Eht { mcs, streams, width, guard_interval, puncturing } = rate else { return None };
+    let ltf_size = match guard_interval {
+        HeGuardInterval::Ns800Ltf1x | HeGuardInterval::Ns1600Ltf1x => 1,
+        HeGuardInterval::Ns800Ltf2x | HeGuardInterval::Ns1600Ltf2x => 2,
+        HeGuardInterval::Ns800Ltf4x | HeGuardInterval::Ns3200Ltf4x => 4,
+    };
+    let signal = EhtSignal::for_data(mcs);
+    // At most 320 and 3 200.
+    let width_mhz = (width.as_hz() / 1_000_000) as u16;
+    let guard_interval_ns = guard_interval.duration().as_nanos() as u16;
+    let sig = USig::new(EhtFormat::SingleUser, width_mhz, false)
+        .with_eht_sig(signal.mcs(), signal.symbols_of_one_user());
+    let sig = sig.with_punctured(puncturing.subchannels(width)).unwrap_or(sig);
+    // 1, 2, 4, 6 or 8 (as table 27-15).
+    let ltf_symbols = if streams == 1 { 1 } else { streams.next_multiple_of(2) };
+    let eht = Eht::new(guard_interval_ns, ltf_size)
+        .with_ltf_symbols(ltf_symbols)
+        .with_non_ofdma_users(1)
+        .with_user(EhtUser::new(mcs, streams, true).captured());
+    Some((sig, eht))
 }
 
 impl Repr {

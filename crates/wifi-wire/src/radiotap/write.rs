@@ -1,7 +1,7 @@
 //! Writing of radiotap: one presence word, the fields of a [`Repr`] in the order of their bits,
 //! each aligned from the start of the header, then TLVs.
 
-use super::{Channel, Eht, FlagsField, He, HeFormat, Mcs, Repr, Vht, bit, tlv};
+use super::{Channel, Eht, FlagsField, He, HeFormat, Mcs, Repr, Vht, bit, eht_write, tlv};
 use alloc::vec::Vec;
 use lasthop_units::{Dbm, Instant};
 use lasthop_wifi_phy::{Preamble, Rate, Ru};
@@ -15,7 +15,7 @@ impl Repr {
         let mut flags = FlagsField::FCS_AT_END;
         // At most 108: the fastest rate without MCS is 54 Mb/s.
         let legacy = (rate.bitrate().as_bps() / 500_000) as u8;
-        let (mut vht, mut he) = (None, None);
+        let (mut vht, mut he, mut eht) = (None, None, None);
         let (rate_500kbps, mcs, modulation) = match rate {
             Rate::Dsss { preamble, .. } => {
                 if preamble == Preamble::Short {
@@ -35,7 +35,10 @@ impl Repr {
                 he = He::single_user(rate);
                 (None, None, Channel::OFDM)
             }
-            Rate::Eht { .. } => (None, None, Channel::OFDM),
+            Rate::Eht { .. } => {
+                eht = eht_write::of_rate(rate);
+                (None, None, Channel::OFDM)
+            }
         };
         Self {
             tsft_us: Some(at.as_nanos() / 1000),
@@ -47,6 +50,8 @@ impl Repr {
             mcs,
             vht,
             he,
+            u_sig: eht.map(|it| it.0),
+            eht: eht.map(|it| it.1),
             ..Self::default()
         }
     }

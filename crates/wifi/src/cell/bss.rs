@@ -5,11 +5,11 @@
 //! Group frames, beacons and association identifiers belong to one set. The clocks of all access
 //! points have the same rate, so the offsets between their beacons stay constant.
 
-use super::config::{CellConfig, Role};
+use super::config::{CellConfig, Role, StationConfig};
 use super::timers::earliest;
 use super::{Cell, CellError, element_bytes};
-use crate::capabilities::Capabilities;
 use crate::mac::absence::Absences;
+use crate::mac::announcement::EhtSet;
 use crate::mac::channel_switch::SwitchPlan;
 use crate::mac::sizes;
 use crate::phy::Subchannel;
@@ -81,11 +81,10 @@ impl BssFacts {
         let [(index, station)] = found[..] else {
             return Err(CellError::AccessPoints(bss.0, found.len()));
         };
-        let elements = element_bytes(&station.capabilities);
         Ok(Self {
             access_point: StationId(index as u16),
-            beacon_bytes: beacon_bytes(&station.capabilities),
-            probe_request_bytes: sizes::PROBE_REQUEST + elements.1,
+            beacon_bytes: beacon_bytes(config, station),
+            probe_request_bytes: probe_request_bytes(config, station),
             colour: config.colours.get(bss.index()).copied().unwrap_or(usual_colour(bss)),
         })
     }
@@ -96,9 +95,40 @@ const fn usual_colour(bss: BssId) -> u8 {
     (bss.0 % 63) as u8 + 1
 }
 
-/// Length of a beacon of an access point with these capabilities.
-pub(super) fn beacon_bytes(capabilities: &Capabilities) -> u32 {
-    sizes::BEACON + element_bytes(capabilities).0
+/// Length of a beacon of an access point.
+pub(super) fn beacon_bytes(config: &CellConfig, access_point: &StationConfig) -> u32 {
+    match eht_set(config, access_point) {
+        Some(set) => set.beacon(),
+        None => sizes::BEACON + element_bytes(&access_point.capabilities).0,
+    }
+}
+
+/// Length of a Probe Request in the set of an access point.
+fn probe_request_bytes(config: &CellConfig, access_point: &StationConfig) -> u32 {
+    match eht_set(config, access_point) {
+        Some(set) => set.probe_request(),
+        None => sizes::PROBE_REQUEST + element_bytes(&access_point.capabilities).1,
+    }
+}
+
+/// Properties that an access point of 802.11be announces; `None` for others.
+fn eht_set(config: &CellConfig, access_point: &StationConfig) -> Option<EhtSet> {
+    let capabilities = &access_point.capabilities;
+    if !capabilities.is_eht() {
+        return None;
+    }
+    let is_its = |link: &StationId| {
+        let station = &config.stations[link.index()];
+        station.role == Role::AccessPoint && station.bss == access_point.bss
+    };
+    let device = config.devices.iter().find(|device| device.links.iter().any(is_its));
+    Some(EhtSet {
+        band: config.channel_of(access_point.bss).primary.band(config.band),
+        width: capabilities.width(),
+        rates: EhtSet::rates(&config.basic_rates, &capabilities.rates),
+        ssid_octets: config.ssid_octets,
+        links: device.map_or(1, |device| device.links.len() as u8),
+    })
 }
 
 impl Bss {

@@ -73,6 +73,15 @@ struct Engaged {
     is_there: bool,
 }
 
+/// The frame with which an exchange of devices begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// An RTS, because the device sensed nothing for a while.
+    Rts,
+    /// An initial control frame with this padding, to a device of a single radio (35.3.17).
+    InitialControl(Duration),
+}
+
 /// aMediumSyncThreshold: a link that sensed nothing for longer lost the state of the medium
 /// (IEEE 802.11be-2024, 35.3.16.8.2).
 const SYNC_THRESHOLD: Duration = Duration::from_micros(72);
@@ -315,14 +324,13 @@ impl Devices {
         }
     }
 
-    /// Begins an exchange of `station`. Returns whether an RTS must precede it, and the padding of
-    /// the RTS if it is an initial control frame (35.3.17).
+    /// Begins an exchange of `station`. Returns the frame that must precede it.
     pub fn engage(
         &mut self,
         now: Instant,
         station: StationId,
         exchange: &Exchange,
-    ) -> Option<Duration> {
+    ) -> Option<Opening> {
         if let Some(Place { device, link }) = self.place(station) {
             self.all[device].used[link] = now;
         }
@@ -336,7 +344,7 @@ impl Devices {
             let (until, is_used) = &mut device.unsynced[link];
             if now < *until && matches!(single.content, Content::Data { .. }) {
                 *is_used = true;
-                return Some(Duration::ZERO);
+                return Some(Opening::Rts);
             }
             return None;
         }
@@ -352,7 +360,7 @@ impl Devices {
             return None;
         }
         device.engaged = Some(Engaged { link: peer, by, since, is_there: false });
-        Some(padding)
+        Some(Opening::InitialControl(padding))
     }
 
     /// Records the end of an exchange of data on a link, for which it contended since `since`.

@@ -16,6 +16,7 @@ pub(super) mod single;
 pub(super) mod uplink;
 
 use super::channel::Channels;
+use super::devices::Opening;
 use super::edcaf::{BEACON_EDCAF, tid_of};
 use super::floor::Floor;
 use super::frames::Context;
@@ -61,7 +62,7 @@ impl Cell {
     }
 
     fn launch(&mut self, station: StationId, mut exchange: Exchange) {
-        let padding =
+        let opening =
             if self.devices.is_empty() { None } else { self.engage(station, &mut exchange) };
         let state = &mut self.stations[station.index()];
         let contender = state.edcaf(exchange.edcaf()).contender;
@@ -70,7 +71,7 @@ impl Cell {
         state.exchange = Some(exchange);
         if is_requesting {
             let (state, mut cx) = self.at(station);
-            let flight = state.request_to_send(&mut cx, padding);
+            let flight = state.request_to_send(&mut cx, opening);
             self.transmit(flight);
         } else {
             self.send_frame(station);
@@ -79,15 +80,14 @@ impl Cell {
         self.contention.hold(station, Instant::MAX);
     }
 
-    /// Engages the devices that take part in an exchange; returns the padding of the RTS that must
-    /// precede it.
+    /// Engages the devices that take part in an exchange; returns the frame that must precede it.
     #[cold]
-    fn engage(&mut self, station: StationId, exchange: &mut Exchange) -> Option<Duration> {
-        let padding = self.devices.engage(self.now, station, exchange)?;
+    fn engage(&mut self, station: StationId, exchange: &mut Exchange) -> Option<Opening> {
+        let opening = self.devices.engage(self.now, station, exchange)?;
         if let Exchange::Single(single) = exchange {
             single.requesting = true;
         }
-        Some(padding)
+        Some(opening)
     }
 
     /// Puts the next frame of the station's exchange on the air.
@@ -509,7 +509,7 @@ impl Station {
     }
 
     /// The RTS that precedes the frame of the station's exchange.
-    fn request_to_send(&mut self, cx: &mut Context<'_>, padding: Option<Duration>) -> Flight {
+    fn request_to_send(&mut self, cx: &mut Context<'_>, opening: Option<Opening>) -> Flight {
         let (now, sifs) = (cx.now, cx.settings.timing.sifs);
         let single = self.single();
         let Address::Station(_) = single.peer else { unreachable!("groups send no CTS") };
@@ -517,8 +517,10 @@ impl Station {
         let response = single.response.map_or(Duration::ZERO, |r| sifs + r.duration);
         let facts = cx.rates.facts(single.rate);
         let (rate, clear) = (facts.response, facts.ack);
-        let bytes = match padding {
-            Some(padding) if !padding.is_zero() => sizes::initial_control(padding, rate),
+        let bytes = match opening {
+            Some(Opening::InitialControl(padding)) => {
+                sizes::initial_control(padding, rate, single.rate.width())
+            }
             _ => sizes::RTS,
         };
         let psdu_bytes = alone(rate, bytes);

@@ -89,10 +89,10 @@ impl CellConfig {
 
     /// Duration of a beacon of this access point, at the lowest basic rate.
     pub fn beacon_airtime(&self, access_point: StationId) -> Duration {
-        let capabilities = &self.stations[access_point.index()].capabilities;
         let mut rates = Rates::new(self);
         let lowest = rates.lowest();
-        rates.ppdu_duration(lowest, bss::beacon_bytes(capabilities))
+        let beacon_bytes = bss::beacon_bytes(self, &self.stations[access_point.index()]);
+        rates.ppdu_duration(lowest, beacon_bytes)
     }
 }
 

@@ -55,8 +55,8 @@ impl Receivers<'_> {
         if !self.outbox.records {
             return;
         }
-        let Self { air, settings, stations, bss, outbox, power, .. } = self;
-        act(&mut Recorder { air, settings, stations, bss, outbox, power });
+        let Self { air, settings, stations, bss, outbox, power, devices, .. } = self;
+        act(&mut Recorder { air, settings, stations, bss, outbox, power, devices });
     }
 
     /// Reception at a station.

@@ -1,6 +1,7 @@
 //! Events of PPDUs, for runs with recorded events; [`Cell::record`] does nothing in other runs.
 
 use super::bss::Bss;
+use super::devices::Devices;
 use super::edcaf::category_of;
 use super::exchange::content::Exchange;
 use super::exchange::uplink::queue_size_code;
@@ -15,6 +16,7 @@ use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu, QueueSize};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::{Mpdu, Msdus};
 use crate::mac::sizes;
+use crate::phy::ChannelWidth;
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_units::{Dbm, Duration, Instant, SeqNo12};
@@ -27,6 +29,7 @@ pub(super) struct Recorder<'a> {
     pub bss: &'a [Bss],
     pub outbox: &'a mut Outbox,
     pub power: &'a Power,
+    pub devices: &'a Devices,
 }
 
 impl Cell {
@@ -203,6 +206,7 @@ impl Recorder<'_> {
 
     pub(super) fn record_control(&mut self, flight: &Flight, received: bool) {
         let kind = match flight.carried {
+            Carried::Rts if flight.psdu_bytes > sizes::RTS => self.mu_rts_kind(flight),
             Carried::Rts => FrameKind::Rts,
             Carried::Cts => FrameKind::Cts,
             Carried::Ack => FrameKind::Ack,
@@ -224,6 +228,18 @@ impl Recorder<'_> {
         self.record_ppdu(flight, false, collided, alloc::vec![frame]);
     }
 
+    /// The initial control frame of an exchange with a device of a single radio.
+    #[cold]
+    fn mu_rts_kind(&self, flight: &Flight) -> FrameKind {
+        let exchange = self.stations[flight.transmitter.index()].exchange.as_ref();
+        let aid = match flight.receiver {
+            // The device has one identifier for all links: the first station's.
+            Address::Station(to) => self.stations[self.devices.head(to).index()].aid,
+            Address::Group => 0,
+        };
+        FrameKind::MuRts { aid, width: exchange.map_or(ChannelWidth::Mhz20, Exchange::width) }
+    }
+
     /// Returns the Block Ack with the scoreboard as it is now, at most SIFS and its own duration
     /// after the acknowledged PPDU.
     fn block_ack_kind(&mut self, flight: &Flight) -> FrameKind {
@@ -237,7 +253,10 @@ impl Recorder<'_> {
             Address::Station(to) => to,
             Address::Group => flight.transmitter,
         };
-        let recipient = self.stations[flight.transmitter.index()].recipient(originator, edcaf);
+        // The links of a device share the recipients of its first station.
+        let (recipient, originator) =
+            (self.devices.head(flight.transmitter), self.devices.head(originator));
+        let recipient = self.stations[recipient.index()].recipient(originator, edcaf);
         let board = recipient.block_ack.as_ref().map(|block_ack| block_ack.scoreboard());
         FrameKind::BlockAck {
             tid,

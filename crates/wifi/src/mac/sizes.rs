@@ -1,7 +1,7 @@
 //! Lengths of frames in bytes, FCS included (IEEE 802.11-2020, 9.2 to 9.7), and of the MPDUs and
 //! PSDUs that packets form.
 
-use crate::phy::Rate;
+use crate::phy::{ChannelWidth, Rate};
 use lasthop_units::Duration;
 
 /// Length of the frame check sequence.
@@ -30,12 +30,9 @@ pub const ACK: u32 = 14;
 pub const CTS: u32 = 14;
 /// Length of an RTS (9.3.1.2).
 pub const RTS: u32 = 20;
-/// Additional bytes of EHT capabilities (IEEE 802.11be-2024, 9.4.2.323) in a Probe Request: header,
-/// MAC and PHY capabilities, MCS and streams of three widths, without PPE thresholds.
-pub const PROBE_REQUEST_EHT: u32 = 3 + 2 + 9 + 9;
-/// Additional bytes of EHT capabilities and operation (9.4.2.321) in a beacon: also parameters, basic
-/// MCS and streams, control and two channel centres. Without a Basic Multi-Link element.
-pub const BEACON_EHT: u32 = PROBE_REQUEST_EHT + 3 + 1 + 4 + 3;
+/// EHT Operation (IEEE 802.11be-2024, 9.4.2.321): parameters, basic MCS and streams, control and two
+/// channel centres.
+pub const EHT_OPERATION: u32 = 3 + 1 + 4 + 3;
 
 /// Compressed Block Ack with a bitmap of 64 bits (9.3.1.8.2).
 pub const BLOCK_ACK: u32 = block_ack(64);
@@ -43,9 +40,11 @@ pub const BLOCK_ACK: u32 = block_ack(64);
 pub const BLOCK_ACK_REQUEST: u32 = 24;
 /// MU-RTS Trigger frame to one station, at `rate`, with padding that lasts `padding` (0 to 256 us) at
 /// least: the initial control frame of a device with a single radio (IEEE 802.11be-2024, 35.3.17).
-pub fn initial_control(padding: Duration, rate: Rate) -> u32 {
+/// Answers of 320 MHz require a Special User Info field (9.3.1.22.1.2).
+pub fn initial_control(padding: Duration, rate: Rate, answer: ChannelWidth) -> u32 {
+    let special = if answer == ChannelWidth::Mhz320 { 5 } else { 0 };
     let bits = padding.as_nanos() * (rate.bitrate().as_bps() / 1_000_000);
-    16 + 8 + 5 + FCS + bits.div_ceil(8_000) as u32
+    16 + 8 + special + 5 + FCS + bits.div_ceil(8_000) as u32
 }
 /// MU-BAR Trigger frame to 1 to 74 `stations`, without padding: a header of two addresses, Common
 /// Info of eight octets, and for each station a User Info of five with BAR Control and BAR

@@ -31,6 +31,7 @@ fn info(band: Band, channel: u8, rates: Vec<Rate>) -> AirInfo {
         rates,
         colour: 0,
         links: Vec::new(),
+        devices: Vec::new(),
         roams: false,
         networks: Vec::new(),
         amsdu: false,
@@ -39,8 +40,9 @@ fn info(band: Band, channel: u8, rates: Vec<Rate>) -> AirInfo {
 
 /// Networks of each generation, band and width.
 fn networks() -> Vec<(AirInfo, Generation, ChannelWidth)> {
-    use ChannelWidth::{Mhz20, Mhz40, Mhz80, Mhz160};
+    use ChannelWidth::{Mhz20, Mhz40, Mhz80, Mhz160, Mhz320};
     let he = |width| RateSet::he(2, width, HeGuardInterval::Ns800Ltf2x).rates;
+    let eht = |width| RateSet::eht(2, width, HeGuardInterval::Ns800Ltf2x).rates;
     let ofdm = OfdmRate::ALL.map(Rate::Ofdm).to_vec();
     vec![
         (info(Band::Ghz5, 36, ofdm.clone()), Generation::NonHt, Mhz20),
@@ -52,6 +54,10 @@ fn networks() -> Vec<(AirInfo, Generation, ChannelWidth)> {
         (info(Band::Ghz5, 36, he(Mhz80)), Generation::He, Mhz80),
         (info(Band::Ghz5, 36, he(Mhz160)), Generation::He, Mhz160),
         (info(Band::Ghz6, 37, he(Mhz80)), Generation::He, Mhz80),
+        (info(Band::Ghz2_4, 6, eht(Mhz20)), Generation::Eht, Mhz20),
+        (info(Band::Ghz5, 36, eht(Mhz160)), Generation::Eht, Mhz160),
+        (info(Band::Ghz6, 37, eht(Mhz20)), Generation::Eht, Mhz20),
+        (info(Band::Ghz6, 37, eht(Mhz320)), Generation::Eht, Mhz320),
     ]
 }
 
@@ -183,14 +189,14 @@ fn frames_are_as_long_as_on_the_air() {
             }
         }
     }
-    assert_eq!(compared, 9 * 5 * 2 * frames().len());
+    assert_eq!(compared, networks().len() * 5 * 2 * frames().len());
 }
 
 /// Beacons of a network with these abilities are as much longer as its facts say.
 #[test]
 fn beacons_announce_security() {
     for network in networks() {
-        let plain = beacon_elements(&network.0).concat();
+        let plain = beacon_elements(&network.0, &DeviceElements::default()).concat();
         for security in SECURITIES {
             let facts = facts(&network, security);
             let bytes = contents(&network.0, facts).beacon_elements().concat();
@@ -305,7 +311,11 @@ fn tshark_finds_no_fault() {
     for (kind, row) in kinds.iter().zip(rows) {
         let [malformed, fcs, severity, message] = &row[..] else { panic!("{row:?}") };
         assert_eq!(fcs, "1", "{kind:?}");
-        if !malformed.is_empty() || !severity.is_empty() {
+        // An old tshark says of EHT Capabilities and Operation that it does not know them.
+        let is_unknown = ["(106)", "(108)"]
+            .iter()
+            .any(|tag| message.starts_with(&format!("Dissector for 802.11 Extension Tag {tag}")));
+        if !malformed.is_empty() || !severity.is_empty() && !is_unknown {
             faults.push((kind, message.clone()));
         }
     }

@@ -82,6 +82,49 @@ fn nothing_is_sent_twice_without_losses() {
     }
 }
 
+/// Recorded Block Acks name the MPDUs of their link's PPDU that arrived, in a bitmap as long as the
+/// frame.
+#[test]
+fn block_acks_of_each_link_name_its_mpdus() {
+    use crate::event::{Event, FrameKind};
+    use lasthop_units::SeqNo12;
+    let rate = vht(5, ChannelWidth::Mhz80);
+    for (window, bits) in [(64, 64), (256, 256), (1_024, 1_024)] {
+        let mut config = devices(&[(36, rate), (100, rate)], LinkMode::Simultaneous, window);
+        config.record_events = true;
+        config.change_links(|pair| pair.link.loss = Probability::new(0.1));
+        let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+        saturate_up_to(1_200, &mut cell, &[(AP, PEER)], Duration::from_millis(200), 1_500);
+        let mut arrived: [Vec<SeqNo12>; 2] = Default::default();
+        let mut seen = [0; 2];
+        for event in core::iter::from_fn(move || cell.poll_event()) {
+            let Event::Ppdu(ppdu) = event else { continue };
+            let link = ppdu.transmitter.index() / 2;
+            for frame in ppdu.frames() {
+                match frame.kind {
+                    FrameKind::QosData { .. } => {
+                        arrived[link].extend(frame.received.then_some(frame.sequence));
+                    }
+                    FrameKind::BlockAck { start, bitmap, bits: of_frame, .. } => {
+                        assert_eq!(u32::from(frame.bytes), sizes::block_ack(of_frame));
+                        assert_eq!(of_frame, bits);
+                        for number in arrived[link].drain(..) {
+                            assert!(
+                                number.is_before(start)
+                                    || bitmap.contains(number.distance_from(start).into()),
+                                "{number}"
+                            );
+                            seen[link] += 1;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        assert!(seen.iter().all(|mpdus| *mpdus > 500), "{seen:?}");
+    }
+}
+
 /// A packet that was lost is sent again at once, by any link, with any queue and no other packet.
 #[test]
 fn a_lost_packet_does_not_wait_for_another() {
@@ -376,7 +419,7 @@ proptest! {
         let (from, to) = if up { (StationId(1), Address::Station(AP)) } else { (AP, PEER) };
         let receiver = if up { AP } else { StationId(1) };
         let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
-        let mut hand_over = |cell: &mut Cell, at: Instant, tags: core::ops::Range<u64>| {
+        let hand_over = |cell: &mut Cell, at: Instant, tags: core::ops::Range<u64>| {
             for tag in tags {
                 let packet = Packet { passive, ..Packet::new(tag, 100, at) };
                 cell.handle_packet(at, from, to, packet);

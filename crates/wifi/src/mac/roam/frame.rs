@@ -8,6 +8,7 @@
 //! operating channel information, beacon protection, and hash-to-element's containers.
 
 use crate::capabilities::Generation;
+use crate::mac::announcement::eht_capabilities;
 use crate::mac::sizes::{
     self, DATA_HEADER, Encryption, FCS, LLC_SNAP, PROBE_REQUEST_HE, PROBE_REQUEST_HT,
     PROBE_REQUEST_VHT, QOS_DATA_HEADER,
@@ -295,7 +296,7 @@ impl RoamFrame {
                     + transition
                     + facts.measurement()
                     + facts.request_elements()
-                    + facts.capabilities()
+                    + facts.capabilities(false)
             }
             Self::AssociationResponse { again, status } => {
                 let security = facts.security;
@@ -317,7 +318,7 @@ impl RoamFrame {
                     + interval
                     + facts.measurement()
                     + facts.response_elements()
-                    + facts.capabilities()
+                    + facts.capabilities(true)
                     + facts.operation()
             }
             Self::Handshake { message } => EAPOL_KEY + facts.key_data(message),
@@ -415,23 +416,29 @@ impl JoinFacts {
         matches!(self.generation, Generation::He | Generation::Eht)
     }
 
-    /// Length of HT, VHT, HE and HE 6 GHz capabilities.
-    const fn capabilities(&self) -> u32 {
+    /// Length of HT, VHT, HE, HE 6 GHz and EHT capabilities.
+    const fn capabilities(&self, of_access_point: bool) -> u32 {
         // The MCS maps of 160 MHz.
         let wide =
             if matches!(self.width, ChannelWidth::Mhz160 | ChannelWidth::Mhz320) { 4 } else { 0 };
         let ghz_6 = if matches!(self.band, Band::Ghz6) { 2 + 1 + 2 } else { 0 };
         (if self.is_ht() { PROBE_REQUEST_HT } else { 0 })
             + (if self.is_vht() { PROBE_REQUEST_VHT } else { 0 })
-            + if self.is_he() { PROBE_REQUEST_HE + wide + ghz_6 } else { 0 }
+            + (if self.is_he() { PROBE_REQUEST_HE + wide + ghz_6 } else { 0 })
+            + if matches!(self.generation, Generation::Eht) {
+                eht_capabilities(self.band, self.width, of_access_point)
+            } else {
+                0
+            }
     }
 
-    /// Length of HT, VHT and HE operation.
+    /// Length of HT, VHT, HE and EHT operation.
     const fn operation(&self) -> u32 {
         let ghz_6 = if matches!(self.band, Band::Ghz6) { 5 } else { 0 };
         (if self.is_ht() { sizes::BEACON_HT - PROBE_REQUEST_HT } else { 0 })
             + (if self.is_vht() { sizes::BEACON_VHT - PROBE_REQUEST_VHT } else { 0 })
-            + if self.is_he() { sizes::BEACON_HE - PROBE_REQUEST_HE + ghz_6 } else { 0 }
+            + (if self.is_he() { sizes::BEACON_HE - PROBE_REQUEST_HE + ghz_6 } else { 0 })
+            + if matches!(self.generation, Generation::Eht) { sizes::EHT_OPERATION } else { 0 }
     }
 
     /// Length of the Key Data of a message (12.7.6.2 to 12.7.6.5), encrypted in message 3.
