@@ -28,7 +28,7 @@ pub(in crate::cell) enum MuFormat {
 
 impl MuFormat {
     /// Format of HE or EHT PPDUs at this rate.
-    pub const fn of(rate: Rate) -> Self {
+    pub const fn from_rate(rate: Rate) -> Self {
         match rate {
             Rate::Eht { puncturing, .. } => Self::Eht(puncturing),
             _ => Self::He,
