@@ -74,7 +74,7 @@ fn what_cannot_be() {
         (WIDE, "mu_mimo = { grouping = 1 }".into(), "4 or 16 with 802.11ax and 802.11be, got 1"),
         (
             WIDE,
-            format!("ofdma = {{}}\n{}", fixed("mcs = 14, streams = 1").replace("{ k", "{ k")),
+            format!("ofdma = {{}}\n{}", fixed("mcs = 14, streams = 1")),
             "OFDMA needs rates that have an MCS and fill the channel",
         ),
         (WIDE, "block_ack = { window = 1025 }".into(), "from 1 to 1024, got 1025"),

@@ -307,8 +307,8 @@ mod tests {
         assert_eq!(Puncturing::of_subchannels(0b0101, ChannelWidth::Mhz80), None);
     }
 
-    /// What is left has the units of all channels of 20 MHz that are not punctured; the middle units
-    /// of 80 MHz only where all four are there.
+    /// The RU of a punctured channel has the units of all other channels of 20 MHz, and the middle
+    /// units of 80 MHz only if all four are there.
     #[test]
     fn punctured_channels_as_rus() {
         for width in ChannelWidth::ALL_EHT {

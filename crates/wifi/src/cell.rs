@@ -700,7 +700,7 @@ impl Machine for Cell {
     }
 }
 
-/// What PPDUs of each width leave out in the set of a station, if it has punctured channels.
+/// Punctured part of PPDUs of each width in the set of a station, if it has punctured channels.
 fn punctured(config: &CellConfig, station: StationId) -> Option<[Puncturing; 5]> {
     let (channel, whole) = config.punctured_channel(station)?;
     let of_width = |width: ChannelWidth| channel.puncturing_of(whole, width.min(whole));

@@ -71,7 +71,7 @@ tables! {
         /// Channels of 20 MHz, by their numbers, that an 802.11be access point announces as disabled: PPDUs
         /// of the set leave them out, and neighbours there are none of its concern. Of 80 MHz one; of
         /// 160 MHz one, or 40 MHz; of 320 MHz 40 or 80 MHz, or an outer 80 MHz and 40 MHz; never the
-        /// primary one. Older nodes of the set have what is whole around the primary channel.
+        /// primary one. Older nodes of the set have the widest whole channel around the primary one.
         option punctured: Vec<Whole<1, 233>> = "none";
         /// BSS colour (802.11ax, 802.11be), by which stations recognise PPDUs of other sets at the end of
         /// HE-SIG-A or U-SIG; 0 for none. Sets of the same colour take each other's PPDUs for their own

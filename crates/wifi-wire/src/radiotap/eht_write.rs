@@ -79,7 +79,7 @@ pub(super) fn of_rate(rate: Rate) -> Option<(USig, Eht)> {
 impl Repr {
     /// Makes the EHT fields of a PPDU for one user those of a part on `ru`. If that is the whole
     /// bandwidth of an EHT MU PPDU, several users share it in space, and the code of their streams
-    /// stays unknown. What EHT-SIG says of all users, and puncturing, stays unknown, too.
+    /// stays unknown. EHT-SIG's fields for all users, and puncturing, stay unknown, too.
     pub(super) fn on_eht_unit(mut self, format: HeFormat, ru: Ru) -> Self {
         let (Some(sig), Some(eht)) = (self.u_sig, self.eht) else { return self };
         let tones = ru.size().tones();

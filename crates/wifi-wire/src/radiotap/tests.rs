@@ -28,7 +28,7 @@ fn a_part_of_an_eht_ppdu() {
     let on = |format, size, index| {
         let ru = Ru::new(size, index).expect("an RU");
         let mut bytes = alloc::vec::Vec::new();
-        whole.clone().on_unit(format, ru).emit(&mut bytes);
+        whole.on_unit(format, ru).emit(&mut bytes);
         Repr::parse(&View::new(&bytes).expect("a header")).expect("its fields")
     };
     for (written, format) in

@@ -68,8 +68,8 @@ impl Air {
         Db::from_linear(f64::from(all) / f64::from(own.max(1)))
     }
 
-    /// What [`Air::share_of_noise`] returns where sets leave channels out: the noise of the wanted
-    /// PPDU is that of its own parts, and it gets as much of the other's power as of its parts.
+    /// Result of [`Air::share_of_noise`] if sets leave channels out: the noise of the wanted PPDU is
+    /// that of its own parts, and its share of the other's power that of the common parts.
     pub(super) fn share_of_parts(&self, flight: &Flight, other: &Interference) -> f64 {
         let count = |parts: u16| f64::from(parts.count_ones().max(1));
         let own = self.parts(flight.transmitter, flight.rate.width());

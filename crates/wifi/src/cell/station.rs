@@ -71,8 +71,8 @@ pub(super) struct Station {
     pub width_max: ChannelWidth,
     /// Whether the station continues with a part of its channel, by dynamic access.
     pub narrows: bool,
-    /// What PPDUs of each width leave out, in the order of [`ChannelWidth::ALL_EHT`]; `None` without
-    /// punctured channels.
+    /// Punctured part of PPDUs of each width, in the order of [`ChannelWidth::ALL_EHT`]; `None`
+    /// without punctured channels.
     pub punctured: Option<[Puncturing; 5]>,
     /// Operating modes of the station and its peers, if any were notified.
     pub modes: Option<Box<Modes>>,
@@ -115,7 +115,7 @@ impl Station {
         }
     }
 
-    /// What PPDUs of this width leave out of the channel.
+    /// Punctured part of PPDUs of this width.
     pub fn puncturing(&self, width: ChannelWidth) -> Puncturing {
         let of_width = ChannelWidth::ALL_EHT.iter().zip(self.punctured.iter().flatten());
         of_width.filter(|(known, _)| **known == width).map(|(_, it)| *it).next().unwrap_or_default()

@@ -16,6 +16,7 @@ mod l4s;
 mod modes;
 mod moving;
 mod mu_mimo;
+mod mu_mimo_eht;
 mod narrow;
 mod ofdma;
 mod ofdma_eht;

@@ -9,7 +9,7 @@ use lasthop_wifi::cell::{CellConfig, Role, StationConfig};
 use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::phy::{Band, ChannelWidth, Puncturing, Subchannel};
 
-/// Returns what the set of this cell leaves out around its primary channel.
+/// Returns the punctured part of the channel of this cell's set.
 pub(super) fn of_cell(
     cell: &RawCell,
     raw: &RawScenario,
@@ -87,7 +87,7 @@ fn pattern(bits: u16, primary: Subchannel, width: ChannelWidth, band: Band) -> S
     format!("[{}]", numbers.collect::<Vec<_>>().join(", "))
 }
 
-/// Lets the rates of all nodes leave out what their sets do; reports fixed rates that cannot.
+/// Punctures the rates of all nodes; reports fixed rates that have no such form.
 pub(super) fn apply(wifi: &[WifiNode<'_>], cell: &mut CellConfig, problems: &mut Problems) {
     if cell.channels.iter().all(|channel| channel.puncturing.is_none()) {
         return;

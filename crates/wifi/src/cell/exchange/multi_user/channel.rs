@@ -3,7 +3,7 @@
 //!
 //! The RUs of a PPDU have one size, and as many are used as fill the channel. A punctured channel
 //! is divided into as few RUs as it consists of, then the largest are halved, until each station has
-//! one. Left out: multiple RUs, except for MU-MIMO and one station in what puncturing leaves.
+//! one. Left out: multiple RUs, except for MU-MIMO and single stations in a punctured channel.
 
 use super::most_bytes;
 use crate::phy::{
@@ -28,7 +28,7 @@ pub(in crate::cell) enum MuFormat {
 
 impl MuFormat {
     /// Format of HE or EHT PPDUs at this rate.
-    pub const fn of(rate: Rate) -> Self {
+    pub const fn from_rate(rate: Rate) -> Self {
         match rate {
             Rate::Eht { puncturing, .. } => Self::Eht(puncturing),
             _ => Self::He,
@@ -160,8 +160,8 @@ impl MuChannel {
         })
     }
 
-    /// What puncturing leaves in RUs for this many stations, the largest first; fewer if it has no
-    /// more of 52 tones.
+    /// Divides a punctured channel into RUs for this many stations, the largest first; into fewer if
+    /// it has no more RUs of 52 tones.
     fn split(&self, stations: usize) -> Vec<Ru> {
         let mut parts: Vec<Ru> = Vec::new();
         for size in SIZES.into_iter().rev().filter(|size| *size >= RuSize::Tones242) {

@@ -250,7 +250,7 @@ impl Cell {
         let width = rate.width();
         let access_point = &self.stations[sender.index()];
         let channel = access_point.channel(self.settings.band, config, rate.is_eht());
-        let channel = MuChannel { width, format: MuFormat::of(rate), ..channel };
+        let channel = MuChannel { width, format: MuFormat::from_rate(rate), ..channel };
         let mut is_heard = true;
         let uplink = self.stations[sender.index()].uplink();
         let ask = Solicited::new(uplink, channel);
