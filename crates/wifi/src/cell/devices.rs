@@ -9,6 +9,7 @@
 use super::config::{CellConfig, DeviceConfig, LinkMode};
 use super::edcaf::EDCAFS;
 use super::exchange::content::Exchange;
+use super::link_record::LinkRecord;
 use super::station::Station;
 use super::{CellError, Output, Role};
 use crate::air::Content;
@@ -16,6 +17,7 @@ use crate::mac::originator::{Common, Originator};
 use crate::station::{Address, StationId};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::ops::Range;
 use lasthop_packet::queue::DriverLimit;
 use lasthop_units::{Duration, Instant, SeqNo12};
 
@@ -23,10 +25,12 @@ use lasthop_units::{Duration, Instant, SeqNo12};
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(super) struct Devices {
     /// Device and link of each station; empty without devices.
-    places: Vec<Option<Place>>,
+    pub places: Vec<Option<Place>>,
     /// First station of the device of each station, itself if it is alone.
     pub heads: Arc<[StationId]>,
     pub all: Vec<Device>,
+    /// Counts of what their links do.
+    pub record: LinkRecord,
 }
 
 /// Place of a station in a device.
@@ -72,6 +76,22 @@ const SYNC_THRESHOLD: Duration = Duration::from_micros(72);
 /// Synchronization Delay Information (9.4.2.322.2.3).
 const SYNC_DELAY: Duration = Duration::from_micros(5_484);
 
+impl Device {
+    /// Whether it takes part in an exchange that keeps it from its other links.
+    pub fn is_engaged(&self) -> bool {
+        self.engaged.is_some()
+    }
+
+    /// The time of its last return to all links.
+    pub fn returned(&self) -> Range<Instant> {
+        let transition = match self.mode {
+            LinkMode::SingleRadio { transition, .. } => transition,
+            _ => Duration::ZERO,
+        };
+        self.listens.saturating_sub(transition)..self.listens
+    }
+}
+
 impl Devices {
     /// The devices of a configuration.
     pub fn new(config: &CellConfig) -> Self {
@@ -96,7 +116,8 @@ impl Devices {
             used: alloc::vec![Instant::ZERO; device.links.len()],
             unsynced: alloc::vec![(Instant::ZERO, false); device.links.len()],
         };
-        Self { places, heads: heads.into(), all: config.devices.iter().map(device).collect() }
+        let all: Vec<_> = config.devices.iter().map(device).collect();
+        Self { places, heads: heads.into(), record: LinkRecord::new(all.len()), all }
     }
 
     pub fn place(&self, station: StationId) -> Option<Place> {
@@ -243,14 +264,15 @@ impl Devices {
         Some(padding)
     }
 
-    /// Records that the receiver of an RTS of `station` answered.
-    pub fn cleared(&mut self, station: StationId) {
+    /// Records that the receiver of an RTS of `station` answered, and its data begin at `at`.
+    pub fn cleared(&mut self, at: Instant, station: StationId) {
         if self.is_empty() {
             return;
         }
-        for device in &mut self.all {
+        for (index, device) in self.all.iter_mut().enumerate() {
             if let Some(engaged) = device.engaged.as_mut().filter(|engaged| engaged.by == station) {
                 engaged.is_there = true;
+                self.record.requested(at, index, station, true);
             }
         }
         if let Some(Place { device, link }) = self.place(station) {
@@ -262,7 +284,7 @@ impl Devices {
     /// station, and the instants from which they listen.
     pub fn release(&mut self, now: Instant, station: StationId) -> Vec<(StationId, Instant)> {
         let mut released = Vec::new();
-        for device in &mut self.all {
+        for (index, device) in self.all.iter_mut().enumerate() {
             let Some(engaged) = device.engaged.take_if(|engaged| engaged.by == station) else {
                 continue;
             };
@@ -271,6 +293,8 @@ impl Devices {
                 _ => Duration::ZERO,
             };
             device.listens = now + back;
+            self.record.requested(now, index, station, false);
+            self.record.released(index, now - engaged.since, back);
             released.push((device.links[0], device.listens));
             if engaged.is_there && now - engaged.since > SYNC_THRESHOLD {
                 for (link, unsynced) in device.links.iter().zip(&mut device.unsynced) {
@@ -281,6 +305,14 @@ impl Devices {
             }
         }
         released
+    }
+
+    /// Whether the device of `station` is neither engaged nor returning to its links at `now`.
+    pub fn listens(&self, now: Instant, station: StationId) -> bool {
+        self.place(station).is_none_or(|place| {
+            let device = &self.all[place.device];
+            device.engaged.is_none() && device.listens <= now
+        })
     }
 
     /// Swaps the recipients of a link that receives with those of its device.

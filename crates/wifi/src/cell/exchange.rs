@@ -83,7 +83,9 @@ impl Cell {
     /// precede it.
     #[cold]
     fn engage(&mut self, station: StationId, exchange: &mut Exchange) -> Option<Duration> {
+        self.record_links(station, exchange);
         let padding = self.devices.engage(self.now, station, exchange)?;
+        self.record_request(station, exchange, padding);
         if let Exchange::Single(single) = exchange {
             single.requesting = true;
         }

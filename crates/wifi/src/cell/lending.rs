@@ -225,6 +225,7 @@ impl Floor<'_> {
                     Held { packets: whole.packets - own.packets, bytes: whole.bytes - own.bytes };
             }
         }
+        self.note_idle(link, edcaf);
     }
 
     /// Swaps the queue of a link with that of its device.
