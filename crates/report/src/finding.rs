@@ -206,6 +206,12 @@ fn come_first<'a>(cause: &mut Finding, effects: impl IntoIterator<Item = &'a mut
     }
 }
 
+/// Sender and receiver of a direction, without the name of its link: names of nodes have no `@`.
+fn ends(direction: &str) -> Option<(&str, &str)> {
+    let (from, to) = direction.split_once("->")?;
+    Some((from, to.split_once('@').map_or(to, |(to, _)| to)))
+}
+
 /// The sum of the parts of a delay.
 fn total(parts: &DelayPartsSummary) -> f64 {
     let DelayPartsSummary {
