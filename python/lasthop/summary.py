@@ -540,6 +540,29 @@ FlowKind = Literal["tcp", "udp", "ping", "video", "call", "apq"]
 """Kinds of flows."""
 
 
+class _FlowLinkSummary(TypedDict):
+    packets: int
+    """Packets that the link delivered."""
+    share: float
+    """Their share of the packets that all links of these devices delivered, 0 to 1."""
+    reorder_ms: float
+    """Mean time in the reorder buffer, in ms, for earlier packets that another link sent first."""
+
+
+class FlowLinkSummary(_FlowLinkSummary, total=False):
+    """Packets of a flow on one link of two devices, after the warm-up."""
+
+    delay_ms: TimeSummary
+    """Delay from entering the network to leaving this hop, in ms; percentiles to a hundredth.
+    Absent if the link delivered none."""
+    other_wait_ms: dict[str, float]
+    """Mean wait that the same packets would have had for each other link, in ms, by its name: until
+    that link, which contends at the same time, gained its channel."""
+    wait_ms: float
+    """Mean wait for this link, of packets that it took first, in ms: from when they were first in
+    line until the link gained its channel. Absent if the wait for no other link is known."""
+
+
 class _FlowSummary(TypedDict):
     kind: FlowKind
     """Kind of traffic."""
@@ -579,6 +602,9 @@ class FlowSummary(_FlowSummary, total=False):
     """Payload delivered after the warm-up, while the flow was on, in Mb/s (10^6 bits a second).
     Payload is the content of UDP, ICMP or TCP; for a TCP flow, the data that the sender saw
     acknowledged, if the sender was read."""
+    links: dict[str, FlowLinkSummary]
+    """Links of devices of several links that its packets took, as `sender->receiver@band`, after
+    the warm-up; absent if each node has one link."""
     offered_mbps: float
     """UDP payload (video, too) that entered the network after the warm-up, while the flow was on,
     in Mb/s: the value of `goodput_mbps` without losses."""
@@ -608,6 +634,18 @@ class FlowSummary(_FlowSummary, total=False):
     written_mbps: float
     """Payload that the sender's socket accepted in the time of `goodput_mbps`, in Mb/s: netperf and
     iperf count this where they send. Of simulated TCP senders only."""
+
+
+class IdleLinkSummary(TypedDict):
+    """A link that neither contends nor sends although packets wait for a device with this link:
+    shares of the time after the warm-up, 0 to 1, by reason."""
+
+    window_fraction: float
+    """The Block Ack window is full."""
+    engaged_fraction: float
+    """A device at one end has one radio, which is on another link or returns from it."""
+    barred_fraction: float
+    """The packets may not take the link."""
 
 
 class LatenessSummary(TypedDict):
@@ -664,6 +702,21 @@ class LinkSummary(_LinkSummary, total=False):
     """Data MPDUs in a PPDU."""
 
 
+class _MultiLinkSummary(TypedDict):
+    queued_fraction: float
+    """Time for which packets wait in its queue, as a share of the time after the warm-up, 0 to 1;
+    summed over access categories."""
+    links: dict[str, IdleLinkSummary]
+    """Its links by name."""
+
+
+class MultiLinkSummary(_MultiLinkSummary, total=False):
+    """A device of several links, after the warm-up."""
+
+    switching: SwitchingSummary
+    """Time that a device with one radio (EMLSR) takes to turn it; absent for other devices."""
+
+
 class NeighbourSummary(TypedDict):
     """A neighbour on the channel."""
 
@@ -699,6 +752,8 @@ class NodeSummary(_NodeSummary, total=False):
     driver_queue_packets: WindowSummary
     """Packets of `queue_packets` in the driver's queue and in flight, over time; absent without a
     driver's queue."""
+    multi_link: MultiLinkSummary
+    """Use of its links; absent if it has one."""
     pseudo_retry_outs: PseudoRetryOutSummary
     """MPDUs that the node gave up as a receiver; absent if there are none."""
     queue: QueueSummary
@@ -736,6 +791,8 @@ class ProgramSummary(_ProgramSummary, total=False):
     """Parts of the one-way delay, in ms a packet; their sum is its mean."""
     delay_parts_slowest_ms: DelayPartsSummary
     """Parts of the delay of the slowest 1 % of these packets, at least one."""
+    links: dict[str, FlowLinkSummary]
+    """Links of devices of several links that its packets took, as for a flow."""
     one_way_delay_ms: TimeSummary
     """Delay from entering to leaving the network, in ms."""
     packets_lost_by_reason: dict[str, int]
@@ -902,6 +959,30 @@ class StreamSummary(_StreamSummary, total=False):
     startup_s: float
     """Time from the start of the flow until play began, in s, also if play began in the warm-up.
     Absent if it never did."""
+
+
+class SwitchingSummary(TypedDict):
+    """Time that a device with one radio takes to turn it between links (EMLSR, 35.3.17 of IEEE
+    802.11be-2024). Shares are of the time after the warm-up, 0 to 1."""
+
+    requests: int
+    """Initial control frames to it, and RTS that it sends because it lost the state of the
+    medium."""
+    unanswered: int
+    """Requests of these without an answer."""
+    request_fraction: float
+    """Time from their begin to that of the data."""
+    padding_fraction: float
+    """Part of `request_fraction` that is padding."""
+    transition_fraction: float
+    """Time for its return to all links after exchanges."""
+    exchange_fraction: float
+    """Time of the exchanges, requests included."""
+    request_ms: float
+    """Mean time that a packet waits for its request, in ms, over packets in exchanges with one."""
+    transition_ms: float
+    """Mean time for which such a packet is first in line while the device returns to its links, in
+    ms. Backoff goes on meanwhile, so it loses no more than that."""
 
 
 class TimeSummary(TypedDict):

@@ -36,6 +36,7 @@ use lasthop_packet::{DropReason, FlowId, NodeId, Packet, Released, Transport};
 use lasthop_units::{Duration, Instant, Machine, Seed};
 use lasthop_wifi::cell::{AdjustError, Adjustment, Cell, Output as CellOutput};
 use lasthop_wifi::event::Event;
+use lasthop_wifi::stats::multi_link::{FlowLinkStats, MultiLinkStats};
 use lasthop_wifi::stats::{LinkStats, StationStats};
 use lasthop_wifi::{Address, StationId};
 use mtu::Mtu;
@@ -131,6 +132,10 @@ pub struct NetworkStats {
     pub stations: Vec<(NodeId, StationStats)>,
     /// The counters of each pair (from, to) of nodes with Wi-Fi that exchanged frames.
     pub links: Vec<(NodeId, NodeId, LinkStats)>,
+    /// The counters of each node with several links.
+    pub devices: Vec<(NodeId, MultiLinkStats)>,
+    /// The counters of flows between such nodes (from, to), by link.
+    pub flow_links: Vec<(NodeId, NodeId, FlowLinkStats)>,
     /// The counters of each direction (from, to) of each wire.
     pub wires: Vec<(NodeId, NodeId, WireStats)>,
 }
@@ -600,6 +605,8 @@ impl Network {
                 let (head, number) = cell.head_of(station);
                 if head == station {
                     stats.stations.push((node, cell.device_stats(now, station)));
+                    let device = cell.multi_link_stats(now, station);
+                    stats.devices.extend(device.map(|device| (node, device)));
                 }
                 for (peer, &to) in self.node_of.iter().enumerate() {
                     let peer = Address::Station(StationId(peer as u16));
@@ -612,6 +619,13 @@ impl Network {
                 }
             }
         }
+        let flow_links = self.cell.as_ref().map_or(&[][..], |cell| cell.flow_link_stats());
+        let ends = |it: &FlowLinkStats| [it.from, it.to].map(|end| self.node_of[end.index()]);
+        let with_ends = flow_links.iter().map(|it| {
+            let [from, to] = ends(it);
+            (from, to, it.clone())
+        });
+        stats.flow_links = with_ends.collect();
         let wires = self
             .wires
             .iter()

@@ -9,6 +9,7 @@ mod aggregation;
 mod air;
 mod delay;
 mod flow;
+mod multi_link;
 mod overload;
 mod roaming;
 mod switching;
@@ -65,6 +66,12 @@ pub enum Kind {
     Wire,
     /// TCP sends less than its congestion window and the path allow.
     TcpWindow,
+    /// A link of a device is idle although packets wait.
+    IdleLink,
+    /// Packets of one link of a device wait for those of another.
+    Reordering,
+    /// A device with one radio takes long to turn it between links.
+    Switching,
 }
 
 impl Kind {
@@ -85,6 +92,9 @@ impl Kind {
             Self::Aggregation => "aggregation",
             Self::Wire => "wire",
             Self::TcpWindow => "tcp_window",
+            Self::IdleLink => "idle_link",
+            Self::Reordering => "reordering",
+            Self::Switching => "link_switching",
         }
     }
 
@@ -105,6 +115,9 @@ impl Kind {
             Self::Aggregation => "Short aggregates",
             Self::Wire => "The wire",
             Self::TcpWindow => "TCP's window",
+            Self::IdleLink => "A link that is idle while packets queue",
+            Self::Reordering => "Packets that wait for those on the other link",
+            Self::Switching => "One radio that turns between links",
         }
     }
 }
@@ -122,6 +135,7 @@ pub fn findings(run: &RunDocument) -> Vec<Finding> {
     found.extend(overload::coded(run, &flows));
     found.extend(tcp::window(run));
     found.extend(aggregation::short(run));
+    found.extend(multi_link::links(run, &flows));
     let mut retries = air::retries(run, &flows);
     let (mut overload, mut queue) = (overload::overload(&flows), delay::own_queue(run, &flows));
     // UDP that does not slow down fills the queue, unless TCP would fill it without it.
@@ -204,6 +218,12 @@ fn come_first<'a>(cause: &mut Finding, effects: impl IntoIterator<Item = &'a mut
     for effect in effects {
         effect.weight = effect.weight.min(cause.weight / 2.0);
     }
+}
+
+/// Sender and receiver of a direction, without the name of its link: names of nodes have no `@`.
+fn ends(direction: &str) -> Option<(&str, &str)> {
+    let (from, to) = direction.split_once("->")?;
+    Some((from, to.split_once('@').map_or(to, |(to, _)| to)))
 }
 
 /// The sum of the parts of a delay.

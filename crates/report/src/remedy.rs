@@ -294,7 +294,13 @@ impl<'a> ChangedPart<'a> {
             Self::Node { name, .. } => {
                 let station = |scenario: &Scenario| {
                     let index = station_of(scenario, name)?;
-                    scenario.network.cell.as_ref()?.stations.get(index).cloned()
+                    let cell = scenario.network.cell.as_ref()?;
+                    let mut devices = cell.devices.iter();
+                    let device = devices.find(|device| {
+                        device.links.first().is_some_and(|first| first.index() == index)
+                    });
+                    let links = device.map(|device| (device.links.len(), device.mode));
+                    Some((cell.stations.get(index).cloned(), links))
                 };
                 station(before) != station(after)
             }

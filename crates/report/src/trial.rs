@@ -242,9 +242,14 @@ fn helps(kind: Kind, delay: Option<&Number>, goodput: Option<&Number>) -> bool {
         | Kind::ChannelSwitch
         | Kind::Wire => less_delay >= CHANGE,
         Kind::TcpWindow | Kind::Aggregation => more_goodput >= CHANGE,
-        // A weak access point costs rate.
-        Kind::Absence | Kind::Roaming => less_delay.max(more_goodput) >= CHANGE,
-        Kind::Contention | Kind::Retries | Kind::SlowStation => {
+        // A weak access point costs rate. A link that is used carries more, also PPDUs that pings wait
+        // for.
+        Kind::Absence | Kind::Roaming | Kind::IdleLink => less_delay.max(more_goodput) >= CHANGE,
+        Kind::Contention
+        | Kind::Retries
+        | Kind::SlowStation
+        | Kind::Reordering
+        | Kind::Switching => {
             less_delay.max(more_goodput) >= CHANGE && less_delay.min(more_goodput) > -CHANGE
         }
     }

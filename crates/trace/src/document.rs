@@ -9,6 +9,7 @@ use crate::apq::ApqFlowSummary;
 use crate::call::CallSummary;
 use crate::coded::CodedLinkSummary;
 use crate::deadline::DeadlineSummary;
+use crate::multi_link::{FlowLinkSummary, MultiLinkSummary};
 use crate::names::FlowKind;
 use crate::stream::StreamSummary;
 use crate::value::{
@@ -204,6 +205,10 @@ pub struct FlowSummary {
     /// absent nodes if neither end was absent.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub absent_nodes: Vec<String>,
+    /// Links of devices of several links that its packets took, as `sender->receiver@band`, after the
+    /// warm-up; absent if each node has one link.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub links: BTreeMap<String, FlowLinkSummary>,
     /// Quality of one direction of a call.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub call: Option<CallSummary>,
@@ -290,6 +295,9 @@ pub struct ProgramSummary {
     /// Nodes whose absences packets waited for, as for a flow.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub absent_nodes: Vec<String>,
+    /// Links of devices of several links that its packets took, as for a flow.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub links: BTreeMap<String, FlowLinkSummary>,
 }
 
 /// Flows of real programs beyond the recorded ones.
@@ -342,6 +350,9 @@ pub struct NodeSummary {
     /// Moves of an access point to other channels, after the warm-up; absent without any.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub channel_switches: Vec<ChannelSwitchSummary>,
+    /// Use of its links; absent if it has one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub multi_link: Option<MultiLinkSummary>,
 }
 
 /// Absences by a clock, as the scenario has them.

@@ -13,7 +13,9 @@ use crate::value::LossReason;
 use lasthop_hosts::TcpSample;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant};
-use lasthop_wifi::event::{Event, FrameKind, PowerState, Ppdu, Psdu, RoamStep, SwitchStep};
+use lasthop_wifi::event::{
+    Event, FrameKind, LinkChoice, PowerState, Ppdu, Psdu, RoamStep, SwitchStep,
+};
 use lasthop_wifi::mac::roam::frame::RoamFrame;
 use lasthop_wifi::phy::{GuardInterval, Preamble, Rate};
 use lasthop_wifi::{Address, StationId};
@@ -54,6 +56,11 @@ columns! {
     PART_ROAM "roam_ns" Int64,
 }
 
+/// Last column of runs with devices of several links, if no node roams: a row has no more than
+/// these.
+const LINK: usize = PART_ROAM;
+pub(crate) const LINK_COLUMN: (&str, Kind) = ("link", Kind::Text);
+
 /// The writer of `events.parquet`.
 pub(crate) struct EventsWriter {
     table: Table,
@@ -63,6 +70,8 @@ pub(crate) struct EventsWriter {
     rates: Vec<(Rate, Word)>,
     words: Words,
     has_roam: bool,
+    /// Link of each station, if the table has it; else empty.
+    links: Vec<Word>,
 }
 
 /// Texts of cells that do not depend on the run, made once.
@@ -94,9 +103,18 @@ impl EventsWriter {
         destination: impl Into<Destination>,
         names: &Names,
     ) -> Result<Self, OutputError> {
-        let columns = &COLUMNS[..COLUMNS.len() - usize::from(!names.roams)];
-        let mut table = Table::new(destination, columns, &[("lasthop.schema", "events 2".into())])?;
+        let has_links = !names.links.is_empty() && !names.roams;
+        let mut columns = COLUMNS[..COLUMNS.len() - usize::from(!names.roams)].to_vec();
+        columns.extend(has_links.then_some(LINK_COLUMN));
+        let metadata = [("lasthop.schema", "events 2".into())];
+        let mut table = Table::new(destination, &columns, &metadata)?;
+        let link_of = |number: &u8| {
+            table.word(names.links.get(usize::from(*number)).map_or("?", |name| name))
+        };
+        let links =
+            if has_links { names.link_of.iter().map(link_of).collect() } else { Vec::new() };
         Ok(Self {
+            links,
             nodes: names.nodes.iter().map(|node| table.word(&node.name)).collect(),
             stations: names.stations.clone(),
             flows: names.flows.iter().map(|flow| table.word(&flow.name)).collect(),
@@ -204,6 +222,22 @@ impl EventsWriter {
                 row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
                 packet_columns(&mut row, packet, &self.flows);
                 delay_columns(&mut row, *at, packet, self.has_roam);
+                link_column(&mut row, *station, &self.links);
+            }
+            Event::Link(choice) if self.links.is_empty() => {
+                debug_assert!(self.has_roam, "devices of several links have names: {choice:?}");
+            }
+            Event::Link(choice) => {
+                let LinkChoice { at, station, peer, flow, tag, bytes, waited, is_taken } = *choice;
+                let kind = self.table.word(if is_taken { "link" } else { "other_link" });
+                let mut row = self.table.row()?;
+                row.int64(AT, at.as_nanos()).text(KIND, kind);
+                row.text(NODE, station_name(&self.nodes, &self.stations, station, &self.words));
+                row.text(PEER, station_name(&self.nodes, &self.stations, peer, &self.words));
+                flow_column(&mut row, flow, &self.flows);
+                row.int64(TAG, tag).int32(BYTES, i32::from(bytes));
+                row.int64(PART_CONTENTION, waited.as_nanos());
+                link_column(&mut row, station, &self.links);
             }
             Event::Ppdu(ppdu) => {
                 return ppdu.psdus.iter().try_for_each(|psdu| self.psdu(ppdu, psdu));
@@ -307,6 +341,7 @@ impl EventsWriter {
         row.int32(RETRIES, frames.iter().filter(|frame| frame.retry).count() as i32);
         row.int32(RECEIVED, frames.iter().filter(|frame| frame.received).count() as i32);
         row.double(SIGNAL, psdu.signal.0).bool(COLLIDED, psdu.collided);
+        link_column(&mut row, ppdu.transmitter, &self.links);
         let Some(first) = frames.first() else { return Ok(()) };
         let name = of_join.unwrap_or_else(|| self.words.frame(frame_name(first.kind)));
         row.text(FRAME, name);
@@ -388,6 +423,14 @@ fn packet_columns(row: &mut Row<'_>, packet: &Packet, flows: &[Word]) {
 fn flow_column(row: &mut Row<'_>, flow: FlowId, flows: &[Word]) {
     if let Some(flow) = flows.get(usize::from(flow.0)) {
         row.text(FLOW, *flow);
+    }
+}
+
+/// Sets the link of a station, if the table has links.
+#[inline]
+fn link_column(row: &mut Row<'_>, station: StationId, links: &[Word]) {
+    if let Some(link) = links.get(station.index()) {
+        row.text(LINK, *link);
     }
 }
 

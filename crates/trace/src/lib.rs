@@ -42,6 +42,7 @@ mod error;
 mod experience;
 mod histogram;
 mod medium;
+mod multi_link;
 mod names;
 mod outside;
 mod parts;
@@ -117,6 +118,7 @@ pub use error::OutputError;
 pub use experience::ExperienceKind;
 pub use histogram::Histogram;
 pub use medium::{MediumChannel, MediumDocument, MediumRadio, medium_schema};
+pub use multi_link::{FlowLinkSummary, IdleLinkSummary, MultiLinkSummary, SwitchingSummary};
 pub use names::{FlowKind, FlowName, Names, NeighbourName, NodeName};
 pub use outside::{
     FieldError, FlentMetadata, FlentWifi, FlowWatch, MeasuredComparison, MeasuredDistribution,

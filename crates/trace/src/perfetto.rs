@@ -73,6 +73,8 @@ pub(crate) struct PerfettoWriter {
     waiting: Vec<u8>,
     nodes: Vec<String>,
     stations: Vec<NodeId>,
+    /// Link of each station, if nodes have several; else empty.
+    links: Vec<String>,
     flows: Vec<FlowTrack>,
     /// Start and kind of each node's current absence.
     away: BTreeMap<usize, (Instant, &'static str)>,
@@ -85,6 +87,12 @@ impl PerfettoWriter {
             waiting: Vec::with_capacity(2 * WAITING_BYTES),
             nodes: names.nodes.iter().map(|node| node.name.clone()).collect(),
             stations: names.stations.clone(),
+            links: names
+                .link_of
+                .iter()
+                .filter_map(|it| names.links.get(usize::from(*it)))
+                .cloned()
+                .collect(),
             flows: Vec::new(),
             away: BTreeMap::new(),
         };
@@ -214,6 +222,8 @@ impl PerfettoWriter {
             let kind = psdu.frames.first().map_or("ndp", |frame| frame_name(frame.kind));
             let count = |it: usize| Annotation::Number(it as u64);
             let rate = rate_name(psdu.rate);
+            let link = self.links.get(ppdu.transmitter.index()).cloned();
+            let link = link.as_ref().map(|link| ("link", Annotation::Text(link)));
             let notes = [
                 ("receiver", Annotation::Text(&peer)),
                 ("rate", Annotation::Text(&rate)),
@@ -223,6 +233,7 @@ impl PerfettoWriter {
                 ("received", count(psdu.frames.iter().filter(|it| it.received).count())),
                 ("collided", Annotation::Flag(psdu.collided)),
             ];
+            let notes: Vec<_> = notes.into_iter().chain(link).collect();
             let arrows = self.arrows(psdu);
             let name = format!("{kind} to {peer}");
             self.slice(ppdu.start, ppdu.end, track, &name, &arrows, &notes);

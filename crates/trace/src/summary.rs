@@ -14,6 +14,7 @@ use crate::document::{
 use crate::error::OutputError;
 use crate::experience::Experience;
 use crate::histogram::Histogram;
+use crate::multi_link::{FlowLinkSummary, of_device, of_flow};
 use crate::names::{FlowKind, FlowName, Names, NeighbourName};
 use crate::programs;
 use crate::recorder::Recorder;
@@ -25,7 +26,7 @@ use lasthop_hosts::ProgramsLeftOut;
 use lasthop_net::cable::CableConfig;
 use lasthop_net::network::{NetworkConfig, NetworkStats, WireStats};
 use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
-use lasthop_packet::{AccessCategory, NodeId};
+use lasthop_packet::{AccessCategory, FlowId, NodeId};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::StationId;
 use lasthop_wifi::cell::StationConfig;
@@ -124,10 +125,12 @@ impl Recorder {
             warnings: info.warnings.clone(),
             findings: Vec::new(),
             flows: flows
-                .map(|(name, tally)| {
+                .enumerate()
+                .map(|(index, (name, tally))| {
                     let absent_nodes = self.absent_nodes([name.from, name.to], tally, stats);
                     let flow = FlowSummary {
                         absent_nodes,
+                        links: self.links_of(index, name.from, stats),
                         sender: Some(self.names.node(name.from).to_owned()),
                         receiver: Some(self.names.node(name.to).to_owned()),
                         ..flow(name, tally, duration)
@@ -144,6 +147,7 @@ impl Recorder {
                     let absent_nodes = self.absent_nodes([flow.from, flow.to], tally, stats);
                     let program = ProgramSummary {
                         absent_nodes,
+                        links: self.links_of(self.flows.len() + index, flow.from, stats),
                         program: self.program_names.get(&index).cloned(),
                         sender: Some(self.names.node(flow.from).to_owned()),
                         receiver: Some(self.names.node(flow.to).to_owned()),
@@ -157,11 +161,12 @@ impl Recorder {
                 .stations
                 .iter()
                 .filter(|(id, _)| !self.names.is_neighbours(*id))
-                .map(|(id, stats)| {
-                    (
-                        name(*id),
-                        node(stats, station(&info.network, *id), counted, &self.names, band),
-                    )
+                .map(|(id, of_node)| {
+                    let device = stats.devices.iter().find(|(node, _)| node == id);
+                    let device = device.map(|(_, it)| of_device(it, counted, &self.names));
+                    let own =
+                        node(of_node, station(&info.network, *id), counted, &self.names, band);
+                    (name(*id), NodeSummary { multi_link: device, ..own })
                 })
                 .collect(),
             neighbours: self.neighbours(stats, counted),
@@ -223,6 +228,7 @@ fn program(tally: &FlowTally) -> ProgramSummary {
         delay_parts_ms: tally.parts.all(),
         delay_parts_slowest_ms: tally.parts.slowest(),
         absent_nodes: Vec::new(),
+        links: BTreeMap::new(),
     }
 }
 
@@ -232,6 +238,18 @@ fn left_out(left_out: ProgramsLeftOut) -> Option<LeftOutSummary> {
 }
 
 impl Recorder {
+    /// Summarises the links that the packets of the flow with this index took; empty without devices
+    /// of several links.
+    fn links_of(
+        &self,
+        index: usize,
+        source: NodeId,
+        stats: &NetworkStats,
+    ) -> BTreeMap<String, FlowLinkSummary> {
+        let flow = u16::try_from(index).map(FlowId);
+        flow.map_or_else(|_| BTreeMap::new(), |flow| of_flow(flow, source, stats, &self.names))
+    }
+
     /// Summarises the airtime of the neighbours on the channel.
     fn neighbours(
         &self,
@@ -323,6 +341,7 @@ fn flow(name: &FlowName, tally: &FlowTally, duration: Duration) -> FlowSummary {
         delay_parts_ms: tally.parts.all(),
         delay_parts_slowest_ms: tally.parts.slowest(),
         absent_nodes: Vec::new(),
+        links: BTreeMap::new(),
         call: match tally.experience.as_deref() {
             Some(Experience::Call(call, playout)) => {
                 CallSummary::new(call, playout, Instant::ZERO + duration)
@@ -409,6 +428,7 @@ fn node(
             .collect(),
         roaming: roaming(stats, station, names),
         channel_switches: stats.switches.iter().map(|switched| moved(switched, band)).collect(),
+        multi_link: None,
     }
 }
 

@@ -46,6 +46,7 @@
 //! | `switch` | access points that move to another channel, and the stations that follow |
 //! | `devices` | devices of several links, and the exchanges that engage them |
 //! | `lending` | what the stations of a device share, and lend the link that sends |
+//! | `link_record` | counts of what the links of devices do |
 //! | `floor` | the parts of the cell that answer, contend and queue frames |
 //! | `timers` | the next due instant, and due work |
 //! | `record` | events of PPDUs |
@@ -65,6 +66,7 @@ mod frames;
 mod hardware;
 mod held_back;
 mod lending;
+mod link_record;
 mod link_use;
 mod occupancy;
 mod operating_mode;
@@ -104,6 +106,7 @@ use crate::mac::contention::Contention;
 use crate::mac::sizes;
 use crate::phy::{ChannelWidth, Puncturing};
 use crate::station::{Address, StationId};
+use crate::stats::multi_link::{FlowLinkStats, MultiLinkStats};
 use crate::stats::{LinkStats, StationStats};
 use alloc::vec::Vec;
 use arrival::Arrivals;
@@ -454,6 +457,16 @@ impl Cell {
         stats
     }
 
+    /// Counters of the device that begins with `station` until `now`; `None` if it has one link.
+    pub fn multi_link_stats(&mut self, now: Instant, station: StationId) -> Option<MultiLinkStats> {
+        self.devices.multi_link_stats(now, station)
+    }
+
+    /// Counters of the packets of flows between devices of several links, by link.
+    pub fn flow_link_stats(&self) -> &[FlowLinkStats] {
+        self.devices.flow_links()
+    }
+
     /// First station of the device of a station, itself if it is alone; and the number of its link.
     pub fn head_of(&self, station: StationId) -> (StationId, u8) {
         self.devices.number(station)
@@ -466,6 +479,7 @@ impl Cell {
 
     /// Sets all counters to zero at `now`.
     pub fn clear_stats(&mut self, now: Instant) {
+        self.devices.clear_records(now);
         for station in &mut self.stations {
             station.count_absence(now);
             station.stats = StationStats::default();
@@ -528,10 +542,15 @@ impl Cell {
         }
         while let Some((station, key)) = self.timers.take_gap(at) {
             let sender = StationId((key / edcaf::EDCAFS) as u16);
-            let Self { devices, stations, .. } = self;
+            let Self { devices, stations, outbox, .. } = self;
             devices.swap_recipients(stations, station, sender);
+            let mark = devices.mark(outbox, sender, station);
             self.receivers().at(station).expire_gap(key);
-            let Self { devices, stations, .. } = self;
+            let Self { devices, stations, outbox, .. } = self;
+            if let Some(mark) = mark {
+                let edcaf = key % edcaf::EDCAFS;
+                devices.delivered(outbox, mark, [sender, station], edcaf, core::iter::empty());
+            }
             devices.swap_recipients(stations, station, sender);
         }
         if self.timers.beacon == at {

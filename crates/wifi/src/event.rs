@@ -9,7 +9,7 @@ use crate::mac::roam::frame::{JoinFacts, RoamFrame};
 use crate::phy::{ChannelWidth, Feedback, HeGuardInterval, OperatingMode, Rate, Ru, Subchannel};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
-use lasthop_packet::{AccessCategory, DropReason, Packet};
+use lasthop_packet::{AccessCategory, DropReason, FlowId, Packet};
 use lasthop_units::{Dbm, Duration, Instant, SeqNo12};
 
 /// An event of a cell.
@@ -122,6 +122,30 @@ pub enum Event {
         /// The new primary channel.
         to: Subchannel,
     },
+    /// A link of a device takes a packet first, or would have taken it later. The latter comes when
+    /// the link would have gained its channel.
+    Link(LinkChoice),
+}
+
+/// A packet and a link of its device: the one that takes it first, or another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkChoice {
+    /// The instant at which the link that takes the packet gains its channel.
+    pub at: Instant,
+    /// The station of the device on this link.
+    pub station: StationId,
+    /// The station to which the packet goes.
+    pub peer: StationId,
+    /// Flow of the packet.
+    pub flow: FlowId,
+    /// Tag of the packet.
+    pub tag: u64,
+    /// Length of the packet in bytes.
+    pub bytes: u16,
+    /// Time since the packet was first in line until this link gains its channel, or would.
+    pub waited: Duration,
+    /// Whether this link takes the packet.
+    pub is_taken: bool,
 }
 
 /// Step of an access point's move to another channel.

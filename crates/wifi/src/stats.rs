@@ -1,6 +1,8 @@
 //! Counters that a cell keeps whether or not events are recorded; the summary of a run consists of
 //! them. All start at zero and grow until [`Cell::clear_stats`](crate::cell::Cell).
 
+pub mod multi_link;
+
 use crate::mac::roam::steering::RoamCause;
 use crate::phy::{Rate, Subchannel};
 use crate::station::StationId;

@@ -13,9 +13,9 @@ use crate::table::{self, alone, count, counted, many, number, percent, text, val
 use lasthop_report::apq::words;
 use lasthop_report::together;
 use lasthop_trace::{
-    ApqFlowEnding, ApqFlowSummary, EmulationSummary, Estimate, FlowSummary, LinkSummary,
-    LossReason, NeighbourSummary, ProgramSummary, RunDocument, RunSet, SteeredBy, TimeSummary,
-    WireSummary,
+    ApqFlowEnding, ApqFlowSummary, EmulationSummary, Estimate, FlowLinkSummary, FlowSummary,
+    LinkSummary, LossReason, NeighbourSummary, ProgramSummary, RunDocument, RunSet, SteeredBy,
+    TimeSummary, WireSummary,
 };
 use std::fmt::Write;
 
@@ -69,6 +69,7 @@ pub fn run(run: &RunDocument, found: &str, stream: Stream) -> String {
     section("Changes of the access point", roams(run, stream));
     section("Neighbours", neighbours(run, stream));
     section("Links", links(run, stream));
+    section("Links that packets took", taken(run, stream));
     section("Wires", wires(run, stream));
     section("Coded links", coded_links(run, stream));
     if let Some(emulation) = &run.emulation {
@@ -368,6 +369,46 @@ fn links(run: &RunDocument, stream: Stream) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = run.links.iter().map(row).collect();
+    table::render(&columns, &rows, stream)
+}
+
+/// Returns the table of flows by link of devices of several links: packets, delays, and the waits for
+/// this link and for the best of the others.
+fn taken(run: &RunDocument, stream: Stream) -> String {
+    let columns = [
+        text("flow"),
+        text("link"),
+        number("packets", "number"),
+        number("packets", "%"),
+        number("delay ms", "mean"),
+        number("delay ms", "p99"),
+        number("reorder ms", "mean"),
+        number("first in line, ms", "for it"),
+        number("first in line, ms", "for another"),
+    ];
+    let row = |flow: &str, (name, link): (&String, &FlowLinkSummary)| {
+        let other = link.other_wait_ms.values().copied().min_by(f64::total_cmp);
+        let delay = |of: fn(&TimeSummary) -> f64| {
+            link.delay_ms.as_ref().map_or_else(String::new, |delay| value(of(delay)))
+        };
+        vec![
+            flow.to_owned(),
+            name.clone(),
+            count(link.packets),
+            percent(link.share),
+            delay(|it| it.mean),
+            delay(|it| it.p99),
+            value(link.reorder_ms),
+            link.wait_ms.map_or_else(String::new, value),
+            other.map_or_else(String::new, value),
+        ]
+    };
+    let flows = run.flows.iter().map(|(name, flow)| (name, &flow.links));
+    let programs = largest(run).map(|(name, program)| (name, &program.links));
+    let rows: Vec<Vec<String>> = flows
+        .chain(programs)
+        .flat_map(|(flow, links)| links.iter().map(|link| row(flow, link)))
+        .collect();
     table::render(&columns, &rows, stream)
 }
 

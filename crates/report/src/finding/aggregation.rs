@@ -1,7 +1,7 @@
 //! Findings about aggregates that are short although packets wait: each PPDU then pays for
 //! its own access to the channel, preamble and acknowledgement. Times in ms.
 
-use super::{Finding, Kind, percent};
+use super::{Finding, Kind, ends, percent};
 use lasthop_trace::{AggregationSummary, LinkSummary, RunDocument};
 
 /// Time for each PPDU in addition to its duration, in ms: AIFS (43 us) and mean backoff (67.5 us)
@@ -59,7 +59,7 @@ struct Bound {
 /// Returns the limit of the aggregates of a link, and the mean duration of its PPDUs; `None` if
 /// PPDUs are long or no more packets wait.
 fn bounded(run: &RunDocument, name: &str, link: &LinkSummary) -> Option<(Bound, f64)> {
-    let (from, to) = name.split_once("->")?;
+    let (from, to) = ends(name)?;
     let sender = run.nodes.get(from)?;
     let bounds = sender.aggregation?;
     let mpdus = link.mpdus_per_ppdu?;

@@ -3,7 +3,7 @@
 //! the run.
 
 use super::flow::{Excess, Load, Offered};
-use super::{Finding, Flow, Kind, delay, ms, percent};
+use super::{Finding, Flow, Kind, delay, ends, ms, percent};
 use lasthop_trace::{LinkSummary, QueueKind, RunDocument};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -143,7 +143,7 @@ pub(super) fn retries(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> 
 /// Whether a link leads to a station that lost its access point, or failed to join another one. Frames
 /// to an absent station fail on any link, so they are no evidence against this one.
 fn is_to_lost(run: &RunDocument, link: &str) -> bool {
-    let station = link.split_once("->").and_then(|(_, to)| run.nodes.get(to)?.roaming.as_ref());
+    let station = ends(link).and_then(|(_, to)| run.nodes.get(to)?.roaming.as_ref());
     station.is_some_and(|it| {
         it.access_points_lost > 0 || it.roams.iter().any(|roam| roam.without_ms.is_none())
     })
@@ -178,7 +178,7 @@ fn fails(run: &RunDocument, flow: &Flow<'_>) -> bool {
 /// The links that a flow's packets cross.
 fn links_of<'a>(run: &'a RunDocument, flow: &'a Flow<'_>) -> impl Iterator<Item = &'a LinkSummary> {
     let is_its = |name: &str| {
-        name.split_once("->").is_some_and(|(from, to)| {
+        ends(name).is_some_and(|(from, to)| {
             flow.nodes.contains(&from) && (flow.ends[1] == Some(to) || flow.ends[0] == Some(from))
         })
     };
@@ -213,7 +213,7 @@ pub(super) fn slow_station<'a>(
     let is_fair = is_fair.is_some_and(|queue| queue.kind == QueueKind::FqCodel);
     let mut stations: BTreeMap<&str, Station> = BTreeMap::new();
     for (name, link) in &run.links {
-        let Some((from, to)) = name.split_once("->") else { continue };
+        let Some((from, to)) = ends(name) else { continue };
         let station = stations.entry(if from == hub { to } else { from }).or_default();
         let rate = link.data_rate_mbps.map_or(0.0, |rate| rate.mean);
         station.airtime += link.airtime_fraction;
@@ -296,7 +296,7 @@ impl Station {
 /// The access point: the node with the most peers, two or more.
 fn hub(run: &RunDocument) -> Option<&str> {
     let mut peers: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (from, to) in run.links.keys().filter_map(|link| link.split_once("->")) {
+    for (from, to) in run.links.keys().filter_map(|link| ends(link)) {
         peers.entry(from).or_default().insert(to);
         peers.entry(to).or_default().insert(from);
     }

@@ -1,6 +1,7 @@
 //! Flows for findings: the load of each flow on the hop, the nodes in whose queues it waits, and
 //! the queue discipline there.
 
+use super::ends;
 use lasthop_trace::{
     CodedNodeSummary, DelayPartsSummary, DriverQueueSummary, FlowKind, FlowSummary, LossReason,
     NodeSummary, ProgramSummary, QueueSummary, RunDocument,
@@ -256,13 +257,10 @@ fn driver_share(node: &NodeSummary) -> f64 {
 /// The nodes that send the packets from `sender` to `receiver` over the air: `sender`, if it
 /// has Wi-Fi, and the access point, if it passes them on.
 fn waits_at<'a>(run: &'a RunDocument, sender: &'a str, receiver: &str) -> Vec<&'a str> {
-    let is_link = |from: &str, to: &str| run.links.contains_key(&format!("{from}->{to}"));
+    let is_link = |from: &str, to: &str| run.links.keys().any(|it| ends(it) == Some((from, to)));
     let mut nodes: Vec<&str> = Vec::new();
     if run.nodes.contains_key(sender)
-        && run
-            .links
-            .keys()
-            .any(|link| link.split_once("->").is_some_and(|(from, _)| from == sender))
+        && run.links.keys().any(|link| ends(link).is_some_and(|(from, _)| from == sender))
     {
         nodes.push(sender);
     }

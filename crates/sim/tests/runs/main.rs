@@ -19,6 +19,7 @@ mod group;
 mod layout;
 mod moving;
 mod mtu;
+mod multi_link;
 mod neighbours;
 mod products;
 mod roaming;

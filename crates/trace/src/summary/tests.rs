@@ -377,6 +377,7 @@ fn nodes_and_links_are_what_the_machines_counted() {
                         waited: Duration::from_millis(9),
                     },
                 )],
+                ..NetworkStats::default()
             },
         )
         .expect("no files");
@@ -489,7 +490,7 @@ fn the_keys_are_those_of_the_contract() {
             &NetworkStats {
                 stations: vec![(NodeId(1), station)],
                 links: vec![(NodeId(1), NodeId(0), link)],
-                wires: Vec::new(),
+                ..NetworkStats::default()
             },
         )
         .expect("no files");

@@ -9,6 +9,7 @@
 use super::config::{CellConfig, DeviceConfig, LinkMode, LinkSet};
 use super::edcaf::{EDCAFS, Gate};
 use super::exchange::content::Exchange;
+use super::link_record::LinkRecord;
 use super::link_use::LinkUse;
 use super::station::Station;
 use super::{CellError, Output, Role};
@@ -18,6 +19,7 @@ use crate::mac::power_save::{PowerSaveConfig, Sending};
 use crate::station::{Address, StationId};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::ops::Range;
 use lasthop_packet::queue::DriverLimit;
 use lasthop_units::{Duration, Instant, SeqNo12};
 
@@ -25,12 +27,14 @@ use lasthop_units::{Duration, Instant, SeqNo12};
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(super) struct Devices {
     /// Device and link of each station; empty without devices.
-    places: Vec<Option<Place>>,
+    pub places: Vec<Option<Place>>,
     /// First station of the device of each station, itself if it is alone.
     pub heads: Arc<[StationId]>,
     /// Number of each station's link; that of a station alone is the link on whose channel it is.
     numbers: Vec<u8>,
     pub all: Vec<Device>,
+    /// Counts of what their links do.
+    pub record: LinkRecord,
 }
 
 /// Place of a station in a device.
@@ -82,12 +86,38 @@ pub(super) enum Opening {
     InitialControl(Duration),
 }
 
+impl Opening {
+    /// Padding of the frame.
+    pub fn padding(self) -> Duration {
+        match self {
+            Self::Rts => Duration::ZERO,
+            Self::InitialControl(padding) => padding,
+        }
+    }
+}
+
 /// aMediumSyncThreshold: a link that sensed nothing for longer lost the state of the medium
 /// (IEEE 802.11be-2024, 35.3.16.8.2).
 const SYNC_THRESHOLD: Duration = Duration::from_micros(72);
 /// Time for which it then begins with an RTS: aPPDUMaxTime, the default of the Medium
 /// Synchronization Delay Information (9.4.2.322.2.3).
 const SYNC_DELAY: Duration = Duration::from_micros(5_484);
+
+impl Device {
+    /// Whether it takes part in an exchange that keeps it from its other links.
+    pub fn is_engaged(&self) -> bool {
+        self.engaged.is_some()
+    }
+
+    /// The time of its last return to all links.
+    pub fn returned(&self) -> Range<Instant> {
+        let transition = match self.mode {
+            LinkMode::SingleRadio { transition, .. } => transition,
+            _ => Duration::ZERO,
+        };
+        self.listens.saturating_sub(transition)..self.listens
+    }
+}
 
 impl Devices {
     /// The devices of a configuration.
@@ -116,12 +146,9 @@ impl Devices {
             needed: Instant::ZERO,
             unsynced: alloc::vec![(Instant::ZERO, false); device.links.len()],
         };
-        Self {
-            places,
-            heads: heads.into(),
-            numbers,
-            all: config.devices.iter().map(device).collect(),
-        }
+        let all: Vec<_> = config.devices.iter().map(device).collect();
+        let record = LinkRecord::new(all.len());
+        Self { places, heads: heads.into(), numbers, record, all }
     }
 
     pub fn place(&self, station: StationId) -> Option<Place> {
@@ -379,14 +406,15 @@ impl Devices {
         }
     }
 
-    /// Records that the receiver of an RTS of `station` answered.
-    pub fn cleared(&mut self, station: StationId) {
+    /// Records that the receiver of an RTS of `station` answered, and its data begin at `at`.
+    pub fn cleared(&mut self, at: Instant, station: StationId) {
         if self.is_empty() {
             return;
         }
-        for device in &mut self.all {
+        for (index, device) in self.all.iter_mut().enumerate() {
             if let Some(engaged) = device.engaged.as_mut().filter(|engaged| engaged.by == station) {
                 engaged.is_there = true;
+                self.record.requested(at, index, station, true);
             }
         }
         if let Some(Place { device, link }) = self.place(station) {
@@ -398,7 +426,7 @@ impl Devices {
     /// station, and the instants from which they listen.
     pub fn release(&mut self, now: Instant, station: StationId) -> Vec<(StationId, Instant)> {
         let mut released = Vec::new();
-        for device in &mut self.all {
+        for (index, device) in self.all.iter_mut().enumerate() {
             let Some(engaged) = device.engaged.take_if(|engaged| engaged.by == station) else {
                 continue;
             };
@@ -407,6 +435,8 @@ impl Devices {
                 _ => Duration::ZERO,
             };
             device.listens = now + back;
+            self.record.requested(now, index, station, false);
+            self.record.released(index, now - engaged.since, back);
             released.push((device.links[0], device.listens));
             if engaged.is_there && now - engaged.since > SYNC_THRESHOLD {
                 for (link, unsynced) in device.links.iter().zip(&mut device.unsynced) {
@@ -417,6 +447,14 @@ impl Devices {
             }
         }
         released
+    }
+
+    /// Whether the device of `station` is neither engaged nor returning to its links at `now`.
+    pub fn listens(&self, now: Instant, station: StationId) -> bool {
+        self.place(station).is_none_or(|place| {
+            let device = &self.all[place.device];
+            device.engaged.is_none() && device.listens <= now
+        })
     }
 
     /// Swaps the recipients of a link that receives with those of its device.

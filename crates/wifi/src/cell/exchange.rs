@@ -83,7 +83,9 @@ impl Cell {
     /// Engages the devices that take part in an exchange; returns the frame that must precede it.
     #[cold]
     fn engage(&mut self, station: StationId, exchange: &mut Exchange) -> Option<Opening> {
+        self.record_links(station, exchange);
         let opening = self.devices.engage(self.now, station, exchange)?;
+        self.record_request(station, exchange, opening.padding());
         if let Exchange::Single(single) = exchange {
             single.requesting = true;
         }

@@ -25,6 +25,11 @@ impl HeldBack {
         self.hold
     }
 
+    /// The packets that the device holds back.
+    pub fn packets(&self) -> &[Packet] {
+        &self.packets
+    }
+
     /// Takes a packet that was received at `at`.
     pub fn push(&mut self, at: Instant, packet: Packet) {
         self.packets.push(packet);

@@ -257,6 +257,7 @@ impl Floor<'_> {
                     Held { packets: whole.packets - own.packets, bytes: whole.bytes - own.bytes };
             }
         }
+        self.note_idle(link, edcaf);
     }
 
     /// Lets a device choose its links.

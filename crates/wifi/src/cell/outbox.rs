@@ -35,7 +35,53 @@ pub(super) struct Outbox {
     pub next_interrupt: Instant,
 }
 
+/// The outputs before a reception.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    outputs: usize,
+    events: usize,
+    held: usize,
+}
+
 impl Outbox {
+    /// The outputs at present, and the packets that `station` holds back.
+    pub fn mark(&self, station: StationId) -> Mark {
+        let held = self.held_back_at(station).len();
+        Mark { outputs: self.outputs.len(), events: self.events.len(), held }
+    }
+
+    fn held_back_at(&self, station: StationId) -> &[Packet] {
+        let held = self.held_back.get(station.index()).and_then(Option::as_ref);
+        held.map_or(&[], HeldBack::packets)
+    }
+
+    /// Passes the deliveries since `mark` at `station` to `take`, and records that they came to the
+    /// station that it returns.
+    pub fn trace_since(
+        &mut self,
+        mark: Mark,
+        station: StationId,
+        mut take: impl FnMut(Instant, &Packet) -> StationId,
+    ) {
+        let Mark { outputs, events, held } = mark;
+        let held = self.held_back_at(station).iter().skip(held);
+        held.for_each(|packet| {
+            take(packet.arrived, packet);
+        });
+        let mut recorded = self.events.iter_mut().skip(events).filter_map(|event| match event {
+            Event::Delivered { station, .. } => Some(station),
+            _ => None,
+        });
+        for output in self.outputs.iter().skip(outputs) {
+            if let Output::Delivered { at, packet, .. } = output {
+                let came_to = take(*at, packet);
+                if let Some(station) = recorded.next() {
+                    *station = came_to;
+                }
+            }
+        }
+    }
+
     pub fn new(records: bool, stations: &[StationConfig]) -> Self {
         let hold = |station: &StationConfig| match station.rx_interrupt {
             RxInterrupt::Held(hold) => Some(HeldBack::new(hold)),

@@ -39,7 +39,7 @@ pub(super) struct Receivers<'a> {
     pub outbox: &'a mut Outbox,
     pub timers: &'a mut Timers,
     pub power: &'a Power,
-    pub devices: &'a Devices,
+    pub devices: &'a mut Devices,
 }
 
 impl Receivers<'_> {

@@ -53,10 +53,14 @@ impl Cell {
             // The Block Ack is of the device: it knows what has arrived on the other links.
             let now = self.now;
             self.receivers().take_arrived_with(now, Some(flight));
-            let Self { devices, stations, .. } = self;
+            let Self { devices, stations, outbox, .. } = self;
             devices.acknowledge_elsewhere(stations, flight.transmitter);
             devices.swap_recipients(stations, receiver, flight.transmitter);
+            let mark = devices.mark(outbox, flight.transmitter, receiver);
             self.receive_on_link(flight);
+            if let Some(mark) = mark {
+                self.record_reception(flight, receiver, mark);
+            }
             let Self { devices, stations, .. } = self;
             return devices.swap_recipients(stations, receiver, flight.transmitter);
         }
@@ -92,7 +96,7 @@ impl Cell {
                     Carried::Cts if decoded => {
                         let (state, mut cx) = self.at(receiver);
                         state.narrow_payload(&mut cx);
-                        self.devices.cleared(receiver);
+                        self.devices.cleared(self.now + self.settings.timing.sifs, receiver);
                         self.floor().follow(receiver, Sequel::Frame);
                     }
                     Carried::Ack if decoded => self.exchange_succeeded(receiver, &Bitmap::FIRST),

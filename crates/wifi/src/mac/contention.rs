@@ -245,6 +245,22 @@ impl Contention {
         self.contender(id).armed
     }
 
+    /// The instant from `since` on at which the contender would gain the channel if the medium stayed
+    /// idle, whether or not it has a frame to send; `None` while the medium is busy.
+    pub fn would_gain(&self, id: ContenderId, since: Instant) -> Option<Instant> {
+        let (view, _) = self.places[usize::from(id.0)];
+        let view = &self.views[usize::from(view)];
+        let mut contender = *self.contender(id);
+        let until = self.hold[contender.station.index()].until;
+        if view.busy > 0 || until == Instant::MAX {
+            return None;
+        }
+        if !view.resolved {
+            contender.restart(until.max(view.idle_since), self.slot);
+        }
+        Some(contender.access_at.max(since))
+    }
+
     /// Sets the AIFS of the contender at `now`; [`Duration::MAX`] prevents access. Slots that were
     /// counted before stay counted. A contender past its AIFS continues to count; otherwise the new
     /// AIFS ends no earlier than `now`.

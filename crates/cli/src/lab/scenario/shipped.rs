@@ -24,7 +24,7 @@ macro_rules! shipped {
 
 /// All built-in scenarios in the order of their names; static, so that their text is in the program
 /// once.
-pub static ALL: [Shipped; 74] = [
+pub static ALL: [Shipped; 75] = [
     shipped!("apartment"),
     shipped!("apq"),
     shipped!("apq/adapting"),
@@ -82,6 +82,7 @@ pub static ALL: [Shipped; 74] = [
     shipped!("places/scan"),
     shipped!("places/train"),
     shipped!("places/walk"),
+    shipped!("places/wifi7-house"),
     shipped!("retryout/upload"),
     shipped!("roaming/gap"),
     shipped!("roaming/ping-pong"),

@@ -80,7 +80,12 @@ impl Receivers<'_> {
             let until = others.map(|index| due(&index)).min().map_or(now, |next| next.min(now));
             let Arrival { receiver, sender, .. } = arrivals[first];
             self.devices.swap_recipients(self.stations, receiver, sender);
+            let mark = self.devices.mark(self.outbox, sender, receiver);
+            let before = arrivals[first].rest().start;
             self.take_one(&mut arrivals[first], flights(), until);
+            if let Some(mark) = mark {
+                self.record_arrivals(&arrivals[first], before, mark);
+            }
             self.devices.swap_recipients(self.stations, receiver, sender);
         }
     }

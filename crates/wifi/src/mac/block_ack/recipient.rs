@@ -153,6 +153,13 @@ impl Recipient {
         }
     }
 
+    /// Whether the MPDU with this number waits behind a gap.
+    pub fn holds(&self, sequence: SeqNo12) -> bool {
+        self.buffered > 0
+            && sequence.distance_from(self.next) < self.ring()
+            && self.buffer.get(self.slot(sequence)).is_some_and(Option::is_some)
+    }
+
     /// Whether a packet that waits behind a gap satisfies `wanted`.
     pub fn any_waiting(&self, mut wanted: impl FnMut(&Packet) -> bool) -> bool {
         let waiting = self.buffer.iter().flatten();
