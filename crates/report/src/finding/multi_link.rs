@@ -171,8 +171,8 @@ fn reason(
              both links of this one, not their sum",
         );
     }
-    let because = "the packets may not take it".to_owned();
-    (because, Vec::new(), "Let this traffic use all links (TID-to-link mapping)")
+    let because = "link_use or power_save of an end keeps them off it".to_owned();
+    (because, Vec::new(), "Let this traffic use all links: link_use of both ends, and power_save")
 }
 
 /// Nodes that a flow reaches from `node` on links of devices.
