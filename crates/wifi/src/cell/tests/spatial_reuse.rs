@@ -72,13 +72,28 @@ fn ppdus(cell: &mut Cell) -> Vec<Ppdu> {
 }
 
 /// An access point without a pending backoff gets a packet while another set's PPDU is on the air.
-/// Below the level it sends AIFS after the end of HE-SIG-A, otherwise AIFS after the Ack. This PPDU
-/// has the power of the rule, the next one the usual power.
+/// Below the level it sends AIFS after the end of HE-SIG-A, or of U-SIG as long, otherwise AIFS after
+/// the Ack. This PPDU has the power of the rule, the next one the usual power.
 #[test]
 fn backoff_goes_on_at_the_end_of_the_signal_field() {
+    backoff_goes_on(|_| {});
+    backoff_goes_on(|config| {
+        config.standard = Standard::Dot11be;
+        let guard_interval = crate::phy::HeGuardInterval::Ns800Ltf2x;
+        let rate = Rate::eht(1, 1, ChannelWidth::Mhz20, guard_interval).expect("a rate");
+        for station in &mut config.stations {
+            station.capabilities = Capabilities::new(vec![rate], true);
+            station.rate_control = RateControlConfig::Fixed { rate };
+        }
+    });
+}
+
+/// With stations of 802.11ax, or what `change` makes of them.
+fn backoff_goes_on(change: impl Fn(&mut CellConfig)) {
     const START: Instant = Instant::from_nanos(1_000_000);
     let run = |received: f64, obss_pd: Option<ObssPd>, colours: &[u8]| {
         let mut config = flats(&[1, 1], 1, obss_pd, |_, _| Dbm(received));
+        change(&mut config);
         config.colours = colours.to_vec();
         config.record_events = true;
         for station in &mut config.stations {
