@@ -59,14 +59,14 @@ struct FirstLinks {
 struct DeviceRecord {
     stats: MultiLinkStats,
     /// State of each access category since its last change.
-    states: [State; EDCAFS],
-    request: Option<Request>,
+    states: [QueueState; EDCAFS],
+    request: Option<RadioRequest>,
 }
 
 /// Whether packets wait in an access category of a device, and the reason for which each link is
 /// idle.
 #[derive(Clone, Debug, PartialEq, Default)]
-struct State {
+struct QueueState {
     since: Instant,
     is_queued: bool,
     idle: [Option<Idle>; LINKS_MAX],
@@ -82,7 +82,7 @@ enum Idle {
 
 /// An initial control frame, or another RTS that a device of several links needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Request {
+struct RadioRequest {
     by: StationId,
     since: Instant,
     padding: Duration,
@@ -91,7 +91,7 @@ struct Request {
 
 /// Packets of a flow in an exchange that begins.
 #[derive(Clone, Debug)]
-struct Waits {
+struct FirstInLine {
     flow: FlowId,
     source: NodeId,
     /// Index among [`LinkRecord::flows`].
@@ -151,7 +151,7 @@ impl LinkRecord {
     }
 
     /// Counts the time until `now` in the present state of a device.
-    fn pass(&mut self, now: Instant, device: usize, edcaf: usize) -> &mut State {
+    fn pass(&mut self, now: Instant, device: usize, edcaf: usize) -> &mut QueueState {
         let DeviceRecord { stats, states, .. } = &mut self.devices[device];
         let state = &mut states[edcaf];
         let passed = now.saturating_since(core::mem::replace(&mut state.since, now));
@@ -251,10 +251,8 @@ impl Devices {
         // Most come in runs.
         let mut last: Option<(FlowId, NodeId, u8, usize)> = None;
         outbox.trace_since(mark, receiver, |at, packet| {
-            let through = match record.buffered.is_empty() {
-                true => None,
-                false => record.buffered.remove(&key(packet)),
-            };
+            let is_any = !record.buffered.is_empty();
+            let through = if is_any { record.buffered.remove(&key(packet)) } else { None };
             let (station, since) = through.unwrap_or_else(|| {
                 let is_it =
                     |mpdu: &&Mpdu| mpdu.msdus.packets().iter().any(|it| it.tag == packet.tag);
@@ -419,7 +417,7 @@ impl Cell {
         }
         let ends = [station, peer].map(|it| devices.head(it));
         let link = place.link as u8;
-        let mut waits: Option<Waits> = None;
+        let mut waits: Option<FirstInLine> = None;
         let first_links = devices.record.first_links(ends, single.edcaf);
         for mpdu in pending.iter().take(mpdus).filter(|mpdu| mpdu.transmissions == 0) {
             first_links[usize::from(mpdu.sequence.as_u16())] = link;
@@ -427,7 +425,7 @@ impl Cell {
         for mpdu in pending.iter().take(mpdus).filter(|mpdu| mpdu.attempts == 0) {
             for packet in mpdu.msdus.packets() {
                 let eligible = mpdu.contention_start.max(packet.arrived);
-                let is_of = |it: &Waits| (it.flow, it.source) == (packet.flow, packet.source);
+                let is_of = |it: &FirstInLine| (it.flow, it.source) == (packet.flow, packet.source);
                 if !waits.as_ref().is_some_and(is_of) {
                     if let Some(waits) = waits.take() {
                         devices.await_others(*now, single.edcaf, &others, &waits);
@@ -435,8 +433,14 @@ impl Cell {
                     let (flow, source) = (packet.flow, packet.source);
                     let entry = devices.record.entry(packet, ends, link);
                     let kept = Vec::new();
-                    waits =
-                        Some(Waits { flow, source, entry, packets: 0, eligible_nanos: 0, kept });
+                    waits = Some(FirstInLine {
+                        flow,
+                        source,
+                        entry,
+                        packets: 0,
+                        eligible_nanos: 0,
+                        kept,
+                    });
                 }
                 let waits = waits.as_mut().expect("it was just made");
                 waits.packets += 1;
@@ -493,7 +497,7 @@ impl Cell {
         }
         let record = &mut devices.record.devices[device];
         record.stats.switching.packets_transition += transition;
-        record.request = Some(Request { by: station, since: *now, padding, packets });
+        record.request = Some(RadioRequest { by: station, since: *now, padding, packets });
     }
 }
 
@@ -547,7 +551,7 @@ impl Devices {
         now: Instant,
         edcaf: usize,
         others: &[Option<StationId>; LINKS_MAX],
-        waits: &Waits,
+        waits: &FirstInLine,
     ) {
         let record = &mut self.record;
         for &other in others.iter().flatten() {
