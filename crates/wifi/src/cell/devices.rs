@@ -9,7 +9,7 @@
 use super::config::{CellConfig, DeviceConfig, LinkMode};
 use super::edcaf::EDCAFS;
 use super::exchange::content::Exchange;
-use super::link_record::LinkRecord;
+use super::link_counts::LinkRecord;
 use super::station::Station;
 use super::{CellError, Output, Role};
 use crate::air::Content;
