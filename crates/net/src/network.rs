@@ -619,13 +619,9 @@ impl Network {
                 }
             }
         }
-        let flow_links = self.cell.as_ref().map_or(&[][..], |cell| cell.flow_link_stats());
-        let ends = |it: &FlowLinkStats| [it.from, it.to].map(|end| self.node_of[end.index()]);
-        let with_ends = flow_links.iter().map(|it| {
-            let [from, to] = ends(it);
-            (from, to, it.clone())
-        });
-        stats.flow_links = with_ends.collect();
+        let flow_links = self.cell.iter().flat_map(|cell| cell.flow_link_stats());
+        let node = |station: StationId| self.node_of[station.index()];
+        stats.flow_links = flow_links.map(|it| (node(it.from), node(it.to), it.clone())).collect();
         let wires = self
             .wires
             .iter()

@@ -46,7 +46,7 @@
 //! | `switch` | access points that move to another channel, and the stations that follow |
 //! | `devices` | devices of several links, and the exchanges that engage them |
 //! | `lending` | what the stations of a device share, and lend the link that sends |
-//! | `link_record` | counts of what the links of devices do |
+//! | `link_record`, `link_counts` | counts of what the links of devices do |
 //! | `floor` | the parts of the cell that answer, contend and queue frames |
 //! | `timers` | the next due instant, and due work |
 //! | `record` | events of PPDUs |
@@ -66,6 +66,7 @@ mod frames;
 mod hardware;
 mod held_back;
 mod lending;
+mod link_counts;
 mod link_record;
 mod link_use;
 mod occupancy;

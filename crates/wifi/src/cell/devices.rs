@@ -9,7 +9,7 @@
 use super::config::{CellConfig, DeviceConfig, LinkMode, LinkSet};
 use super::edcaf::{EDCAFS, Gate};
 use super::exchange::content::Exchange;
-use super::link_record::LinkRecord;
+use super::link_counts::LinkRecord;
 use super::link_use::LinkUse;
 use super::station::Station;
 use super::{CellError, Output, Role};

@@ -13,6 +13,7 @@ use super::devices::{Device, Devices};
 use super::edcaf::{EDCAFS, Link};
 use super::exchange::content::Exchange;
 use super::floor::Floor;
+use super::link_counts::{Awaited, FirstInLine, Idle, LinkRecord, RadioRequest};
 use super::outbox::{Mark, Outbox};
 use super::receivers::Receivers;
 use super::station::Station;
@@ -24,175 +25,9 @@ use crate::mac::mpdu::Mpdu;
 use crate::mac::originator::Agreement;
 use crate::station::{Address, StationId};
 use crate::stats::multi_link::{FlowLinkStats, IdleStats, LINKS_MAX, MultiLinkStats};
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use lasthop_packet::{FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant};
-
-/// Number of sequence numbers (9.2.4.4.2).
-const SEQUENCE_NUMBERS: u16 = 4_096;
-
-/// Counts and open questions of a cell's devices.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub(super) struct LinkRecord {
-    flows: Vec<FlowLinkStats>,
-    /// Counts of each device, by its number.
-    devices: Vec<DeviceRecord>,
-    /// Packets in reorder buffers: the station that received each, and when.
-    buffered: BTreeMap<(u64, u16), (StationId, Instant)>,
-    /// Packets whose wait for another link is not known yet.
-    awaited: Vec<Awaited>,
-    /// Links that sent MPDUs first.
-    first: Vec<FirstLinks>,
-}
-
-/// The link on which each MPDU from one device to another was sent first, by its sequence number.
-#[derive(Clone, Debug, PartialEq)]
-struct FirstLinks {
-    ends: [StationId; 2],
-    edcaf: usize,
-    links: Vec<u8>,
-}
-
-/// Counts of a device.
-#[derive(Clone, Debug, PartialEq, Default)]
-struct DeviceRecord {
-    stats: MultiLinkStats,
-    /// State of each access category since its last change.
-    states: [State; EDCAFS],
-    request: Option<Request>,
-}
-
-/// Whether packets wait in an access category of a device, and the reason for which each link is
-/// idle.
-#[derive(Clone, Debug, PartialEq, Default)]
-struct State {
-    since: Instant,
-    is_queued: bool,
-    idle: [Option<Idle>; LINKS_MAX],
-}
-
-/// Reason for which a link neither contends nor sends although packets wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Idle {
-    Window,
-    Engaged,
-    Barred,
-}
-
-/// An initial control frame, or another RTS that a device of several links needs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Request {
-    by: StationId,
-    since: Instant,
-    padding: Duration,
-    packets: u64,
-}
-
-/// Packets of a flow in an exchange that begins.
-#[derive(Clone, Debug)]
-struct Waits {
-    flow: FlowId,
-    source: NodeId,
-    /// Index among [`LinkRecord::flows`].
-    entry: usize,
-    packets: u64,
-    /// Sum of the instants from which they were first in line.
-    eligible_nanos: u128,
-    /// Each of them, if events are kept.
-    kept: Vec<LinkChoice>,
-}
-
-/// Packets of a flow that one link took, and that another link would have taken later.
-#[derive(Clone, Debug, PartialEq)]
-struct Awaited {
-    /// Station of the sender on the other link.
-    other: StationId,
-    edcaf: usize,
-    /// Index among [`LinkRecord::flows`].
-    entry: usize,
-    packets: u64,
-    /// Sums of the instants from which they were first in line, and at which the link that took them
-    /// gained its channel.
-    eligible_nanos: u128,
-    begun_nanos: u128,
-    /// The latest of the latter.
-    begun: Instant,
-    /// Each of them, if events are kept.
-    kept: Vec<LinkChoice>,
-}
-
-impl LinkRecord {
-    pub fn new(devices: usize) -> Self {
-        Self { devices: alloc::vec![DeviceRecord::default(); devices], ..Self::default() }
-    }
-
-    /// Index of the counts of a packet's flow on a link between two devices.
-    fn entry(&mut self, packet: &Packet, ends: [StationId; 2], link: u8) -> usize {
-        let Packet { flow, source, .. } = *packet;
-        let is_its = |it: &FlowLinkStats| {
-            (it.flow, it.source, it.link) == (flow, source, link) && [it.from, it.to] == ends
-        };
-        self.flows.iter().position(is_its).unwrap_or_else(|| {
-            self.flows.push(FlowLinkStats::new(flow, source, ends, link));
-            self.flows.len() - 1
-        })
-    }
-
-    /// Links on which the MPDUs from one device to another were sent first.
-    fn first_links(&mut self, ends: [StationId; 2], edcaf: usize) -> &mut [u8] {
-        let is_its = |it: &FirstLinks| (it.ends, it.edcaf) == (ends, edcaf);
-        let index = self.first.iter().position(is_its).unwrap_or_else(|| {
-            let links = alloc::vec![0; usize::from(SEQUENCE_NUMBERS)];
-            self.first.push(FirstLinks { ends, edcaf, links });
-            self.first.len() - 1
-        });
-        &mut self.first[index].links
-    }
-
-    /// Counts the time until `now` in the present state of a device.
-    fn pass(&mut self, now: Instant, device: usize, edcaf: usize) -> &mut State {
-        let DeviceRecord { stats, states, .. } = &mut self.devices[device];
-        let state = &mut states[edcaf];
-        let passed = now.saturating_since(core::mem::replace(&mut state.since, now));
-        if state.is_queued {
-            stats.queued += passed;
-            for (idle, counted) in state.idle.iter().zip(&mut stats.idle) {
-                match idle {
-                    Some(Idle::Window) => counted.window += passed,
-                    Some(Idle::Engaged) => counted.engaged += passed,
-                    Some(Idle::Barred) => counted.barred += passed,
-                    None => {}
-                }
-            }
-        }
-        state
-    }
-
-    /// Ends the request to device `device` of an exchange of `by`.
-    pub fn requested(&mut self, now: Instant, device: usize, by: StationId, is_answered: bool) {
-        let DeviceRecord { stats, request, .. } = &mut self.devices[device];
-        let Some(request) = request.take_if(|request| request.by == by) else { return };
-        let took = now.saturating_since(request.since);
-        let switching = &mut stats.switching;
-        switching.requests += 1;
-        switching.requesting += took;
-        switching.padding += request.padding;
-        if is_answered {
-            switching.packets += request.packets;
-            switching.packets_requesting += took * request.packets;
-        } else {
-            switching.unanswered += 1;
-        }
-    }
-
-    /// Counts an exchange of a device of one radio, and its return to all links.
-    pub fn released(&mut self, device: usize, engaged: Duration, transition: Duration) {
-        let switching = &mut self.devices[device].stats.switching;
-        switching.engaged += engaged;
-        switching.transition += transition;
-    }
-}
 
 impl Devices {
     /// The counts of packets by flow and link.
@@ -251,10 +86,8 @@ impl Devices {
         // Most come in runs.
         let mut last: Option<(FlowId, NodeId, u8, usize)> = None;
         outbox.trace_since(mark, receiver, |at, packet| {
-            let through = match record.buffered.is_empty() {
-                true => None,
-                false => record.buffered.remove(&key(packet)),
-            };
+            let is_any = !record.buffered.is_empty();
+            let through = if is_any { record.buffered.remove(&key(packet)) } else { None };
             let (station, since) = through.unwrap_or_else(|| {
                 let is_it =
                     |mpdu: &&Mpdu| mpdu.msdus.packets().iter().any(|it| it.tag == packet.tag);
@@ -419,7 +252,7 @@ impl Cell {
         }
         let ends = [station, peer].map(|it| devices.head(it));
         let link = place.link as u8;
-        let mut waits: Option<Waits> = None;
+        let mut waits: Option<FirstInLine> = None;
         let first_links = devices.record.first_links(ends, single.edcaf);
         for mpdu in pending.iter().take(mpdus).filter(|mpdu| mpdu.transmissions == 0) {
             first_links[usize::from(mpdu.sequence.as_u16())] = link;
@@ -427,7 +260,7 @@ impl Cell {
         for mpdu in pending.iter().take(mpdus).filter(|mpdu| mpdu.attempts == 0) {
             for packet in mpdu.msdus.packets() {
                 let eligible = mpdu.contention_start.max(packet.arrived);
-                let is_of = |it: &Waits| (it.flow, it.source) == (packet.flow, packet.source);
+                let is_of = |it: &FirstInLine| (it.flow, it.source) == (packet.flow, packet.source);
                 if !waits.as_ref().is_some_and(is_of) {
                     if let Some(waits) = waits.take() {
                         devices.await_others(*now, single.edcaf, &others, &waits);
@@ -435,8 +268,14 @@ impl Cell {
                     let (flow, source) = (packet.flow, packet.source);
                     let entry = devices.record.entry(packet, ends, link);
                     let kept = Vec::new();
-                    waits =
-                        Some(Waits { flow, source, entry, packets: 0, eligible_nanos: 0, kept });
+                    waits = Some(FirstInLine {
+                        flow,
+                        source,
+                        entry,
+                        packets: 0,
+                        eligible_nanos: 0,
+                        kept,
+                    });
                 }
                 let waits = waits.as_mut().expect("it was just made");
                 waits.packets += 1;
@@ -493,7 +332,7 @@ impl Cell {
         }
         let record = &mut devices.record.devices[device];
         record.stats.switching.packets_transition += transition;
-        record.request = Some(Request { by: station, since: *now, padding, packets });
+        record.request = Some(RadioRequest { by: station, since: *now, padding, packets });
     }
 }
 
@@ -547,7 +386,7 @@ impl Devices {
         now: Instant,
         edcaf: usize,
         others: &[Option<StationId>; LINKS_MAX],
-        waits: &Waits,
+        waits: &FirstInLine,
     ) {
         let record = &mut self.record;
         for &other in others.iter().flatten() {
