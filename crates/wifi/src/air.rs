@@ -700,13 +700,11 @@ impl Air {
         let pair = self.pair_mut(flight.transmitter, receiver);
         pair.last_snr = pair.link.snr(flight.start) - flight.reduction.db;
         let snr = pair.last_snr;
-        if flight.rate.width() < self.width {
-            snr + self.gain(flight)
-        } else if self.punctured.is_empty() {
-            snr
-        } else {
-            snr + self.gain(flight)
+        if !self.punctured.is_empty() {
+            return snr + self.gain_of_parts(flight);
         }
+        let width = flight.rate.width();
+        if width < self.width { snr + narrower(width, self.width) } else { snr }
     }
 
     /// Probability that the preamble and header are decoded.

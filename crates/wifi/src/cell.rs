@@ -542,17 +542,7 @@ impl Cell {
             self.exchange_failed(station);
         }
         while let Some((station, key)) = self.timers.take_gap(at) {
-            let sender = StationId((key / edcaf::EDCAFS) as u16);
-            let Self { devices, stations, outbox, .. } = self;
-            devices.swap_recipients(stations, station, sender);
-            let mark = devices.mark(outbox, sender, station);
-            self.receivers().at(station).expire_gap(key);
-            let Self { devices, stations, outbox, .. } = self;
-            if let Some(mark) = mark {
-                let edcaf = key % edcaf::EDCAFS;
-                devices.delivered(outbox, mark, [sender, station], edcaf, core::iter::empty());
-            }
-            devices.swap_recipients(stations, station, sender);
+            self.expire_gap(station, key);
         }
         if self.timers.beacon == at {
             self.power(|power, floor| power.queue_beacons(floor));
@@ -565,6 +555,22 @@ impl Cell {
         if self.outbox.next_interrupt <= at || self.timers.has_rested(at) {
             self.drivers_act(at);
         }
+    }
+
+    /// Gives up a gap of a reorder buffer.
+    #[cold]
+    fn expire_gap(&mut self, station: StationId, key: usize) {
+        let sender = StationId((key / edcaf::EDCAFS) as u16);
+        let Self { devices, stations, outbox, .. } = self;
+        devices.swap_recipients(stations, station, sender);
+        let mark = devices.mark(outbox, sender, station);
+        self.receivers().at(station).expire_gap(key);
+        let Self { devices, stations, outbox, .. } = self;
+        if let Some(mark) = mark {
+            let edcaf = key % edcaf::EDCAFS;
+            devices.delivered(outbox, mark, [sender, station], edcaf, core::iter::empty());
+        }
+        devices.swap_recipients(stations, station, sender);
     }
 
     /// Raises held back interrupts, and lets EDCAFs contend whose drivers are ready.

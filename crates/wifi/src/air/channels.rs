@@ -9,7 +9,7 @@
 //! power is on the rest.
 
 use super::overlaps::Interference;
-use super::{Air, Carried, Flight, narrower};
+use super::{Air, Carried, Flight};
 use crate::config::CellConfig;
 use crate::phy::{ChannelWidth, RuSize, Subchannel};
 use crate::station::StationId;
@@ -57,13 +57,10 @@ impl Air {
     }
 
     /// Gain in SNR of a PPDU with all its power on fewer channels of 20 MHz than the widest channel
-    /// has.
-    pub(super) fn gain(&self, flight: &Flight) -> Db {
-        let width = flight.rate.width();
-        if self.punctured.is_empty() {
-            return narrower(width, self.width);
-        }
-        let own = self.parts(flight.transmitter, width).count_ones();
+    /// has, where sets leave channels out.
+    #[cold]
+    pub(super) fn gain_of_parts(&self, flight: &Flight) -> Db {
+        let own = self.parts(flight.transmitter, flight.rate.width()).count_ones();
         let all = RuSize::Tones242.count_in(self.width);
         Db::from_linear(f64::from(all) / f64::from(own.max(1)))
     }

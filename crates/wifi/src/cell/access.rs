@@ -140,7 +140,15 @@ impl Cell {
         opportunity_end: Instant,
     ) -> Option<Exchange> {
         self.floor().lend(station, edcaf);
-        let built = self.build_alone(station, edcaf, opportunity_end);
+        let peer = self.stations[station.index()].edcaf(edcaf).peer_to_ask();
+        let built = match peer {
+            Some(peer) => {
+                let (state, mut cx) = self.at(station);
+                let request = state.build_request(&mut cx, edcaf, peer, opportunity_end);
+                Some(Exchange::Single(request))
+            }
+            None => self.build_alone(station, edcaf, opportunity_end),
+        };
         self.floor().take_back(station, edcaf, built.as_ref());
         if let Some(Exchange::Single(single)) = &built {
             self.wake_links(station, edcaf, single.peer);

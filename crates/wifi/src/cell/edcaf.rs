@@ -374,6 +374,9 @@ impl Edcaf {
 
     /// The peer that this link of a device has to ask for a missed Block Ack, before anything else.
     pub fn peer_to_ask(&self) -> Option<Address> {
+        if self.gate != Gate::Open || self.next_management().is_some() {
+            return None;
+        }
         let reaches = |peer: Address| {
             link::peer_of(&self.link, self.key(peer)).is_some_and(|there| there == peer)
         };
@@ -383,12 +386,6 @@ impl Edcaf {
 
     /// The peer of the next transmission.
     fn next_peer(&mut self) -> Option<Address> {
-        if self.link.is_some()
-            && self.gate == Gate::Open
-            && let Some(peer) = self.peer_to_ask()
-        {
-            return Some(peer);
-        }
         match self.gate {
             Gate::Open if self.hardware.is_used() && !self.absent.has_released() => {
                 let next = self.next_in_hardware();
