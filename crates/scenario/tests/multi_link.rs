@@ -130,8 +130,8 @@ fn a_node_says_which_links_it_uses() {
     assert_eq!(saves(&dozing), [false, false, false, true], "the first link stays awake");
     assert_eq!((laptop.choice, ap.choice), (LinkChoice::Load, LinkChoice::First));
     let mapped = |category: AccessCategory| laptop.mapping[category.index()];
-    assert_eq!(mapped(AccessCategory::Voice), LinkSet::of([1]));
-    assert_eq!(mapped(AccessCategory::Background), LinkSet::of([0]));
+    assert_eq!(mapped(AccessCategory::Voice), LinkSet::from_numbers([1]));
+    assert_eq!(mapped(AccessCategory::Background), LinkSet::from_numbers([0]));
     assert_eq!(mapped(AccessCategory::Video), LinkSet::ALL);
     assert_eq!((laptop.off, ap.mapping[0]), (LinkSet::NONE, LinkSet::ALL));
     let change = "[[change]]\nat = \"0.5s\"\nset = { \"node.ap.link_use.on\" = [0] }";
@@ -139,7 +139,7 @@ fn a_node_says_which_links_it_uses() {
     let [(_, Change::Links { node, off })] = &scenario.changes[..] else {
         panic!("{:?}", scenario.changes)
     };
-    assert_eq!((node.0, *off), (0, LinkSet::of([1])));
+    assert_eq!((node.0, *off), (0, LinkSet::from_numbers([1])));
     let error = parse(AT_6_GHZ, "link_use = { voice = [1] }", change).expect_err("voice has none");
     assert!(error.contains("share no link for voice"), "{error}");
 }

@@ -14,7 +14,7 @@ use lasthop_hosts::TcpSample;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::{
-    Event, FrameKind, LinkChoice, PowerState, Ppdu, Psdu, RoamStep, SwitchStep,
+    Event, FrameKind, PacketLink, PowerState, Ppdu, Psdu, RoamStep, SwitchStep,
 };
 use lasthop_wifi::mac::roam::frame::RoamFrame;
 use lasthop_wifi::phy::{GuardInterval, Preamble, Rate};
@@ -228,7 +228,7 @@ impl EventsWriter {
                 debug_assert!(self.has_roam, "devices of several links have names: {choice:?}");
             }
             Event::Link(choice) => {
-                let LinkChoice { at, station, peer, flow, tag, bytes, waited, is_taken } = *choice;
+                let PacketLink { at, station, peer, flow, tag, bytes, waited, is_taken } = *choice;
                 let kind = self.table.word(if is_taken { "link" } else { "other_link" });
                 let mut row = self.table.row()?;
                 row.int64(AT, at.as_nanos()).text(KIND, kind);

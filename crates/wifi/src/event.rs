@@ -124,12 +124,12 @@ pub enum Event {
     },
     /// A link of a device takes a packet first, or would have taken it later. The latter comes when
     /// the link would have gained its channel.
-    Link(LinkChoice),
+    Link(PacketLink),
 }
 
 /// A packet and a link of its device: the one that takes it first, or another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinkChoice {
+pub struct PacketLink {
     /// The instant at which the link that takes the packet gains its channel.
     pub at: Instant,
     /// The station of the device on this link.

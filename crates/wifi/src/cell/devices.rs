@@ -231,7 +231,7 @@ impl Devices {
     pub fn can_switch(&self, head: StationId, off: LinkSet) -> bool {
         let Some(place) = self.place(head) else { return false };
         let device = &self.all[place.device];
-        let all = LinkSet::of(0..device.links.len()).without(off);
+        let all = LinkSet::from_numbers(0..device.links.len()).without(off);
         device.links[0] == head
             && all.has(0)
             && (0..EDCAFS).all(|edcaf| !device.usable.mapping(edcaf).both(all).is_empty())
@@ -270,7 +270,7 @@ impl Devices {
                 access.gate == Gate::Open && !there.is_some_and(holds)
             })
         };
-        let awake = LinkSet::of((0..links.len()).filter(is_awake));
+        let awake = LinkSet::from_numbers((0..links.len()).filter(is_awake));
         self.all[device].usable.chosen(peer, allowed.both(awake)).has(link)
     }
 

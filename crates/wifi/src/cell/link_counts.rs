@@ -2,7 +2,7 @@
 //! them. The file knows no other part of the cell.
 
 use super::edcaf::EDCAFS;
-use crate::event::LinkChoice;
+use crate::event::PacketLink;
 use crate::station::StationId;
 use crate::stats::multi_link::{FlowLinkStats, LINKS_MAX, MultiLinkStats};
 use alloc::collections::BTreeMap;
@@ -81,7 +81,7 @@ pub(super) struct FirstInLine {
     /// Sum of the instants from which they were first in line.
     pub eligible_nanos: u128,
     /// Each of them, if events are kept.
-    pub kept: Vec<LinkChoice>,
+    pub kept: Vec<PacketLink>,
 }
 
 /// Packets of a flow that one link took, and that another link would have taken later.
@@ -100,7 +100,7 @@ pub(super) struct Awaited {
     /// The latest of the latter.
     pub begun: Instant,
     /// Each of them, if events are kept.
-    pub kept: Vec<LinkChoice>,
+    pub kept: Vec<PacketLink>,
 }
 
 impl LinkRecord {

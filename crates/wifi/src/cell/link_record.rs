@@ -18,7 +18,7 @@ use super::outbox::{Mark, Outbox};
 use super::receivers::Receivers;
 use super::station::Station;
 use crate::air::{Content, Flight};
-use crate::event::{Event, LinkChoice};
+use crate::event::{Event, PacketLink};
 use crate::mac::block_ack::Recipient;
 use crate::mac::contention::Contention;
 use crate::mac::mpdu::Mpdu;
@@ -281,7 +281,7 @@ impl Cell {
                 waits.packets += 1;
                 waits.eligible_nanos += u128::from(eligible.as_nanos());
                 if outbox.records {
-                    let choice = LinkChoice {
+                    let choice = PacketLink {
                         at: *now,
                         station,
                         peer,
@@ -410,7 +410,7 @@ impl Devices {
             awaited.eligible_nanos += waits.eligible_nanos;
             awaited.begun_nanos += u128::from(now.as_nanos()) * u128::from(waits.packets);
             awaited.begun = now;
-            let of_other = |choice| LinkChoice { station: other, is_taken: false, ..choice };
+            let of_other = |choice| PacketLink { station: other, is_taken: false, ..choice };
             awaited.kept.extend(waits.kept.iter().copied().map(of_other));
         }
     }
@@ -444,7 +444,7 @@ impl Devices {
             counted.there += from_nanos(nanos.saturating_sub(it.eligible_nanos));
             for choice in it.kept.drain(..) {
                 let waited = choice.waited + at.saturating_since(choice.at);
-                outbox.record(|| Event::Link(LinkChoice { waited, ..choice }));
+                outbox.record(|| Event::Link(PacketLink { waited, ..choice }));
             }
             false
         });

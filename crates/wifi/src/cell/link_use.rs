@@ -147,7 +147,7 @@ impl Choice {
         };
         let is_old = |delay: &Delay| delay.at == Instant::ZERO || delay.at + INTERVAL <= now;
         let old = (0..rates.len()).filter(|link| is_old(&self.delays[*link]));
-        best(rates.len(), is_less).with(LinkSet::of(old))
+        best(rates.len(), is_less).with(LinkSet::from_numbers(old))
     }
 }
 
@@ -172,5 +172,5 @@ impl Delay {
 /// The first link that is better than all before it.
 fn best(links: usize, is_better: impl Fn(usize, usize) -> bool) -> LinkSet {
     let best = (1..links).fold(0, |best, link| if is_better(link, best) { link } else { best });
-    LinkSet::of([best])
+    LinkSet::from_numbers([best])
 }

@@ -43,7 +43,7 @@ impl LinkSet {
     pub const NONE: Self = Self(0);
 
     /// The set of these links, below 8.
-    pub fn of(links: impl IntoIterator<Item = usize>) -> Self {
+    pub fn from_numbers(links: impl IntoIterator<Item = usize>) -> Self {
         Self(links.into_iter().fold(0, |all, link| all | 1 << link))
     }
 

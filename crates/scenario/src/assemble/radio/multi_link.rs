@@ -158,7 +158,7 @@ fn check_common(wifi: &[WifiNode<'_>], cell: &CellConfig, problems: &mut Problem
         };
         let Some(access_point) = cell.devices.iter().find(is_its) else { continue };
         let off = device.off.with(access_point.off);
-        let all = LinkSet::of(0..device.links.len()).without(off);
+        let all = LinkSet::from_numbers(0..device.links.len()).without(off);
         for category in AccessCategory::ALL {
             let mapped = [device, access_point].map(|it| it.mapping[category.index()]);
             if mapped[0].both(mapped[1]).both(all).is_empty() {
@@ -242,11 +242,11 @@ fn used(raw: &RawLinkUse, links: usize, mode: LinkMode, problems: &mut Problems)
             let most = links - 1;
             problems.push(place, format!("there is no link {number}: expected 0 to {most}"));
         }
-        LinkSet::of(numbers.into_iter().map(usize::from).filter(|number| *number < links))
+        LinkSet::from_numbers(numbers.into_iter().map(usize::from).filter(|number| *number < links))
     };
     if let Some(on) = &raw.on {
         let numbers = on.value.iter().map(|number| number.get()).collect();
-        device.off = LinkSet::of(0..links).without(set(numbers, &on.place));
+        device.off = LinkSet::from_numbers(0..links).without(set(numbers, &on.place));
     }
     let categories = [
         (AccessCategory::Voice, &raw.voice),

@@ -214,7 +214,7 @@ fn a_mapping_keeps_a_category_on_its_links() {
         for (category, on_first) in [(AccessCategory::Voice, false), (AccessCategory::Video, true)]
         {
             let mut config = devices(&[(36, rate), (100, rate)], LinkMode::Simultaneous, 64);
-            config.devices[1].mapping[AccessCategory::Voice.index()] = LinkSet::of([1]);
+            config.devices[1].mapping[AccessCategory::Voice.index()] = LinkSet::from_numbers([1]);
             let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
             for tag in 0..1_000 {
                 let packet =
@@ -435,7 +435,7 @@ proptest! {
         if let Some((off, on, by_access_point)) = switched {
             let device = if by_access_point { AP } else { StationId(1) };
             let at = |ms| Instant::ZERO + Duration::from_millis(ms);
-            let second = LinkSet::of([1]);
+            let second = LinkSet::from_numbers([1]);
             switches.extend([(at(off), device, second), (at(off + on), device, LinkSet::NONE)]);
         }
         loop {
