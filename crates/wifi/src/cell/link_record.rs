@@ -243,7 +243,8 @@ impl Cell {
         for (link, other) in devices.links(station).iter().enumerate() {
             let bss = stations[other.index()].config.bss;
             let has_link = |it: &StationId| stations[it.index()].config.bss == bss;
-            if *other != station && devices.links(peer).iter().any(has_link) {
+            let takes = devices.takes(stations, *other, single.edcaf, devices.head(peer));
+            if *other != station && takes && devices.links(peer).iter().any(has_link) {
                 others[link] = Some(*other);
             }
         }
