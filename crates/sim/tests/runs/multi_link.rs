@@ -176,7 +176,7 @@ fn requests_of_one_radio_last_until_the_data() {
     for ppdu in events.ppdus() {
         let kind = ppdu.frames().next().map(|frame| frame.kind);
         match kind {
-            Some(FrameKind::Rts) => {
+            Some(FrameKind::Rts | FrameKind::MuRts { .. }) => {
                 asked.insert(ppdu.transmitter, ppdu.start);
             }
             Some(FrameKind::Beacon { .. } | FrameKind::Cts | FrameKind::BlockAck { .. }) => {}
