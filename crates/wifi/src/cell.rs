@@ -481,6 +481,7 @@ impl Cell {
     /// Sets all counters to zero at `now`.
     pub fn clear_stats(&mut self, now: Instant) {
         self.devices.clear_records(now);
+        self.floor().keep_busy();
         for station in &mut self.stations {
             station.count_absence(now);
             station.stats = StationStats::default();

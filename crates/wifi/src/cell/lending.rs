@@ -263,18 +263,9 @@ impl Floor<'_> {
     /// Lets a device choose its links.
     #[cold]
     fn choose_links(&mut self, device: usize, edcaf: usize) {
-        let Self { devices, stations, contention, channels, settings, now, .. } = self;
+        let busy = self.others_on_air(device);
+        let Self { devices, stations, settings, now, .. } = self;
         let links = devices.all[device].links.clone();
-        let is_other = |own: StationId, station: &Station| {
-            devices.head(station.id) != links[0]
-                && channels.overlap(own, station.id)
-                && channels.senses(contention, own, station.id)
-        };
-        let busy = links.iter().map(|own| {
-            let others = stations.iter().filter(|station| is_other(*own, station));
-            others.fold(Duration::ZERO, |sum, station| sum + station.stats.airtime)
-        });
-        let busy: Vec<Duration> = busy.collect();
         let peers = devices.all[device].common[edcaf].iter().map(|(peer, _)| *peer);
         let peers: Vec<StationId> = peers.collect();
         let mut rates = Vec::new();
@@ -290,6 +281,30 @@ impl Floor<'_> {
             rates.push((peer, links.iter().map(rate).collect()));
         }
         devices.all[device].usable.choose(*now, busy, rates.into_iter());
+    }
+
+    /// Time that others were on the air, by link of a device, since their counts were zero.
+    fn others_on_air(&self, device: usize) -> Vec<Duration> {
+        let Self { devices, stations, contention, channels, .. } = self;
+        let links = &devices.all[device].links;
+        let is_other = |own: StationId, station: &Station| {
+            devices.head(station.id) != links[0]
+                && channels.overlap(own, station.id)
+                && channels.senses(contention, own, station.id)
+        };
+        let busy = links.iter().map(|own| {
+            let others = stations.iter().filter(|station| is_other(*own, station));
+            others.fold(Duration::ZERO, |sum, station| sum + station.stats.airtime)
+        });
+        busy.collect()
+    }
+
+    /// Keeps what devices know of their links, before all counts are set to zero.
+    pub(super) fn keep_busy(&mut self) {
+        for device in 0..self.devices.all.len() {
+            let busy = self.others_on_air(device);
+            self.devices.all[device].usable.keep(&busy);
+        }
     }
 
     /// Switches links of a device off, and the others of these on.

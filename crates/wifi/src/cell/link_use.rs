@@ -22,8 +22,10 @@ pub(super) struct LinkUse {
     choice: LinkChoice,
     /// Next choice.
     next: Instant,
-    /// Time that others were on the air until the last choice, by link.
+    /// Time that others were on the air until the last choice, by link, as their counts have it.
     busy: Vec<Duration>,
+    /// Time since the last choice before the counts were set to zero.
+    cleared: Vec<Duration>,
     since: Instant,
     peers: Vec<Choice>,
 }
@@ -39,10 +41,11 @@ struct Choice {
 /// Time that a link needs from contention to the acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 struct Delay {
-    mean: Duration,
-    /// Last exchange that was acknowledged; none yet at 0.
-    at: Instant,
-    /// Time that exchanges without an answer took since then.
+    /// `None` before the first acknowledgement.
+    mean: Option<Duration>,
+    /// End of the last exchange; none yet at 0.
+    tried: Instant,
+    /// Time that exchanges without an answer took since the last acknowledgement.
     failed: Duration,
 }
 
@@ -54,6 +57,7 @@ impl LinkUse {
             choice: config.choice,
             next: Instant::ZERO,
             busy: alloc::vec![Duration::ZERO; config.links.len()],
+            cleared: alloc::vec![Duration::ZERO; config.links.len()],
             since: Instant::ZERO,
             peers: Vec::new(),
         }
@@ -91,7 +95,7 @@ impl LinkUse {
     ) {
         let over = now - self.since;
         let share = |link: usize| {
-            let busy = busy[link].saturating_sub(self.busy[link]);
+            let busy = self.cleared[link] + busy[link].saturating_sub(self.busy[link]);
             1.0 - (busy.as_nanos() as f64 / over.as_nanos().max(1) as f64).min(1.0)
         };
         for (peer, rates) in peers {
@@ -113,8 +117,18 @@ impl LinkUse {
             };
         }
         self.busy = busy;
+        self.cleared.fill(Duration::ZERO);
         self.since = now;
         self.next = now + INTERVAL;
+    }
+
+    /// Keeps what others were on the air since the last choice, before the counts of it, `busy`, are
+    /// set to zero.
+    pub fn keep(&mut self, busy: &[Duration]) {
+        for (link, busy) in busy.iter().enumerate() {
+            self.cleared[link] += busy.saturating_sub(self.busy[link]);
+            self.busy[link] = Duration::ZERO;
+        }
     }
 
     /// Records that an exchange with `peer` on a link, for which it contended since `since`, ended
@@ -140,32 +154,33 @@ impl LinkUse {
 impl Choice {
     /// The link with the shortest delay, and those whose delay is not known or too old.
     fn by_delay(&self, now: Instant, rates: &[Option<Bitrate>]) -> LinkSet {
-        let mean = |link: usize| rates[link].map(|_| self.delays[link].mean);
-        let is_less = |one: usize, best: usize| match (mean(one), mean(best)) {
+        let known = |link: usize| rates[link].and(self.delays[link].known());
+        let is_less = |one: usize, best: usize| match (known(one), known(best)) {
             (Some(one), Some(best)) => one < best,
             (one, best) => one.is_some() && best.is_none(),
         };
-        let is_old = |delay: &Delay| delay.at == Instant::ZERO || delay.at + INTERVAL <= now;
+        let is_old = |delay: &Delay| delay.tried == Instant::ZERO || delay.tried + INTERVAL <= now;
         let old = (0..rates.len()).filter(|link| is_old(&self.delays[*link]));
         best(rates.len(), is_less).with(LinkSet::from_numbers(old))
     }
 }
 
 impl Delay {
+    /// The mean, or the time since which the link fails if that is longer; `None` before the first
+    /// acknowledgement.
+    fn known(&self) -> Option<Duration> {
+        self.mean.map(|mean| mean.max(self.failed))
+    }
+
     fn add(&mut self, now: Instant, took: Duration, success: bool) {
+        self.tried = now;
         self.failed += took;
         if !success {
             return;
         }
         let took = core::mem::replace(&mut self.failed, Duration::ZERO);
-        self.mean = match self.at {
-            Instant::ZERO => took,
-            _ => {
-                self.mean - Duration::from_nanos(self.mean.as_nanos() >> SMOOTHING)
-                    + Duration::from_nanos(took.as_nanos() >> SMOOTHING)
-            }
-        };
-        self.at = now;
+        let part = |of: Duration| Duration::from_nanos(of.as_nanos() >> SMOOTHING);
+        self.mean = Some(self.mean.map_or(took, |mean| mean - part(mean) + part(took)));
     }
 }
 

@@ -259,6 +259,65 @@ fn a_choice_leaves_the_busy_link() {
     assert!(load < 0.1 && delay < 0.1, "{load}, {delay}");
 }
 
+/// Counts that are set to zero do not change the choice.
+#[test]
+fn a_choice_by_load_does_not_depend_on_counts() {
+    let rate = vht(3, ChannelWidth::Mhz20);
+    let of = |clears: &[u64]| {
+        let of = [(36, rate), (100, rate), (36, rate)];
+        let mut config = devices(&of, LinkMode::Simultaneous, 64);
+        config.devices.iter_mut().for_each(|device| device.links.truncate(2));
+        config.devices[0].choice = LinkChoice::Load;
+        let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+        let mut arrivals = Vec::new();
+        for number in 0..3_000 {
+            let at = Instant::ZERO + Duration::from_micros(200) * number;
+            while let Some((due, _)) = cell.poll_timeout().filter(|(due, _)| *due < at) {
+                cell.handle_timeout(due);
+            }
+            if clears.contains(&number) {
+                cell.clear_stats(at);
+            }
+            let others = (StationId(4), Address::Station(StationId(5)));
+            for (from, to) in [(AP, PEER), others] {
+                cell.handle_packet(at, from, to, Packet::new(number, 1_000, at));
+            }
+            while let Some(output) = cell.poll_output() {
+                if let Output::Delivered { at, packet, .. } = output {
+                    arrivals.push((at, packet.tag));
+                }
+            }
+        }
+        arrivals
+    };
+    assert_eq!(of(&[]), of(&[300, 780, 1_290, 2_000]));
+}
+
+/// By delay, a device leaves a link on which nothing arrives any more, or never did.
+#[test]
+fn a_choice_by_delay_leaves_a_dead_link() {
+    let rate = vht(3, ChannelWidth::Mhz20);
+    for dead in [0, 2] {
+        let mut config = devices(&[(36, rate), (100, rate)], LinkMode::Simultaneous, 64);
+        config.devices[0].choice = LinkChoice::Delay;
+        // The default: a Block Ack Request that is repeated holds the window.
+        config.stations.iter_mut().for_each(|station| station.retry_limit = 7);
+        config.change_links(|pair| {
+            let is_dead = [pair.from.0, pair.to.0].contains(&dead);
+            pair.link.loss = Probability::new(f64::from(u8::from(is_dead)));
+        });
+        let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+        let time = Duration::from_secs(2);
+        let delivered = saturate_up_to(300, &mut cell, &[(AP, PEER)], time, 1_500);
+        let mut alone = config.clone();
+        alone.devices.clear();
+        alone.change_links(|pair| pair.link.loss = Probability::new(0.0));
+        let mut alone = Cell::new(&alone, Seed::new(1, 0)).expect("a sound cell");
+        let most = saturate_up_to(300, &mut alone, &[(AP, PEER)], time, 1_500);
+        assert!(delivered > most / 2, "{dead}: {delivered} of {most}");
+    }
+}
+
 /// The second link of a device that saves power dozes while the first one suffices, and carries its
 /// part of what the first one cannot.
 #[test]
