@@ -92,8 +92,9 @@ tables! {
         /// Paper: packets sent after a timeout. "credit": what a symbol grants (section II.D, and
         /// the program of January). The program of March sends 5.
         option timeout_packets: TimeoutPackets = "5 if rules = \"netmix-2014-03\"; else \"credit\"";
-        /// Most packets that wait to be coded. 1000 is Linux' txqueuelen.
-        value backlog_packets: Whole<1, 1_000_000> = 1000;
+        /// Most packets that wait to be coded. A TCP flow in slow start has twice the packets of a
+        /// round trip on its way before CoDel's first drop reaches it.
+        value backlog_packets: Whole<1, 1_000_000> = 4096;
         /// Most bytes that wait to be coded, 64KiB to 4GiB.
         value backlog_bytes: Bytes = "4MiB";
         /// Accepted standing delay of waiting packets (RFC 8289), with a queue for each flow; at

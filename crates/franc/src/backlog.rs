@@ -55,11 +55,11 @@ pub struct BacklogConfig {
 }
 
 impl Default for BacklogConfig {
-    /// 1 000 packets, 4 MiB, 5 ms and 100 ms (RFC 8289, 4.3 and 4.4), with ECN and the filter of
-    /// acknowledgements.
+    /// 4 096 packets, so that packets of 1 kB and more are limited by their 4 MiB; 5 ms and 100 ms
+    /// (RFC 8289, 4.3 and 4.4), with ECN and the filter of acknowledgements.
     fn default() -> Self {
         Self {
-            packets_max: 1_000,
+            packets_max: 4_096,
             bytes_max: 4 << 20,
             target: Some(Duration::from_millis(5)),
             interval: Duration::from_millis(100),
