@@ -13,6 +13,10 @@ const GAP_MAX: u32 = 8_192;
 /// Longest window, as a multiple of the requested length.
 const LONGER_MAX: u64 = 4;
 
+/// Nothing was served in a time between two arrivals that is this multiple of the mean of the others:
+/// of independent ones, as of a channel for which many contend, 5 % are as long by chance.
+const STALL: f64 = 3.0;
+
 /// Smallest ratio of two rates whose results can be compared.
 const APART: f64 = 1.25;
 
@@ -29,6 +33,9 @@ pub(super) struct Window {
     least: Option<Delay>,
     /// Latest time at which no data was waiting.
     free_at: Instant,
+    /// Longest time between two arrivals in microseconds, and the bytes sent in between.
+    gap_us: f64,
+    gap_bytes: f64,
 }
 
 /// The start or the end of a window.
@@ -59,6 +66,8 @@ impl Window {
             queue_min_us: f64::INFINITY,
             least: None,
             free_at: Instant::ZERO,
+            gap_us: 0.0,
+            gap_bytes: 0.0,
         }
     }
 
@@ -71,6 +80,11 @@ impl Window {
     }
 
     pub fn take(&mut self, heard: &PathReport, delay: Delay, queue_us: f64) {
+        let gap_us = f64::from(heard.heard_at_us.wrapping_sub(self.last.heard_at_us) as i32);
+        if gap_us > self.gap_us {
+            let bytes = heard.bytes_up_to.saturating_sub(self.last.bytes_up_to);
+            (self.gap_us, self.gap_bytes) = (gap_us, bytes as f64);
+        }
         self.last = Edge::from_report(heard);
         self.samples += 1;
         self.queue_sum_us += queue_us;
@@ -118,10 +132,28 @@ impl Window {
         self.bytes() / self.seconds()
     }
 
-    /// Time in which it arrived, in seconds.
+    /// Time in which it arrived without a stall, in seconds.
     fn arrival_seconds(&self) -> f64 {
+        (self.arrival_us() - self.stall_us()).max(1.0) * 1e-6
+    }
+
+    fn arrival_us(&self) -> f64 {
         let time_us = self.last.heard_at_us.wrapping_sub(self.first.heard_at_us) as i32;
-        f64::from(time_us.max(1)) * 1e-6
+        f64::from(time_us.max(1))
+    }
+
+    /// Time for which nothing was served, in microseconds: the longest one between two arrivals, if
+    /// it is long, less what its bytes took at the rate of the others. A wait for the channel is
+    /// neither a queue of this link nor a lower rate.
+    fn stall_us(&self) -> f64 {
+        let others_us = self.arrival_us() - self.gap_us;
+        let others_bytes = self.bytes() - self.gap_bytes;
+        let others = f64::from(self.samples.saturating_sub(1));
+        let is_long = self.is_dense() && self.gap_us * others > STALL * others_us;
+        if !is_long || others_us <= 0.0 || others_bytes <= 0.0 {
+            return 0.0;
+        }
+        (self.gap_us - self.gap_bytes * others_us / others_bytes).max(0.0)
     }
 
     /// The delay of its last datagram less that of its first one, in microseconds.
@@ -239,7 +271,48 @@ impl Ratio {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
     use proptest::prelude::*;
+
+    /// The window of datagrams of 1 000 bytes that are sent and arrive at these times in ms.
+    fn window(times_ms: &[(u64, u64)]) -> Window {
+        let mut window = None;
+        for (number, &(sent_ms, came_ms)) in (0..).zip(times_ms) {
+            let heard = PathReport {
+                sent_at: Instant::ZERO + Duration::from_millis(sent_ms),
+                heard_at_us: came_ms as u32 * 1_000,
+                bytes: 1_000,
+                bytes_up_to: u64::from(number) * 1_000,
+                number,
+                received: number,
+                free_at: Instant::ZERO,
+                round_trip: Duration::from_millis(10),
+                round_trip_min: Duration::from_millis(10),
+            };
+            let delay = super::super::Delays::new(Instant::ZERO).delay(&heard);
+            match &mut window {
+                None => window = Some(Window::new(&heard)),
+                Some(window) => window.take(&heard, delay, 0.0),
+            }
+        }
+        window.expect("there are datagrams")
+    }
+
+    /// Datagrams each 10 ms, 100 kB/s. A wait of 80 ms for the channel is neither a queue that
+    /// grows nor a lower rate; an overload is both.
+    #[test]
+    fn a_wait_for_the_channel_is_no_lower_rate() {
+        let even: Vec<_> = (0..8).map(|at| (at * 10, 5 + at * 10)).collect();
+        let stalled: Vec<_> =
+            even.iter().map(|&(sent, came)| (sent, came + 80 * u64::from(sent >= 40))).collect();
+        let overload: Vec<_> = even.iter().map(|&(sent, came)| (sent, 5 + came * 2)).collect();
+        for (times, rate, grew_ms) in [(even, 1e5, 0.0), (stalled, 1e5, 0.0), (overload, 5e4, 70.0)]
+        {
+            let window = window(&times);
+            assert!((window.arrival_rate() - rate).abs() < 1.0, "{}", window.arrival_rate());
+            assert!((window.grew_us() - grew_ms * 1e3).abs() < 1.0, "{}", window.grew_us());
+        }
+    }
 
     proptest! {
         /// A busy way serves datagrams in order: of a rate `S`, beside others at `O`, `C S / (S +
