@@ -32,11 +32,13 @@
 
 mod compete;
 mod delays;
+mod gaps;
 mod window;
 
 use crate::config::PaceConfig;
 use compete::Compete;
 use delays::{Delay, Delays};
+use gaps::Gaps;
 use lasthop_units::{Duration, Instant};
 use window::{Ratio, Tally, Window};
 
@@ -93,8 +95,8 @@ const CAPACITY_WEIGHT: f64 = 0.5;
 const EVEN: f64 = 0.03;
 /// Share of the excess losses that is subtracted from the capacity at once.
 const EXCESS_WEIGHT: f64 = 0.25;
-/// Additional time that may be in flight beyond the least round trip and the
-/// target.
+/// Least additional time that may be in flight beyond the least round trip and the target; more if
+/// reports are rarer.
 const BEYOND_ROUND_TRIP: Duration = Duration::from_millis(20);
 const BEYOND_BYTES: u64 = 3_000;
 /// Time for which missed transmissions are made up.
@@ -122,6 +124,7 @@ pub(crate) struct Pace {
     relative: f64,
     phase: Phase,
     delays: Delays,
+    gaps: Gaps,
     window: Option<Window>,
     /// Losses of calm windows, and of the others.
     calm: Ratio,
@@ -205,6 +208,7 @@ impl Pace {
             relative: 1.0,
             phase: Phase::Startup { delivered: 0.0, since: now },
             delays: Delays::new(now),
+            gaps: Gaps::default(),
             window: None,
             calm: Ratio::default(),
             busy: Ratio::default(),
@@ -252,7 +256,8 @@ impl Pace {
         if matches!(self.phase, Phase::Startup { delivered, .. } if delivered == 0.0) {
             return WINDOW_FIRST;
         }
-        let beyond = BEYOND_ROUND_TRIP.as_micros_f64() + 2.0 * self.target_us();
+        let beyond = BEYOND_ROUND_TRIP.as_micros_f64().max(self.gaps.longest_us());
+        let beyond = beyond + 2.0 * self.target_us();
         let time_us = round_trip_min.as_micros_f64() + beyond;
         let more_us = match self.phase {
             Phase::Startup { .. } => STARTUP_ROUND_TRIPS * round_trip_min.as_micros_f64(),
@@ -297,6 +302,7 @@ impl Pace {
 
     /// Handles a report about a datagram.
     pub fn heard(&mut self, now: Instant, heard: PathReport) {
+        self.gaps.hear(now, heard.sent_at);
         let delay = self.delays.delay(&heard);
         let queue_us = self.delays.queue_us(&delay, self.capacity);
         if queue_us > now.saturating_since(heard.sent_at).as_micros_f64() {
