@@ -60,9 +60,8 @@ const STARTUP_RATE: f64 = 2.885;
 const STARTUP_ROUND_TRIPS: f64 = 1.0;
 /// The relative rate while a queue is drained to test whose it is.
 const DRAIN_RATE: f64 = 0.5;
-/// One of this many windows is sent at the lower rate [`CALM_RATE`].
+/// One of this many windows is sent at the lowest relative rate, if any datagrams are lost.
 const CALM_EVERY: u32 = 12;
-const CALM_RATE: f64 = 0.85;
 /// A window sent at less than this share of the capacity counts as calm.
 const CALM_BELOW: f64 = 0.92;
 /// The rate before anything is known, in bytes per second.
@@ -389,8 +388,12 @@ impl Pace {
         let queue_us = self.delays.standing_us();
         let rate = window.arrival_rate().min(window.sent_rate());
         if came > delivered * 1.2 {
-            self.calm.forget(0.5);
-            self.calm.add(&window.losses());
+            let losses = window.losses();
+            // Many more are lost in a queue that overflows: those are not the usual ones.
+            if losses.share() <= self.calm.share() + 2.0 * self.calm.deviation() {
+                self.calm.forget(0.5);
+                self.calm.add(&losses);
+            }
             self.phase = Phase::Startup { delivered: came, since: now };
         }
         let is_growing = came > delivered * 1.2
@@ -428,8 +431,8 @@ impl Pace {
         }
         if window.sent_rate() >= CALM_BELOW * self.capacity {
             self.busy.add(&window.losses());
-        } else if self.delays.standing_us() + window.spread_us() <= self.target_us() {
-            // A standing queue may be full.
+        } else {
+            // If a queue overflows at both rates, the share lost still grows with the rate.
             self.calm.add(&window.losses());
         }
     }
@@ -505,9 +508,9 @@ impl Pace {
         }
         self.changed_at = now;
         self.since_calm += 1;
-        if self.since_calm >= CALM_EVERY {
+        if self.since_calm >= CALM_EVERY && self.busy.lost > 0.5 {
             self.since_calm = 0;
-            self.relative = self.relative.min(CALM_RATE);
+            self.relative = self.relative.min(RELATIVE_RATE.0);
         }
         let is_draining = grew_us < -self.delays.noise_us();
         let is_standing = queue_us > 2.0 * target_us && !window.is_free();

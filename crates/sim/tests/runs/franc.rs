@@ -536,3 +536,32 @@ fn the_document_tells_two_links_apart() {
     assert!((40.0..70.0).contains(&round_trips[1]), "{round_trips:?}");
     assert!(link.nodes["near"].acks_replaced > 500);
 }
+
+/// TCP in a link over a wire that loses packets and has a short queue: the start of the flow fills that
+/// queue, and what it loses there is not taken for the wire's losses, which would be compensated by
+/// sending more. Once half or more of the datagrams were sent for nothing.
+#[test]
+fn a_lossy_wire_with_a_short_queue_is_not_flooded() {
+    for (packets, percent, least_mbps) in [(15, 20, 36.0), (10, 30, 31.0)] {
+        let keys = format!(
+            "rate = \"50Mb/s\"\ndelay = \"500us\"\nloss = \"{percent}%\"\n\
+             queue = {{ kind = \"drop-tail\", packets = {packets} }}"
+        );
+        let text = [
+            "duration = \"4s\"\nwarmup = \"1s\"\n".to_owned(),
+            ["a", "b"].map(host).concat(),
+            ["l", "r"].map(|name| host(name).replace("\"host\"", "\"relay\"")).concat(),
+            [["a", "l"], ["r", "b"]].map(|ends| wire(ends, "rate = \"1Gb/s\"")).concat(),
+            wire(["l", "r"], &keys),
+            flow("tcp", ["a", "b"], "tcp", ""),
+            link(["a", "b"], "pace = \"5ms\""),
+        ]
+        .concat();
+        let document = run(&parse("test.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}")));
+        let wire = &document.wires["l->r"];
+        let share = wire.queue_drops as f64 / (wire.packets + wire.queue_drops) as f64;
+        assert!(share < 0.2, "{packets} packets, {percent} %: {share} dropped in the queue");
+        let mbps = document.flows["tcp"].goodput_mbps.unwrap_or_default();
+        assert!(mbps > least_mbps, "{packets} packets, {percent} %: {mbps} Mb/s");
+    }
+}

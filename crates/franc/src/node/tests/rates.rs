@@ -80,15 +80,21 @@ fn the_queue_stays_near_its_target() {
 /// way's, and are not compensated with redundancy.
 #[test]
 fn short_queues_are_not_overfilled() {
-    for (rate, queue_ms, loss) in
-        [(12.0, 2, 0.0), (12.0, 4, 0.0), (12.0, 4, 0.1), (50.0, 1, 0.0), (50.0, 2, 0.1)]
-    {
-        let mut link = Link::new(rate, 10, loss);
+    for (rate, delay_ms, queue_ms, loss) in [
+        (12.0, 10, 2, 0.0),
+        (12.0, 10, 4, 0.0),
+        (12.0, 10, 4, 0.1),
+        (50.0, 10, 1, 0.0),
+        (50.0, 10, 2, 0.1),
+        (50.0, 1, 4, 0.2),
+        (50.0, 1, 2, 0.3),
+    ] {
+        let mut link = Link::new(rate, delay_ms, loss);
         link.queue_max = Duration::from_millis(queue_ms);
         let mut net = Net::pair(|_| {}, &link, 1);
         let mtu = net.nodes[&NodeId(1)].config().inner_mtu();
         let goodput = saturate(&mut net, [1, 2], 20, mtu);
-        let case = alloc::format!("{rate} Mb/s, {queue_ms} ms, {loss}");
+        let case = alloc::format!("{rate} Mb/s, {delay_ms} ms, {queue_ms} ms, {loss}");
         let share = goodput / (rate * (1.0 - loss) * share_of_packets(mtu));
         assert!(share > 0.94, "{case}: {share} of what it carries");
         let lost = net.stats(1).neighbours[0].loss_out.expect("it is known");
