@@ -301,7 +301,7 @@ impl Pace {
 
     /// Handles a report about a datagram.
     pub fn heard(&mut self, now: Instant, heard: PathReport) {
-        self.gaps.hear(now, heard.sent_at);
+        self.gaps.hear(now, &heard);
         let delay = self.delays.delay(&heard);
         let queue_us = self.delays.queue_us(&delay, self.capacity);
         if queue_us > now.saturating_since(heard.sent_at).as_micros_f64() {

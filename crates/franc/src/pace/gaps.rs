@@ -2,24 +2,33 @@
 //! until the next report. On Wi-Fi each report waits for the channel, and so do the datagrams
 //! before it. Leaves out what is in flight.
 
+use super::PathReport;
 use lasthop_units::Instant;
 
 /// The usual time between reports, and its variation (as RFC 6298, section 2, for round trips).
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(super) struct Gaps {
-    heard_at: Option<Instant>,
+    /// The last report: its arrival, and the datagram with its time of transmission.
+    last: Option<(Instant, u32, Instant)>,
     smoothed_us: f64,
     deviation_us: f64,
 }
 
 impl Gaps {
-    /// A report arrives of a datagram that was sent at `sent_at`. Only a time in which that was in
-    /// flight counts: before, nothing may have been sent.
-    pub fn hear(&mut self, now: Instant, sent_at: Instant) {
-        let Some(before) = self.heard_at.replace(now).filter(|&before| sent_at <= before) else {
+    /// A report arrives. Only a time counts in which its datagram was in flight, and less the mean
+    /// time between datagrams: one that is sent late is reported late.
+    pub fn hear(&mut self, now: Instant, heard: &PathReport) {
+        let Some((before, number, sent_at)) = self.last.replace((now, heard.number, heard.sent_at))
+        else {
             return;
         };
-        let off_us = now.saturating_since(before).as_micros_f64() - self.smoothed_us;
+        let count = heard.number.saturating_sub(number);
+        if heard.sent_at > before || count == 0 {
+            return;
+        }
+        let apart = heard.sent_at.saturating_since(sent_at) / u64::from(count);
+        let gap_us = now.saturating_since(before).saturating_sub(apart).as_micros_f64();
+        let off_us = gap_us - self.smoothed_us;
         self.smoothed_us += off_us / 8.0;
         self.deviation_us += (off_us.abs() - self.deviation_us) / 4.0;
     }
@@ -35,23 +44,37 @@ mod tests {
     use super::*;
     use lasthop_units::Duration;
 
+    fn report(number: u32, sent_ms: u64) -> PathReport {
+        PathReport {
+            sent_at: ms(sent_ms),
+            heard_at_us: 0,
+            bytes: 1_000,
+            bytes_up_to: 0,
+            number,
+            received: number,
+            free_at: Instant::ZERO,
+            round_trip: Duration::ZERO,
+            round_trip_min: Duration::ZERO,
+        }
+    }
+
     fn ms(milliseconds: u64) -> Instant {
         Instant::ZERO + Duration::from_millis(milliseconds)
     }
 
     #[test]
-    fn silence_of_the_sender_is_no_gap() {
-        let mut gaps = Gaps::default();
-        // Reports each 10 ms, of datagrams sent 20 ms before; then an idle second.
-        for at in (20..1_000).step_by(10) {
-            gaps.hear(ms(at), ms(at - 20));
-        }
-        let usual_us = gaps.longest_us();
-        assert!((usual_us - 10_000.0).abs() < 100.0, "{usual_us}");
-        gaps.hear(ms(2_000), ms(1_980));
-        assert_eq!(gaps.longest_us(), usual_us);
-        // The same second, with a datagram in flight.
-        gaps.hear(ms(3_000), ms(1_990));
-        assert!(gaps.longest_us() > 500_000.0);
+    fn only_what_reports_wait_for_is_a_gap() {
+        // Reports each 200 ms of forty datagrams, the last of which was sent 5 ms before the last report.
+        let mut busy = Gaps::default();
+        (2..100).for_each(|at| busy.hear(ms(at * 200), &report(at as u32 * 40, at * 200 - 205)));
+        assert!((busy.longest_us() - 195_000.0).abs() < 1_000.0, "{}", busy.longest_us());
+        // An idle second is none.
+        let usual_us = busy.longest_us();
+        busy.hear(ms(30_000), &report(4_001, 29_900));
+        assert_eq!(busy.longest_us(), usual_us);
+        // Nor are datagrams each 200 ms, in a queue of two seconds.
+        let mut sparse = Gaps::default();
+        (1..100).for_each(|at| sparse.hear(ms(at * 200 + 2_000), &report(at as u32, at * 200)));
+        assert!(sparse.longest_us() < 1.0, "{}", sparse.longest_us());
     }
 }
