@@ -326,7 +326,7 @@ kind = "udp"
 rate = "{asked}Mb/s"
 packet_bytes = 1500
 {}"#,
-            link(["a", "b"], "pace = \"5ms\"")
+            link(["a", "b"], "pace = \"5ms\"\nbacklog_packets = 1000")
         );
         let scenario = parse("test.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}"));
         let seen = simulate_scenario(&scenario);
