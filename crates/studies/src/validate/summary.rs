@@ -418,7 +418,7 @@ const ENTRIES: &[SummaryEntry] = &[
         band: "see below",
         deviations: &[is("", Kind::Least("%"), |row| number(&row[5]))],
         shown: &[(0, "path"), (5, "share"), (8, "added-p95"), (11, "misses")],
-        cause: "Targets and causes are those above; one run each.",
+        cause: "Targets and causes are those above; one run each, measured before the last changes of the rate control, whose virtual time stands above.",
     },
     SummaryEntry {
         chapter: "franc, grid of paths",
