@@ -60,9 +60,9 @@ const STARTUP_RATE: f64 = 2.885;
 const STARTUP_ROUND_TRIPS: f64 = 1.0;
 /// The relative rate while a queue is drained to test whose it is.
 const DRAIN_RATE: f64 = 0.5;
-/// One of this many windows is sent at the lowest relative rate, if any datagrams are lost: that
-/// costs 1.7 % of the rate.
-const CALM_EVERY: u32 = 15;
+/// One of this many windows is sent at the lower rate [`CALM_RATE`], if any datagrams are lost.
+const CALM_EVERY: u32 = 12;
+const CALM_RATE: f64 = 0.85;
 /// A window sent at less than this share of the capacity counts as calm.
 const CALM_BELOW: f64 = 0.92;
 /// The rate before anything is known, in bytes per second.
@@ -511,7 +511,7 @@ impl Pace {
         self.since_calm += 1;
         if self.since_calm >= CALM_EVERY && self.busy.lost > 0.5 {
             self.since_calm = 0;
-            self.relative = self.relative.min(RELATIVE_RATE.0);
+            self.relative = self.relative.min(CALM_RATE);
         }
         let is_draining = grew_us < -self.delays.noise_us();
         let is_standing = queue_us > 2.0 * target_us && !window.is_free();
