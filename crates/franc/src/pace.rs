@@ -60,7 +60,7 @@ const STARTUP_RATE: f64 = 2.885;
 const STARTUP_ROUND_TRIPS: f64 = 1.0;
 /// The relative rate while a queue is drained to test whose it is.
 const DRAIN_RATE: f64 = 0.5;
-/// One of this many windows is sent at the lower rate [`CALM_RATE`], if any datagrams are lost.
+/// One of this many windows is sent at the lower rate [`CALM_RATE`].
 const CALM_EVERY: u32 = 12;
 const CALM_RATE: f64 = 0.85;
 /// A window sent at less than this share of the capacity counts as calm.
@@ -509,7 +509,7 @@ impl Pace {
         }
         self.changed_at = now;
         self.since_calm += 1;
-        if self.since_calm >= CALM_EVERY && self.busy.lost > 0.5 {
+        if self.since_calm >= CALM_EVERY {
             self.since_calm = 0;
             self.relative = self.relative.min(CALM_RATE);
         }
