@@ -92,8 +92,8 @@ tables! {
         /// Paper: packets sent after a timeout. "credit": what a symbol grants (section II.D, and
         /// the program of January). The program of March sends 5.
         option timeout_packets: TimeoutPackets = "5 if rules = \"netmix-2014-03\"; else \"credit\"";
-        /// Most packets that wait to be coded. A TCP flow in slow start has twice the packets of a
-        /// round trip on its way before CoDel's first drop reaches it.
+        /// Most packets that wait to be coded. A TCP flow in slow start sends twice the path's rate
+        /// until CoDel's first drop reaches it; packets of 1 kB reach `backlog_bytes` first.
         value backlog_packets: Whole<1, 1_000_000> = 4096;
         /// Most bytes that wait to be coded, 64KiB to 4GiB.
         value backlog_bytes: Bytes = "4MiB";

@@ -1,6 +1,6 @@
-//! Times between reports while datagrams are in flight, in microseconds: what is in flight must last
+//! Times between reports while datagrams are in flight, in microseconds. The data in flight must last
 //! until the next report. On Wi-Fi each report waits for the channel, and so do the datagrams
-//! before it. Leaves out what is in flight.
+//! before it. Leaves out the limit of data in flight, which is in `pace`.
 
 use super::PathReport;
 use lasthop_units::Instant;
@@ -8,15 +8,15 @@ use lasthop_units::Instant;
 /// The usual time between reports, and its variation (as RFC 6298, section 2, for round trips).
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(super) struct Gaps {
-    /// The last report: its arrival, and the datagram with its time of transmission.
+    /// The last report: its arrival, the number of its datagram, and when that was sent.
     last: Option<(Instant, u32, Instant)>,
     smoothed_us: f64,
     deviation_us: f64,
 }
 
 impl Gaps {
-    /// A report arrives. Only a time counts in which its datagram was in flight, and less the mean
-    /// time between datagrams: one that is sent late is reported late.
+    /// Handles a report. Its time since the last one counts if its datagram was in flight for all of
+    /// it, less the mean time between datagrams: a datagram that is sent late is reported late.
     pub fn hear(&mut self, now: Instant, heard: &PathReport) {
         let Some((before, number, sent_at)) = self.last.replace((now, heard.number, heard.sent_at))
         else {
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn only_what_reports_wait_for_is_a_gap() {
-        // Reports each 200 ms of forty datagrams, the last of which was sent 5 ms before the last report.
+        // A report of forty datagrams each 200 ms; the last one was sent 5 ms before the last report.
         let mut busy = Gaps::default();
         (2..100).for_each(|at| busy.hear(ms(at * 200), &report(at as u32 * 40, at * 200 - 205)));
         assert!((busy.longest_us() - 195_000.0).abs() < 1_000.0, "{}", busy.longest_us());

@@ -13,8 +13,9 @@ const GAP_MAX: u32 = 8_192;
 /// Longest window, as a multiple of the requested length.
 const LONGER_MAX: u64 = 4;
 
-/// Nothing was served in a time between two arrivals that is this multiple of the mean of the others:
-/// of independent ones, as of a channel for which many contend, 5 % are as long by chance.
+/// A time between two arrivals is a stall, in which the path served nothing, if it is this multiple
+/// of the mean of the others. Of independent arrivals, as on a channel for which many contend, 5 % of
+/// the times are that long by chance.
 const STALL: f64 = 3.0;
 
 /// Smallest ratio of two rates whose results can be compared.
@@ -142,9 +143,9 @@ impl Window {
         f64::from(time_us.max(1))
     }
 
-    /// Time for which nothing was served, in microseconds: the longest one between two arrivals, if
-    /// it is long, less what its bytes took at the rate of the others. A wait for the channel is
-    /// neither a queue of this link nor a lower rate.
+    /// Time of a stall in microseconds: the longest time between two arrivals, if it is [`STALL`] times
+    /// that of the others, less the time of its bytes at the rate of the others. A wait for the
+    /// channel is neither a queue of this link nor a lower rate.
     fn stall_us(&self) -> f64 {
         let others_us = self.arrival_us() - self.gap_us;
         let others_bytes = self.bytes() - self.gap_bytes;

@@ -537,9 +537,9 @@ fn the_document_tells_two_links_apart() {
     assert!(link.nodes["near"].acks_replaced > 500);
 }
 
-/// TCP in a link over a wire that loses packets and has a short queue: the start of the flow fills that
-/// queue, and what it loses there is not taken for the wire's losses, which would be compensated by
-/// sending more. Once half or more of the datagrams were sent for nothing.
+/// TCP in a link over a wire that loses packets and has a short queue. The start of the flow overflows
+/// that queue. The link must not count these losses as the wire's, because it compensates the wire's
+/// by sending more: an earlier control lost half of its datagrams in the queue.
 #[test]
 fn a_lossy_wire_with_a_short_queue_is_not_flooded() {
     for (packets, percent, least_mbps) in [(15, 20, 36.0), (10, 30, 31.0)] {
