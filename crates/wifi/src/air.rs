@@ -30,7 +30,7 @@ mod together;
 mod varying;
 
 pub(crate) use overhear::Overheard;
-use overhear::{Phy, are_equal, phys};
+use overhear::{Bounds, Phy, are_equal, bounds, phys};
 pub(crate) use overlaps::Overlaps;
 use overlaps::{Begun, Interference, Order, Overlapping};
 use pairs::{Memo, Pair, Pairs};
@@ -263,6 +263,8 @@ pub(crate) struct Air {
     changes: Vec<(SnrChange, StationId, StationId)>,
     /// Mean powers in mW, by transmitter * stations + receiver; a station hears nothing of itself.
     powers_mw: Vec<f64>,
+    /// Bounds of the powers of each transmitter at all others.
+    bounds: Vec<Bounds>,
     /// Stations that sense each transmitter, itself excluded.
     listeners: Vec<Vec<StationId>>,
     /// Minimum SNR at the listeners of each transmitter.
@@ -376,6 +378,7 @@ impl Air {
             stations,
             weakest: weakest.collect(),
             listeners,
+            bounds: bounds(&powers_mw, stations),
             error_model: config.error_model.clone(),
             capture_margin: config.capture_margin.map(SnrThreshold::new),
             carrier_sense: config.carrier_sense,
@@ -910,12 +913,15 @@ fn add_up(
     sums_mw: &mut Vec<f64>,
     powers_mw: &[f64],
     stations: usize,
-    transmitters: impl Iterator<Item = StationId>,
+    mut transmitters: impl Iterator<Item = StationId>,
 ) {
     sums_mw.clear();
+    if let Some(first) = transmitters.next() {
+        sums_mw.extend_from_slice(&powers_mw[first.index() * stations..][..stations]);
+    }
     sums_mw.resize(stations, 0.0);
     for transmitter in transmitters {
-        let row = &powers_mw[transmitter.index() * stations..];
+        let row = &powers_mw[transmitter.index() * stations..][..stations];
         for (sum, mw) in sums_mw.iter_mut().zip(row) {
             *sum += mw;
         }

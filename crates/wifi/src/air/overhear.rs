@@ -20,6 +20,23 @@ pub(super) struct Phy {
     width: ChannelWidth,
 }
 
+/// Bounds of the powers of a transmitter at all other stations, in mW: at least as far apart as these.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Bounds {
+    least: f64,
+    most: f64,
+}
+
+impl Bounds {
+    const NONE: Self = Self { least: f64::INFINITY, most: 0.0 };
+
+    /// Extends the bounds to a power.
+    pub fn include(&mut self, power_mw: f64) {
+        self.least = self.least.min(power_mw);
+        self.most = self.most.max(power_mw);
+    }
+}
+
 /// Outcome at a third station that begins to receive a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Overheard {
@@ -30,6 +47,16 @@ pub(crate) enum Overheard {
 }
 
 impl Air {
+    /// Whether a station senses the PPDU that it is not addressed to.
+    #[inline]
+    pub fn is_overheard(&self, flight: &Flight) -> bool {
+        match (&self.listeners[flight.transmitter.index()][..], flight.receiver) {
+            ([], _) => false,
+            ([one], Address::Station(receiver)) => *one != receiver,
+            _ => true,
+        }
+    }
+
     /// Whether every station that senses the PPDU decodes it, apart from its addressee.
     pub fn is_decoded_by_all(&mut self, flight: &Flight) -> bool {
         let needed = self.overhear_threshold(flight.rate);
@@ -120,6 +147,9 @@ impl Air {
     ) {
         let detected = preamble_threshold(flight.rate);
         let least = needed.linear.min(detected.linear);
+        if !self.may_be_noticed(flight, least * (1.0 - MARGIN)) {
+            return;
+        }
         let is_crowd = flight.overlaps.count() >= CROWD;
         let mut others = core::mem::take(&mut self.others);
         others.clear();
@@ -173,6 +203,20 @@ impl Air {
         self.others = others;
     }
 
+    /// Whether a station may receive a PPDU at `least` times the noise and interference: by the highest
+    /// power at which any station hears it, and the lowest at which any hears the others.
+    fn may_be_noticed(&self, flight: &Flight, least: f64) -> bool {
+        let others = self.interference(flight);
+        let powers_mw = others.map(|other| self.bounds[other.transmitter.index()].least);
+        let interference_mw: f64 = powers_mw.sum();
+        let needed_mw = least * (self.least_noise_mw() + interference_mw) * (1.0 - MARGIN);
+        self.bounds[flight.transmitter.index()].most >= needed_mw
+    }
+
+    fn least_noise_mw(&self) -> f64 {
+        self.noise_of_kind_mw.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
     /// Lists the stations that sense a PPDU, do not transmit, and may receive it at `least` times
     /// the noise and interference. The durations of the overlaps do not matter.
     fn find_candidates(&mut self, flight: &Flight, least: f64) {
@@ -218,16 +262,34 @@ impl Air {
     fn list_candidates(&mut self, flight: &Flight, needed: impl Fn(f64, f64, f64) -> f64) {
         let Self { interference_mw, candidates, powers_mw, noise_mw, stations, .. } = self;
         let row = &powers_mw[flight.transmitter.index() * *stations..][..*stations];
-        candidates.resize(*stations, 0);
-        let mut count = 0;
-        let heard = row.iter().zip(&*interference_mw).zip(&*noise_mw);
-        for (station, ((own, summed), noise)) in (0..).zip(heard) {
-            let needed = needed(*noise, *summed, *own).max(self.carrier_sense_mw);
-            // Without a branch: about every third one is a candidate.
-            candidates[count] = station;
-            count += usize::from(*own >= needed);
+        let least_mw = self.carrier_sense_mw;
+        let is_one = |own: f64, summed: f64, noise: f64| {
+            (own >= needed(noise, summed, own)) & (own >= least_mw)
+        };
+        candidates.clear();
+        // By groups of eight, whose comparisons become a number: about every third is a candidate.
+        let (rows, sums, noises) =
+            (row.as_chunks::<8>(), interference_mw.as_chunks::<8>(), noise_mw.as_chunks::<8>());
+        for (first, ((own, summed), noise)) in
+            (0..).step_by(8).zip(rows.0.iter().zip(sums.0).zip(noises.0))
+        {
+            let mut found = 0_u32;
+            for place in 0..8 {
+                found |= u32::from(is_one(own[place], summed[place], noise[place])) << place;
+            }
+            while found != 0 {
+                candidates.push(first + found.trailing_zeros() as u16);
+                found &= found - 1;
+            }
         }
-        candidates.truncate(count);
+        let first = 8 * rows.0.len() as u16;
+        for (place, ((own, summed), noise)) in
+            (first..).zip(rows.1.iter().zip(sums.1).zip(noises.1))
+        {
+            if is_one(*own, *summed, *noise) {
+                candidates.push(place);
+            }
+        }
     }
 
     /// The SNR from which on PPDUs at `rate` are overheard.
@@ -245,6 +307,17 @@ impl Air {
         self.overhear_snr.push((rate, threshold));
         threshold
     }
+}
+
+/// The bounds of the powers of each transmitter, given the powers of all.
+pub(super) fn bounds(powers_mw: &[f64], stations: usize) -> Vec<Bounds> {
+    let bounds_of = |(from, row): (usize, &[f64])| {
+        let mut bounds = Bounds::NONE;
+        let others = row.iter().enumerate().filter(|(to, _)| *to != from);
+        others.for_each(|(_, power_mw)| bounds.include(*power_mw));
+        bounds
+    };
+    powers_mw.chunks_exact(stations.max(1)).enumerate().map(bounds_of).collect()
 }
 
 /// The PHY of each station.

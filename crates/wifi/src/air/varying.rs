@@ -211,6 +211,7 @@ impl Air {
         let noise = self.links.kinds()[self.links.kind_of(from, to)].noise;
         let index = from.index() * self.stations + to.index();
         self.powers_mw[index] = (noise + snr).as_milliwatts();
+        self.bounds[from.index()].include(self.powers_mw[index]);
         Arc::make_mut(&mut self.links).set_snr(from, to, snr);
     }
 
