@@ -130,17 +130,26 @@ impl Channels {
     /// Sets the NAV of stations that are not addressed, or lets them wait for EIFS.
     #[inline]
     pub fn overhear(&mut self, scene: &mut Scene<'_>, flight: &Flight) {
+        if self.reuse.is_none() && !scene.air.is_overheard(flight) {
+            return;
+        }
         let failed_until = scene.now + scene.settings.extended_space;
         let Scene { now, air, contention, .. } = scene;
-        if flight.reserves_until <= *now
-            && !contention.extends_beyond(*now)
-            && air.is_decoded_by_all(flight)
-        {
+        let is_decoded_by_all = air.is_decoded_by_all(flight);
+        if is_decoded_by_all && flight.reserves_until <= *now && !contention.extends_beyond(*now) {
             // The NAV ends with the PPDU, and there is no EIFS to cut short.
             return;
         }
         if flight.carried.is_of_several() || !self.navs.is_empty() || self.reuse.is_some() {
             return self.overhear_outside(scene, flight);
+        }
+        if is_decoded_by_all {
+            let addressee = match flight.receiver {
+                Address::Station(station) => Some(station),
+                Address::Group => None,
+            };
+            let until = flight.reserves_until;
+            return contention.reserve_around(flight.transmitter, addressee, until, *now);
         }
         air.overhear(flight, |listener, overheard| match overheard {
             Overheard::Decoded => contention.reserve(listener, flight.reserves_until),
