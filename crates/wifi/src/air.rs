@@ -36,8 +36,8 @@ use overlaps::{Begun, Interference, Order, Overlapping};
 use pairs::{Memo, Pair, Pairs};
 pub(crate) use payload::{Action, Content, Management, Payload};
 pub(crate) use rates::{Expected, Rates, alone};
-use reuse::Ignored;
-pub(crate) use reuse::{Reduction, is_below};
+use reuse::IgnoredPpdus;
+pub(crate) use reuse::{Missing, Reduction, is_below};
 pub(crate) use subframes::{Interval, Subframes, spacing_bytes};
 use together::Together;
 use varying::Varying;
@@ -290,7 +290,7 @@ pub(crate) struct Air {
     /// Whether all stations understand the same PPDUs.
     are_phys_equal: bool,
     /// PPDUs that stations ignore (spatial reuse).
-    ignored: Vec<Ignored>,
+    ignored: IgnoredPpdus,
     /// Whether successive interferers are kept apart instead of added up (spatial reuse, several
     /// channels).
     is_timed: bool,
@@ -400,7 +400,7 @@ impl Air {
             candidates: Vec::new(),
             are_phys_equal: are_equal(&phys),
             phys,
-            ignored: Vec::new(),
+            ignored: IgnoredPpdus::default(),
             is_timed: config.stations.iter().any(|station| station.obss_pd.is_some())
                 || config.has_several_channels(),
             changed: 0,

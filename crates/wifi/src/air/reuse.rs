@@ -6,9 +6,10 @@
 //! detects a preamble; as for all third parties, no randomness is involved.
 
 use super::{Air, Flight, Interval, MARGIN, Overheard, PREAMBLE_DETECTION_THRESHOLD};
-use super::{Interference, Level, SnrThreshold, Together};
+use super::{Interference, Lead, Level, SnrThreshold, Together, lead_needed};
 use crate::phy::{ChannelWidth, UNTIL_SIGNAL_A};
 use crate::station::{Address, StationId};
+use alloc::vec::Vec;
 use lasthop_units::{Db, Dbm, Instant};
 
 /// Reduction of a PPDU's power below its transmitter's usual power.
@@ -22,12 +23,65 @@ pub(crate) struct Reduction {
 /// A PPDU that a station ignores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ignored {
-    receiver: StationId,
     transmitter: StationId,
     /// Start and end of the PPDU, and the instant from which it is ignored.
     start: Instant,
     end: Instant,
     from: Instant,
+}
+
+/// The PPDUs that stations ignore.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub(super) struct IgnoredPpdus {
+    /// By receiver; as many as needed.
+    of: Vec<Vec<Ignored>>,
+    /// Number of all.
+    all: usize,
+}
+
+impl IgnoredPpdus {
+    /// Whether no station ignores one.
+    pub const fn is_empty(&self) -> bool {
+        self.all == 0
+    }
+
+    fn by(&self, receiver: StationId) -> &[Ignored] {
+        self.of.get(receiver.index()).map_or(&[], |of| of)
+    }
+
+    fn add(&mut self, receiver: StationId, ignored: Ignored) {
+        let needed = receiver.index() + 1;
+        if self.of.len() < needed {
+            self.of.resize(needed, Vec::new());
+        }
+        self.of[receiver.index()].push(ignored);
+        self.all += 1;
+    }
+
+    /// Keeps those that end after an instant.
+    fn retain_after(&mut self, oldest: Instant) {
+        self.of.iter_mut().for_each(|of| of.retain(|ignored| ignored.end > oldest));
+        self.all = self.of.iter().map(Vec::len).sum();
+    }
+}
+
+/// Stations that may miss the preamble of a PPDU because another one began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    Nobody,
+    Only(StationId),
+    Anybody,
+}
+
+impl Missing {
+    /// Whether a station may miss it.
+    pub fn may_be(self, station: StationId) -> bool {
+        match self {
+            Self::Nobody => false,
+            Self::Only(one) => one == station,
+            Self::Anybody => true,
+        }
+    }
 }
 
 impl Reduction {
@@ -141,14 +195,22 @@ impl Air {
     pub fn ignore(&mut self, receiver: StationId, number: u64, now: Instant) {
         let flights = self.flights.iter().filter(|flight| flight.overlaps.number() == number);
         for &Flight { transmitter, start, end, .. } in flights {
-            let is_known = self.ignored.iter().any(|ignored| {
-                (ignored.receiver, ignored.transmitter, ignored.start)
-                    == (receiver, transmitter, start)
-            });
-            if is_known {
-                continue;
+            let is_it = |it: &Ignored| (it.transmitter, it.start) == (transmitter, start);
+            if !self.ignored.by(receiver).iter().any(is_it) {
+                self.ignored.add(receiver, Ignored { transmitter, start, end, from: now });
             }
-            self.ignored.push(Ignored { receiver, transmitter, start, end, from: now });
+        }
+    }
+
+    /// The stations that may miss a PPDU because of the one that began last: by then the preamble and
+    /// header of most are over, so that only its transmitter does.
+    pub fn missing_by_last(&self, flight: &Flight) -> Missing {
+        match self.overlapping.last_with(&flight.overlaps) {
+            None => Missing::Nobody,
+            Some(last) if lead_needed(last.order, self.capture_margin) == Lead::Always => {
+                Missing::Only(last.transmitter)
+            }
+            Some(_) => Missing::Anybody,
         }
     }
 
@@ -159,8 +221,8 @@ impl Air {
         other: &Interference,
         start: Instant,
     ) -> bool {
-        self.ignored.iter().any(|ignored| {
-            (ignored.receiver, ignored.transmitter) == (receiver, other.transmitter)
+        self.ignored.by(receiver).iter().any(|ignored| {
+            ignored.transmitter == other.transmitter
                 && (ignored.start, ignored.end) == (other.start, other.end)
                 && ignored.from <= start
         })
@@ -170,8 +232,8 @@ impl Air {
     #[cold]
     pub(super) fn forget_ignored(&mut self) {
         match self.flights.iter().map(|flight| flight.start).min() {
-            None => self.ignored.clear(),
-            Some(oldest) => self.ignored.retain(|ignored| ignored.end > oldest),
+            None => self.ignored.retain_after(Instant::MAX),
+            Some(oldest) => self.ignored.retain_after(oldest),
         }
     }
 

@@ -14,7 +14,7 @@
 use super::Scene;
 use super::exchange_of;
 use super::navs::{Navs, Origin, by_colour};
-use crate::air::{Air, Flight, Overheard, Reduction, is_below};
+use crate::air::{Air, Flight, Missing, Overheard, Reduction, is_below};
 use crate::cell::CellError;
 use crate::config::{CellConfig, ObssPd};
 use crate::mac::contention::Contention;
@@ -52,8 +52,24 @@ struct Sensed {
     transmitter: StationId,
     /// The transmitter, and the stations that sense the PPDU.
     busy_for: Vec<StationId>,
+    /// Whether a station missed its preamble, by station; as many as needed.
+    missed: Vec<bool>,
     /// Stations that ignore it by its colour.
     ignoring: Vec<StationId>,
+}
+
+impl Sensed {
+    fn has_missed(&self, station: StationId) -> bool {
+        self.missed.get(station.index()).is_some_and(|missed| *missed)
+    }
+
+    fn set_missed(&mut self, station: StationId, missed: bool) {
+        let needed = station.index() + 1;
+        if self.missed.len() < needed {
+            self.missed.resize(needed, false);
+        }
+        self.missed[station.index()] = missed;
+    }
 }
 
 impl SpatialReuse {
@@ -151,7 +167,8 @@ impl SpatialReuse {
         }
         let begun = air.flights().last().expect("it just began");
         let number = begun.overlaps.number();
-        self.sensed.push(Sensed { number, transmitter, busy_for, ignoring: Vec::new() });
+        let (missed, ignoring) = (Vec::new(), Vec::new());
+        self.sensed.push(Sensed { number, transmitter, busy_for, missed, ignoring });
         if self.ignores {
             self.release_missed(air, contention, *now);
         }
@@ -166,24 +183,37 @@ impl SpatialReuse {
             // Of those before only the last one is new to it.
             let is_known = !has_changed && last != Some(flight.overlaps.number());
             let together = (!is_known).then(|| air.together_with(flight));
+            let missing = if is_known { air.missing_by_last(flight) } else { Missing::Anybody };
+            if missing == Missing::Nobody {
+                continue;
+            }
             let locks = |listener| match &together {
                 Some(together) => air.locks_with(flight, together, listener),
                 None => air.locks_despite_last(flight, listener),
             };
-            for &listener in self.busy_for(flight) {
+            let number = flight.overlaps.number();
+            let Some(sensed) = self.sensed.iter().find(|sensed| sensed.number == number) else {
+                continue;
+            };
+            for &listener in &sensed.busy_for {
+                // Who missed it before still senses it, for it is strong.
                 if listener != flight.transmitter
+                    && missing.may_be(listener)
+                    && !(is_known && sensed.has_missed(listener))
                     && self.rules[listener.index()].is_some()
                     && !locks(listener)
                 {
                     let is_weak = is_below(air.received_mw(flight, listener), ENERGY_DETECTION);
-                    missed.push((listener, flight.overlaps.number(), is_weak));
+                    missed.push((listener, number, is_weak));
                 }
             }
         }
         for (listener, number, is_weak) in missed {
             air.ignore(listener, number, now);
+            let sensed = self.sensed(number);
+            sensed.set_missed(listener, true);
             if is_weak {
-                self.sensed(number).busy_for.retain(|station| *station != listener);
+                sensed.busy_for.retain(|station| *station != listener);
                 contention.becomes_idle(listener, now);
             }
         }
@@ -314,6 +344,7 @@ impl SpatialReuse {
             let width = air.occupied(flight);
             if air.sensing(flight.transmitter, flight.reduction, width).any(|it| it == of) {
                 sensed.busy_for.push(of);
+                sensed.set_missed(of, false);
                 contention.becomes_busy(of, now);
             }
         }
