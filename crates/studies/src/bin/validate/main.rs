@@ -297,7 +297,7 @@ struct TunnelsOptions {
 
 #[derive(Args)]
 struct InstructionsOptions {
-    /// Exit with 1 if one has grown by more than 3 %
+    /// Exit with 1 if one has grown by more than 1 %
     #[arg(long)]
     check: bool,
     /// Keep the counts, in crates/studies/data/instructions.csv
