@@ -359,7 +359,7 @@ impl Hosts {
         let Self { network, flows, francs, outputs, has_space, .. } = self;
         loop {
             while let Some(event) = network.poll_event() {
-                sink.event(&event, frames);
+                sink.take_event(event, frames);
             }
             let is_passive = network.poll_passive(|at, node, packet| {
                 sink.arrived(at, node, packet);

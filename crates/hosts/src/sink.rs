@@ -166,6 +166,12 @@ pub trait Sink {
     /// (emulation).
     fn event(&mut self, _event: &Event, _frames: Frames<'_>) {}
 
+    /// Reports an event as [`Sink::event`] does, and gives it away: a driver calls this, and a sink
+    /// that keeps events need not copy them.
+    fn take_event(&mut self, event: Event, frames: Frames<'_>) {
+        self.event(&event, frames);
+    }
+
     /// Reports a round-trip time of `flow`: from a ping to its answer, or of a segment of a
     /// simulated TCP sender.
     fn round_trip(&mut self, _now: Instant, _flow: FlowId, _rtt: Duration) {}

@@ -12,7 +12,7 @@ mod roaming;
 mod switching;
 mod triggers;
 
-use crate::ethernet;
+use crate::ethernet::{self, Frames};
 use crate::names::Names;
 use crate::output::{OutputError, Target};
 use crate::pcapng::{self, Capture, LinkType, SNAP_BYTES};
@@ -124,6 +124,7 @@ struct Maker {
     snap_bytes: usize,
     /// Properties of the cell.
     info: AirInfo,
+    frames: Frames,
 }
 
 /// Source of the bytes of packets.
@@ -194,6 +195,7 @@ impl AirWriter {
             bytes_made: snap_bytes,
             snap_bytes,
             info: info.clone(),
+            frames: Frames::default(),
         };
         for (station, own) in maker.elements_of.iter_mut().enumerate() {
             let id = StationId(station as u16);
@@ -296,7 +298,7 @@ impl Maker {
     /// Appends an MPDU with its FCS to the packet that starts at `begin`. Returns the number of
     /// bytes left out at its end.
     fn frame(
-        &self,
+        &mut self,
         ppdu: &Ppdu,
         receiver: Address,
         frame: &Frame,
@@ -326,8 +328,8 @@ impl Maker {
         };
         match frame.kind {
             FrameKind::Data | FrameKind::QosData { .. } => {
-                let data = link.data(frame, contents, self.bytes_made);
-                return data.emit(begin.saturating_add(self.snap_bytes), out);
+                let end = begin.saturating_add(self.snap_bytes);
+                return self.data(&link, frame, contents, end, out);
             }
             FrameKind::Null { power_management } => {
                 link.null(power_management, None).emit_mpdu(out);
@@ -529,6 +531,91 @@ impl Maker {
         0
     }
 
+    /// Appends a data frame, and returns the number of bytes left out at its end. Skips the FCS if it
+    /// would lie behind `end` and so stay unwritten: computing it would be a fifth of a run's time.
+    fn data(
+        &mut self,
+        link: &Link,
+        frame: &Frame,
+        contents: Contents<'_>,
+        end: usize,
+        out: &mut Vec<u8>,
+    ) -> usize {
+        let qos = match frame.kind {
+            FrameKind::QosData { access_category, amsdu } => Some(QosControl {
+                tid: access_category.tid(),
+                amsdu_present: amsdu,
+                ..qos_of(frame)
+            }),
+            _ => None,
+        };
+        let begin = out.len();
+        let mut left_out = 0;
+        if qos.is_some_and(|qos| qos.amsdu_present) {
+            // In an A-MSDU the third address is the BSSID (9.3.2.1.2): the source
+            // address in a frame from the access point, the destination address in a
+            // frame to it.
+            link.header(link.addresses(link.receiver, link.transmitter), qos).emit(out);
+            let mut writer = amsdu::AmsduWriter::new();
+            let mut msdu = Vec::new();
+            for packet in &frame.packets {
+                let real = real_frame(packet, contents);
+                let [destination, source] = ends(packet, real.as_deref(), contents.names);
+                msdu.clear();
+                self.msdu(packet, real.as_deref(), contents, usize::MAX, &mut msdu);
+                writer
+                    .push(&amsdu::AmsduSubframe { destination, source, msdu: &msdu })
+                    .expect("a packet and its LLC header are shorter than 65 535 bytes");
+            }
+            out.extend_from_slice(&writer.finish());
+        } else if let Some(packet) = frame.packets.first() {
+            let real = real_frame(packet, contents);
+            let [destination, source] = ends(packet, real.as_deref(), contents.names);
+            // A station does not bridge, so the receiver is the destination of a frame from
+            // the access point, and the transmitter the source of a frame to it.
+            let destination = if link.from_access_point { link.receiver } else { destination };
+            let source = if link.from_access_point { source } else { link.transmitter };
+            link.header(link.addresses(destination, source), qos).emit(out);
+            left_out = self.msdu(packet, real.as_deref(), contents, self.bytes_made, out);
+        } else {
+            link.header(link.addresses(link.receiver, link.transmitter), qos).emit(out);
+        }
+        if left_out == 0 && out.len() < end {
+            let fcs = fcs::compute(&out[begin..]);
+            out.extend_from_slice(&fcs.to_le_bytes());
+            return 0;
+        }
+        left_out + fcs::LEN
+    }
+
+    /// Appends a packet as MSDU, with its LLC header, and returns the number of bytes left out at its
+    /// end; `bytes_made` is the smallest number of bytes made of a made-up frame.
+    fn msdu(
+        &mut self,
+        packet: &Packet,
+        real: Option<&[u8]>,
+        contents: Contents<'_>,
+        bytes_made: usize,
+        out: &mut Vec<u8>,
+    ) -> usize {
+        let Contents { segments, names, .. } = contents;
+        let ethertype = match real {
+            Some(frame) => u16::from_be_bytes([frame[12], frame[13]]),
+            None => ethernet::ethertype(packet),
+        };
+        out.extend_from_slice(&llc::Repr::new(ethertype).to_bytes());
+        match real {
+            Some(frame) => {
+                out.extend_from_slice(&frame[ethernet::HEADER_BYTES..]);
+                0
+            }
+            None => {
+                let from = ethernet::HEADER_BYTES;
+                self.frames.append(packet, names, segments, bytes_made, from, out)
+            }
+        }
+    }
+
     /// Returns the first `number` access points that `at` lists in a frame, with their channels: in a
     /// report itself, in a request the one that it prefers, and the others of its network.
     fn neighbours(
@@ -641,31 +728,6 @@ struct Link {
     sequence: SeqNo12,
 }
 
-/// A data frame with its body.
-struct DataFrame {
-    repr: data::Repr<'static>,
-    /// Buffer whose bytes from `skip` on are the body.
-    bytes: Vec<u8>,
-    skip: usize,
-    /// Bytes of the body left out at its end.
-    left_out: usize,
-}
-
-impl DataFrame {
-    /// Appends the frame, and returns the number of bytes left out at its end. Skips the FCS if it
-    /// would lie behind `end` and so stay unwritten: computing it would be a fifth of a run's time.
-    fn emit(&self, end: usize, out: &mut Vec<u8>) -> usize {
-        let body = Some(&self.bytes[self.skip..]);
-        let frame = frame::Repr::Data(data::Repr { body, ..self.repr });
-        if self.left_out == 0 && out.len() + frame.buffer_len() < end {
-            frame.emit_mpdu(out);
-            return 0;
-        }
-        frame.emit(out);
-        self.left_out + fcs::LEN
-    }
-}
-
 impl Link {
     fn bssid(&self) -> MacAddr {
         if self.from_access_point { self.transmitter } else { self.receiver }
@@ -683,6 +745,7 @@ impl Link {
         }
     }
 
+    /// Header of a data frame whose body follows.
     fn header(&self, addresses: Addresses, qos: Option<QosControl>) -> data::Repr<'static> {
         data::Repr {
             flags: self.flags,
@@ -691,61 +754,20 @@ impl Link {
             sequence_control: SequenceControl::new(self.sequence),
             qos,
             ht_control: None,
-            body: None,
+            body: Some(&[]),
         }
-    }
-
-    /// Makes a data frame; `bytes_made` is the smallest number of bytes made of a made-up frame.
-    fn data(&self, frame: &Frame, contents: Contents<'_>, bytes_made: usize) -> DataFrame {
-        let qos = match frame.kind {
-            FrameKind::QosData { access_category, amsdu } => Some(QosControl {
-                tid: access_category.tid(),
-                amsdu_present: amsdu,
-                ..qos_of(frame)
-            }),
-            _ => None,
-        };
-        if qos.is_some_and(|qos| qos.amsdu_present) {
-            let mut writer = amsdu::AmsduWriter::new();
-            let msdus = frame.packets.iter().map(|packet| Msdu::new(packet, contents, usize::MAX));
-            for msdu in msdus {
-                let Msdu { destination, source, .. } = msdu;
-                writer
-                    .push(&amsdu::AmsduSubframe { destination, source, msdu: msdu.bytes() })
-                    .expect("a packet and its LLC header are shorter than 65 535 bytes");
-            }
-            // In an A-MSDU the third address is the BSSID (9.3.2.1.2): the source
-            // address in a frame from the access point, the destination address in a
-            // frame to it.
-            let addresses = self.addresses(self.receiver, self.transmitter);
-            let (repr, bytes) = (self.header(addresses, qos), writer.finish());
-            return DataFrame { repr, bytes, skip: 0, left_out: 0 };
-        }
-        let msdu = frame.packets.first().map(|packet| Msdu::new(packet, contents, bytes_made));
-        let Msdu { destination, source, frame, left_out } = msdu.unwrap_or(Msdu {
-            destination: self.receiver,
-            source: self.transmitter,
-            frame: vec![0; Msdu::SKIP],
-            left_out: 0,
-        });
-        // A station does not bridge, so the receiver is the destination of a frame from
-        // the access point, and the transmitter the source of a frame to it.
-        let destination = if self.from_access_point { self.receiver } else { destination };
-        let source = if self.from_access_point { source } else { self.transmitter };
-        let repr = self.header(self.addresses(destination, source), qos);
-        DataFrame { repr, bytes: frame, skip: Msdu::SKIP, left_out }
     }
 
     fn null(&self, power_management: bool, qos: Option<QosControl>) -> frame::Repr<'static> {
         let header = self.header(self.addresses(self.receiver, self.transmitter), qos);
-        data::Repr { flags: Flags { power_management, ..self.flags }, ..header }.into()
+        data::Repr { flags: Flags { power_management, ..self.flags }, body: None, ..header }.into()
     }
 
     /// Makes a QoS Null frame with an HT Control field.
     fn qos_null(&self, category: AccessCategory, ht_control: u32) -> frame::Repr<'static> {
         let qos = QosControl { tid: category.tid(), ..QosControl::default() };
         let header = self.header(self.addresses(self.receiver, self.transmitter), Some(qos));
-        data::Repr { ht_control: Some(ht_control), ..header }.into()
+        data::Repr { ht_control: Some(ht_control), body: None, ..header }.into()
     }
 
     fn ps_poll(&self, aid: u16) -> frame::Repr<'_> {
@@ -780,56 +802,26 @@ impl Link {
     }
 }
 
-/// An MSDU with its LLC header.
-struct Msdu {
-    destination: MacAddr,
-    source: MacAddr,
-    /// Ethernet frame in which the LLC header, ending in the original EtherType, replaces the
-    /// source address.
-    frame: Vec<u8>,
-    /// Bytes left out at its end.
-    left_out: usize,
+/// Returns the Ethernet frame of a packet, if the driver has it. A fragment has the tag of its packet,
+/// whose bytes are not its own.
+fn real_frame(packet: &Packet, contents: Contents<'_>) -> Option<Vec<u8>> {
+    if !packet.fragment.is_whole() {
+        return None;
+    }
+    (contents.frames)(packet.tag).filter(|frame| frame.len() >= ethernet::HEADER_BYTES)
 }
 
-impl Msdu {
-    /// Bytes of the frame before the MSDU.
-    const SKIP: usize = ethernet::HEADER_BYTES - llc::LEN;
-
-    fn new(packet: &Packet, contents: Contents<'_>, bytes_made: usize) -> Self {
-        let Contents { frames, segments, names } = contents;
-        // A fragment has the tag of its packet, whose bytes are not its own.
-        let real = if packet.fragment.is_whole() {
-            frames(packet.tag).filter(|frame| frame.len() >= ethernet::HEADER_BYTES)
-        } else {
-            None
-        };
-        let (mut frame, left_out) = match real {
-            Some(frame) => (frame, 0),
-            None => {
-                let mut frame = Vec::with_capacity(HEADERS_BYTES);
-                let left_out = ethernet::frame(packet, names, segments, bytes_made, &mut frame);
-                (frame, left_out)
-            }
-        };
-        let address = |at: usize| {
+/// Returns destination and source of a packet, those of its frame if there is one.
+fn ends(packet: &Packet, real: Option<&[u8]>, names: &Names) -> [MacAddr; 2] {
+    match real {
+        Some(frame) => [0, 6].map(|at| {
             let mut octets = [0; 6];
             octets.copy_from_slice(&frame[at..at + 6]);
             MacAddr(octets)
-        };
-        let [destination, source] = [0, 6].map(address);
-        let ethertype = u16::from_be_bytes([frame[12], frame[13]]);
-        let header = llc::Repr::new(ethertype).to_bytes();
-        frame[Self::SKIP..ethernet::HEADER_BYTES].copy_from_slice(&header);
-        Self { destination, source, frame, left_out }
-    }
-
-    fn bytes(&self) -> &[u8] {
-        &self.frame[Self::SKIP..]
+        }),
+        None => [packet.destination, packet.source].map(|end| ethernet::node_address(end, names)),
     }
 }
-
-/// Usual upper limit of the headers of a made-up frame, in bytes.
-const HEADERS_BYTES: usize = 128;
 
 fn parameters(tid: u8, window: u16) -> BlockAckParameters {
     BlockAckParameters { amsdu: true, immediate: true, tid, buffer_size: window % 1_024 }

@@ -8,11 +8,11 @@
 //! experiments.
 
 use crate::names::{FlowKind, Names};
-use crate::segments::Segments;
+use crate::segments::{Segments, TcpHeader};
 use lasthop_hosts::connection_of;
 use lasthop_packet::ip::protocol::{EXPERIMENT, ICMP, TCP, UDP};
-use lasthop_packet::ip::{IPV4_BYTES, Ipv4, checksum};
-use lasthop_packet::{FlowId, Fragment, NodeId, Packet};
+use lasthop_packet::ip::{Ecn, IPV4_BYTES, Ipv4, checksum};
+use lasthop_packet::{AccessCategory, FlowId, Fragment, NodeId, Packet};
 use lasthop_tcp::wire::{CHECKSUM_AT, Header};
 use lasthop_units::MacAddr;
 
@@ -33,14 +33,14 @@ pub(crate) const HEADER_BYTES: usize = 14;
 /// Smallest number of payload bytes made. `capture` distinguishes datagrams by these bytes.
 const PAYLOAD_BYTES: usize = 16;
 
-/// Appends the frame for a packet, and returns the number of bytes left out at its end; `segments`
-/// has the headers of TCP packets. The payload is zero after the tag. Only its first 16 bytes are
+/// Appends the frame for a packet, and returns the number of bytes left out at its end; `segment` is
+/// the header of a TCP packet. The payload is zero after the tag. Only its first 16 bytes are
 /// made, and none under TCP, unless the frame would be shorter than `bytes_made`. Bytes left out
 /// count as zero, and all checksums are those of the whole frame.
-pub(crate) fn frame(
+fn frame(
     packet: &Packet,
     names: &Names,
-    segments: &Segments,
+    segment: Option<&[u8]>,
     bytes_made: usize,
     out: &mut Vec<u8>,
 ) -> usize {
@@ -55,7 +55,6 @@ pub(crate) fn frame(
         return 0;
     }
     head[12..14].copy_from_slice(&IPV4.to_be_bytes());
-    let segment = segments.get(packet);
     let kind = names.flows.get(usize::from(packet.flow.0)).map(|flow| flow.kind);
     let protocol = match (kind, segment) {
         (_, Some(_)) => TCP,
@@ -97,23 +96,200 @@ pub(crate) fn frame(
     length - made
 }
 
-/// Returns the TCP header of the segment with this tag from `source`, with checksum 0.
+/// Maker of frames, which keeps the last one of each kind of packet: alike packets differ by tag and
+/// TCP header, on which few bytes and the checksums depend.
+#[derive(Default)]
+pub(crate) struct Frames {
+    kept: Vec<Option<Kept>>,
+}
+
+/// Properties of a packet that determine its frame, but for tag and TCP header.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Alike {
+    flow: FlowId,
+    source: NodeId,
+    destination: NodeId,
+    bytes: u16,
+    /// Traffic class of the IP header.
+    class: (AccessCategory, Ecn),
+    /// Length of the TCP header in bytes; 0 without one.
+    header_bytes: u8,
+    bytes_made: usize,
+}
+
+/// The frame of alike packets.
+struct Kept {
+    alike: Alike,
+    /// The frame of such a packet with tag 0 and a TCP header of zeros.
+    frame: Vec<u8>,
+    left_out: usize,
+    /// Sum of the IP header's words, without the checksum.
+    ip_sum: u64,
+    /// Sum of the words that the checksum of the transport header covers.
+    transport_sum: u64,
+    protocol: u8,
+}
+
+impl Frames {
+    /// Number of kinds of packets whose frames are kept.
+    const KEPT: usize = 256;
+
+    /// Appends the frame for a packet from its byte `from` on, which is 0 or the end of the Ethernet
+    /// header. Returns the number of bytes left out at its end, as [`frame`] does.
+    pub(crate) fn append(
+        &mut self,
+        packet: &Packet,
+        names: &Names,
+        segments: &Segments,
+        bytes_made: usize,
+        from: usize,
+        out: &mut Vec<u8>,
+    ) -> usize {
+        let segment = segments.get(packet);
+        let header = segment.map(TcpHeader::as_bytes);
+        let header_bytes = header.map_or(0, <[u8]>::len);
+        if !packet.fragment.is_whole() || usize::from(packet.bytes) < IPV4_BYTES + header_bytes {
+            let mut whole = Vec::new();
+            let left_out = frame(packet, names, header, bytes_made, &mut whole);
+            out.extend_from_slice(&whole[from..]);
+            return left_out;
+        }
+        let alike = Alike {
+            flow: packet.flow,
+            source: packet.source,
+            destination: packet.destination,
+            bytes: packet.bytes,
+            class: (packet.access_category, packet.ecn()),
+            header_bytes: header_bytes as u8,
+            bytes_made,
+        };
+        if self.kept.is_empty() {
+            self.kept.resize_with(Self::KEPT, || None);
+        }
+        let parts = [packet.flow.0, packet.source.0, packet.bytes, header_bytes as u16];
+        let key = parts.into_iter().fold(0, |key, part| key << 16 | u64::from(part));
+        // Multiplied by 2^64 over the golden ratio, whose upper bits depend on all parts.
+        let place = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % Self::KEPT;
+        let kept = match &mut self.kept[place] {
+            Some(kept) if kept.alike == alike => kept,
+            other => other.insert(Kept::new(alike, packet, names)),
+        };
+        let begin = out.len();
+        out.extend_from_slice(&kept.frame[from..]);
+        kept.complete(packet, segment, from, &mut out[begin..]);
+        kept.left_out
+    }
+}
+
+impl Kept {
+    fn new(alike: Alike, packet: &Packet, names: &Names) -> Self {
+        let packet = Packet { tag: 0, ..*packet };
+        let header = [0; 60];
+        let header = &header[..usize::from(alike.header_bytes).min(header.len())];
+        let header = Some(header).filter(|header| !header.is_empty());
+        let mut bytes = Vec::new();
+        let left_out = frame(&packet, names, header, alike.bytes_made, &mut bytes);
+        // The complement of a checksum is the sum of the other words.
+        let sum_at = |at: usize| match bytes.get(at..at + 2) {
+            Some(octets) => u64::from(!u16::from_be_bytes([octets[0], octets[1]])),
+            None => 0,
+        };
+        let protocol = bytes[PROTOCOL_AT];
+        let transport_sum = sum_at(TRANSPORT_AT + checksum_at(protocol));
+        Self {
+            ip_sum: sum_at(IP_CHECKSUM_AT),
+            transport_sum,
+            protocol,
+            left_out,
+            alike,
+            frame: bytes,
+        }
+    }
+
+    /// Writes the bytes that depend on tag and TCP header; `frame` is the frame from `from` on.
+    fn complete(
+        &self,
+        packet: &Packet,
+        segment: Option<&TcpHeader>,
+        from: usize,
+        frame: &mut [u8],
+    ) {
+        let mut write = |at: usize, octets: &[u8]| {
+            if let Some(room) = frame.get_mut(at - from..at - from + octets.len()) {
+                room.copy_from_slice(octets);
+            }
+        };
+        let identification = packet.tag as u16;
+        write(IDENTIFICATION_AT, &identification.to_be_bytes());
+        let sum = self.ip_sum + u64::from(identification);
+        write(IP_CHECKSUM_AT, &checksum::of_sum(sum).to_be_bytes());
+        let sum = match segment {
+            Some(header) => {
+                write(TRANSPORT_AT, header.as_bytes());
+                header.sum()
+            }
+            None => {
+                let tag = packet.tag.to_be_bytes();
+                write(PAYLOAD_AT, &tag);
+                let has_tag = self.frame.len() >= PAYLOAD_AT + tag.len();
+                let sum = if has_tag { checksum::sum(&tag) } else { 0 };
+                // An echo has the tag as its number, too.
+                match self.protocol {
+                    ICMP => {
+                        write(TRANSPORT_AT + 6, &identification.to_be_bytes());
+                        sum + u64::from(identification)
+                    }
+                    _ => sum,
+                }
+            }
+        };
+        let checksum = match (self.protocol, checksum::of_sum(self.transport_sum + sum)) {
+            (UDP, 0) => 0xffff,
+            (_, checksum) => checksum,
+        };
+        if matches!(self.protocol, TCP | UDP | ICMP) {
+            write(TRANSPORT_AT + checksum_at(self.protocol), &checksum.to_be_bytes());
+        }
+    }
+}
+
+/// Offsets in a frame.
+const IDENTIFICATION_AT: usize = HEADER_BYTES + 4;
+const PROTOCOL_AT: usize = HEADER_BYTES + 9;
+const IP_CHECKSUM_AT: usize = HEADER_BYTES + 10;
+const TRANSPORT_AT: usize = HEADER_BYTES + IPV4_BYTES;
+const PAYLOAD_AT: usize = TRANSPORT_AT + TRANSPORT_HEADER_BYTES;
+
+/// Offset of the checksum in a transport header.
+const fn checksum_at(protocol: u8) -> usize {
+    match protocol {
+        TCP => CHECKSUM_AT,
+        UDP => 6,
+        _ => 2,
+    }
+}
+
+/// Appends the TCP header of the segment with this tag from `source`, with checksum 0.
 pub(crate) fn segment(
     flow: FlowId,
     tag: u64,
     source: NodeId,
     header: &Header<'_>,
     names: &Names,
-) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(header.header_bytes());
+    out: &mut Vec<u8>,
+) {
     let mut ports = ports(flow, source, names);
     let connection = connection_of(tag);
     if connection > 0 {
         let at_end = usize::from(is_forward(flow, source, names));
         ports[at_end] = FURTHER_CONNECTIONS + u16::from(connection);
     }
-    header.emit(ports, &mut bytes);
-    bytes
+    header.emit(ports, out);
+}
+
+/// EtherType of the frame of a packet.
+pub(crate) fn ethertype(packet: &Packet) -> u16 {
+    if usize::from(packet.bytes) < IPV4_BYTES { EXPERIMENTAL } else { IPV4 }
 }
 
 /// Returns the address of a node's interface; broadcast for all nodes.
@@ -212,5 +388,97 @@ pub(crate) fn ip_address(node: NodeId) -> [u8; 4] {
     match node {
         Packet::EVERYWHERE => [255; 4],
         node => (0x0a00_0000 + u32::from(node.0) + 1).to_be_bytes(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::FlowName;
+    use lasthop_units::Instant;
+    use proptest::prelude::*;
+
+    fn names() -> Names {
+        let flow = |kind| FlowName {
+            name: "flow".into(),
+            table: None,
+            kind,
+            saturated: false,
+            experience: None,
+            from: NodeId(0),
+            to: NodeId(1),
+            start: Instant::ZERO,
+            stop: None,
+        };
+        let node = |index| crate::names::NodeName {
+            name: format!("node-{index}"),
+            address: MacAddr::local(index),
+        };
+        Names {
+            nodes: vec![node(0), node(1)],
+            flows: [FlowKind::Tcp, FlowKind::Udp, FlowKind::Ping].map(flow).to_vec(),
+            ..Names::default()
+        }
+    }
+
+    /// Packets of all kinds; most are alike, but for the tag.
+    fn packets() -> impl Strategy<Value = Vec<(Packet, Option<Vec<u8>>)>> {
+        let bytes = prop_oneof![0..60_u16, Just(52), Just(1_500), Just(1_500)];
+        let tag = prop_oneof![Just(0), 0..4_u64, any::<u64>(), Just(u64::MAX), Just(0xffff)];
+        let fragment = prop_oneof![
+            6 => Just(Fragment::WHOLE),
+            1 => Just(Fragment::new(0, true, 2_028)),
+            1 => Just(Fragment::new(1_480, false, 2_028)),
+        ];
+        let class = (any::<bool>(), any::<bool>(), 0..4_usize);
+        let header = proptest::option::of(proptest::collection::vec(any::<u8>(), 20..=60));
+        let packet = (bytes, tag, fragment, 0..5_u16, 0..2_u16, class, header).prop_map(
+            |(bytes, tag, fragment, flow, source, (capable, marked, category), header)| {
+                // Fragments are not as short as the headers in them.
+                let bytes = if fragment.is_whole() { bytes } else { 1_500 };
+                let packet = Packet {
+                    fragment,
+                    flow: FlowId(if flow == 4 { FlowId::NONE.0 } else { flow }),
+                    source: NodeId(source),
+                    destination: if flow == 3 { Packet::EVERYWHERE } else { NodeId(1 - source) },
+                    access_category: AccessCategory::ALL[category],
+                    ecn_capable: capable,
+                    ecn_marked: marked && capable,
+                    ..Packet::new(tag, bytes, Instant::ZERO)
+                };
+                let header = header.filter(|_| flow == 0).map(|mut header| {
+                    header.truncate(header.len() / 4 * 4);
+                    header[CHECKSUM_AT..CHECKSUM_AT + 2].fill(0);
+                    header
+                });
+                (packet, header)
+            },
+        );
+        proptest::collection::vec(packet, 1..40)
+    }
+
+    proptest! {
+        /// Compares with frames that are made one by one.
+        #[test]
+        fn frames_of_alike_packets_are_right(packets in packets()) {
+            let names = names();
+            let mut frames = Frames::default();
+            for (packet, header) in &packets {
+                let mut segments = Segments::default();
+                if let Some(header) = header {
+                    segments.put(packet.flow, TcpHeader::new(packet.tag, header));
+                }
+                for (bytes_made, from) in [(0, 0), (0, HEADER_BYTES), (usize::MAX, 0)] {
+                    let mut expected = Vec::new();
+                    let header = header.as_deref();
+                    let left_out = frame(packet, &names, header, bytes_made, &mut expected);
+                    let mut found = vec![9];
+                    let found_left_out =
+                        frames.append(packet, &names, &segments, bytes_made, from, &mut found);
+                    prop_assert_eq!(&found[1..], &expected[from..], "{:?}", packet);
+                    prop_assert_eq!(found_left_out, left_out);
+                }
+            }
+        }
     }
 }

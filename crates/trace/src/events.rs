@@ -65,7 +65,8 @@ pub(crate) const LINK_COLUMN: (&str, Kind) = ("link", Kind::Text);
 pub(crate) struct EventsWriter {
     table: Table,
     nodes: Vec<Word>,
-    stations: Vec<NodeId>,
+    /// Name of the node of each station.
+    stations: Vec<Word>,
     flows: Vec<Word>,
     rates: Vec<(Rate, Word)>,
     words: Words,
@@ -113,13 +114,16 @@ impl EventsWriter {
         };
         let links =
             if has_links { names.link_of.iter().map(link_of).collect() } else { Vec::new() };
+        let nodes: Vec<Word> = names.nodes.iter().map(|node| table.word(&node.name)).collect();
+        let flows = names.flows.iter().map(|flow| table.word(&flow.name)).collect();
+        let words = Words::new(&mut table);
         Ok(Self {
             links,
-            nodes: names.nodes.iter().map(|node| table.word(&node.name)).collect(),
-            stations: names.stations.clone(),
-            flows: names.flows.iter().map(|flow| table.word(&flow.name)).collect(),
+            stations: names.stations.iter().map(|node| name(&nodes, *node, &words)).collect(),
+            nodes,
+            flows,
             rates: Vec::new(),
-            words: Words::new(&mut table),
+            words,
             has_roam: names.roams,
             table,
         })
@@ -205,21 +209,21 @@ impl EventsWriter {
             Event::Queued { at, station, packet, queue_packets } => {
                 let mut row = self.table.row()?;
                 row.int64(AT, at.as_nanos()).text(KIND, self.words.queued);
-                row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
+                row.text(NODE, station_name(&self.stations, *station, &self.words));
                 row.int32(QUEUE_PACKETS, int(*queue_packets));
                 packet_columns(&mut row, packet, &self.flows);
             }
             Event::Dropped { at, station, packet, reason } => {
                 let mut row = self.table.row()?;
                 row.int64(AT, at.as_nanos()).text(KIND, self.words.dropped);
-                row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
+                row.text(NODE, station_name(&self.stations, *station, &self.words));
                 row.text(REASON, self.words.reasons[LossReason::from(*reason).index()]);
                 packet_columns(&mut row, packet, &self.flows);
             }
             Event::Delivered { at, station, packet } => {
                 let mut row = self.table.row()?;
                 row.int64(AT, at.as_nanos()).text(KIND, self.words.delivered);
-                row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
+                row.text(NODE, station_name(&self.stations, *station, &self.words));
                 packet_columns(&mut row, packet, &self.flows);
                 delay_columns(&mut row, *at, packet, self.has_roam);
                 link_column(&mut row, *station, &self.links);
@@ -232,8 +236,8 @@ impl EventsWriter {
                 let kind = self.table.word(if is_taken { "link" } else { "other_link" });
                 let mut row = self.table.row()?;
                 row.int64(AT, at.as_nanos()).text(KIND, kind);
-                row.text(NODE, station_name(&self.nodes, &self.stations, station, &self.words));
-                row.text(PEER, station_name(&self.nodes, &self.stations, peer, &self.words));
+                row.text(NODE, station_name(&self.stations, station, &self.words));
+                row.text(PEER, station_name(&self.stations, peer, &self.words));
                 flow_column(&mut row, flow, &self.flows);
                 row.int64(TAG, tag).int32(BYTES, i32::from(bytes));
                 row.int64(PART_CONTENTION, waited.as_nanos());
@@ -250,8 +254,8 @@ impl EventsWriter {
                 };
                 let mut row = self.table.row()?;
                 row.int64(AT, at.as_nanos()).text(KIND, kind).int32(TID, i32::from(*tid));
-                row.text(NODE, station_name(&self.nodes, &self.stations, *originator, &self.words));
-                row.text(PEER, station_name(&self.nodes, &self.stations, *recipient, &self.words));
+                row.text(NODE, station_name(&self.stations, *originator, &self.words));
+                row.text(PEER, station_name(&self.stations, *recipient, &self.words));
             }
             Event::PseudoRetryOut {
                 at,
@@ -264,8 +268,8 @@ impl EventsWriter {
             } => {
                 let mut row = self.table.row()?;
                 row.int64(AT, at.as_nanos()).text(KIND, self.words.pseudo_retry_out);
-                row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
-                row.text(PEER, station_name(&self.nodes, &self.stations, *peer, &self.words));
+                row.text(NODE, station_name(&self.stations, *station, &self.words));
+                row.text(PEER, station_name(&self.stations, *peer, &self.words));
                 row.int32(TID, i32::from(*tid)).int32(SEQUENCE, i32::from(sequence.as_u16()));
                 row.int32(RETRIES, i32::from(*retransmissions));
                 row.int64(RATE, u64::from(*smoothed_kbps));
@@ -274,8 +278,8 @@ impl EventsWriter {
                 let index = self.rate(*rate);
                 let mut row = self.table.row()?;
                 row.int64(AT, at.as_nanos()).text(KIND, self.words.rate_changed);
-                row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
-                row.text(PEER, station_name(&self.nodes, &self.stations, *peer, &self.words));
+                row.text(NODE, station_name(&self.stations, *station, &self.words));
+                row.text(PEER, station_name(&self.stations, *peer, &self.words));
                 row.int64(RATE, rate.bitrate().as_bps() / 1_000);
                 row.text(RATE_NAME, self.rates[index].1);
             }
@@ -287,28 +291,22 @@ impl EventsWriter {
                 };
                 let mut row = self.table.row()?;
                 row.int64(AT, at.as_nanos()).text(KIND, kind);
-                row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
+                row.text(NODE, station_name(&self.stations, *station, &self.words));
             }
             Event::Roam { at, station, access_point, step } => {
                 let [kind, step] = ["roam", step_name(*step)].map(|text| self.table.word(text));
                 let mut row = self.table.row()?;
                 row.int64(AT, at.as_nanos()).text(KIND, kind).text(REASON, step);
-                row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
-                row.text(
-                    PEER,
-                    station_name(&self.nodes, &self.stations, *access_point, &self.words),
-                );
+                row.text(NODE, station_name(&self.stations, *station, &self.words));
+                row.text(PEER, station_name(&self.stations, *access_point, &self.words));
             }
             Event::ChannelSwitch { at, station, access_point, step, to: _ } => {
                 let [kind, step] =
                     ["channel_switch", switch_step_name(*step)].map(|text| self.table.word(text));
                 let mut row = self.table.row()?;
                 row.int64(AT, at.as_nanos()).text(KIND, kind).text(REASON, step);
-                row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
-                row.text(
-                    PEER,
-                    station_name(&self.nodes, &self.stations, *access_point, &self.words),
-                );
+                row.text(NODE, station_name(&self.stations, *station, &self.words));
+                row.text(PEER, station_name(&self.stations, *access_point, &self.words));
             }
         }
         Ok(())
@@ -325,13 +323,11 @@ impl EventsWriter {
         let mut row = self.table.row()?;
         row.int64(AT, ppdu.start.as_nanos()).text(KIND, self.words.ppdu);
         row.int64(DURATION, ppdu.end.saturating_since(ppdu.start).as_nanos());
-        row.text(NODE, station_name(&self.nodes, &self.stations, ppdu.transmitter, &self.words));
+        row.text(NODE, station_name(&self.stations, ppdu.transmitter, &self.words));
         row.text(
             PEER,
             match psdu.receiver {
-                Address::Station(receiver) => {
-                    station_name(&self.nodes, &self.stations, receiver, &self.words)
-                }
+                Address::Station(receiver) => station_name(&self.stations, receiver, &self.words),
                 Address::Group => self.words.group,
             },
         );
@@ -406,11 +402,8 @@ fn name(nodes: &[Word], node: NodeId, words: &Words) -> Word {
     }
 }
 
-fn station_name(nodes: &[Word], stations: &[NodeId], station: StationId, words: &Words) -> Word {
-    match stations.get(station.index()) {
-        Some(node) => name(nodes, *node, words),
-        None => words.unknown,
-    }
+fn station_name(stations: &[Word], station: StationId, words: &Words) -> Word {
+    stations.get(station.index()).copied().unwrap_or(words.unknown)
 }
 
 #[inline]
@@ -436,15 +429,20 @@ fn link_column(row: &mut Row<'_>, station: StationId, links: &[Word]) {
 
 #[inline]
 fn delay_columns(row: &mut Row<'_>, now: Instant, packet: &Packet, has_roam: bool) {
-    row.int64(DELAY, now.saturating_since(packet.created).as_nanos());
-    row.int64(PART_QUEUE, packet.parts.queue.as_nanos());
-    row.int64(PART_AWAY, packet.parts.absent.away().as_nanos());
-    row.int64(PART_ASLEEP, packet.parts.absent.asleep().as_nanos());
-    row.int64(PART_CONTENTION, packet.parts.contention.as_nanos());
-    row.int64(PART_RETRIES, packet.parts.retries.as_nanos());
-    row.int64(PART_REORDER, packet.parts.reorder.as_nanos());
-    row.int64(PART_AIR, packet.parts.air.as_nanos());
-    row.int64(PART_WIRE, packet.parts.wire.as_nanos());
+    let parts = &packet.parts;
+    let numbers = [
+        (DELAY, now.saturating_since(packet.created)),
+        (PART_QUEUE, parts.queue),
+        (PART_AWAY, parts.absent.away()),
+        (PART_ASLEEP, parts.absent.asleep()),
+        (PART_CONTENTION, parts.contention),
+        (PART_RETRIES, parts.retries),
+        (PART_REORDER, parts.reorder),
+        (PART_AIR, parts.air),
+        (PART_WIRE, parts.wire),
+    ];
+    debug_assert!(numbers.iter().zip(DELAY..).all(|((column, _), place)| *column == place));
+    row.int64s(DELAY, numbers.map(|(_, time)| time.as_nanos()));
     if has_roam {
         row.int64(PART_ROAM, packet.parts.absent.roam().as_nanos());
     }

@@ -2,8 +2,9 @@
 //! reports to them. After the first error nothing more is written; closing the files returns the
 //! error.
 
-use crate::air::{AirInfo, AirStream, AirWriter, Contents};
-use crate::ethernet;
+use crate::air::{AirInfo, AirStream, AirWriter};
+use crate::captures::{CaptureFiles, Captures};
+use crate::ethernet::{self, Frames};
 use crate::events::EventsWriter;
 use crate::names::Names;
 use crate::output::{OutputDir, OutputError};
@@ -18,6 +19,7 @@ use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_tcp::wire::Header;
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
+use std::borrow::Cow;
 use std::io::Write;
 
 /// Files that a recorder writes.
@@ -60,13 +62,8 @@ pub struct Tables<T = Columns> {
 pub(crate) struct Writers {
     events: Option<EventsWriter>,
     series: Option<SeriesWriter>,
-    air: Option<AirWriter>,
-    nodes: Vec<Capture>,
+    captures: Option<Captures>,
     pub(crate) perfetto: Option<PerfettoWriter>,
-    made_up: bool,
-    /// Smallest number of bytes made of a node's made-up frame; headers are always made.
-    bytes_made: usize,
-    segments: Segments,
     error: Option<OutputError>,
 }
 
@@ -76,10 +73,14 @@ impl Writers {
         names: &Names,
         directory: &mut OutputDir,
     ) -> Result<Self, OutputError> {
-        let mut writers = Self {
-            made_up: files.nodes == Some(NodeFrames::MadeUp),
+        let mut writers = Self::default();
+        let mut captures = CaptureFiles {
+            names: names.clone(),
+            air: None,
+            nodes: Vec::new(),
             bytes_made: if files.cut { 0 } else { usize::MAX },
-            ..Self::default()
+            frames: Frames::default(),
+            segments: Segments::default(),
         };
         let known = addresses(names, files.nodes != Some(NodeFrames::Real));
         if files.events {
@@ -91,7 +92,7 @@ impl Writers {
         if let Some(info) = &files.air {
             let mut air = AirWriter::new(directory.file("air.pcapng")?, info, files.cut)?;
             air.names(&known, names)?;
-            writers.air = Some(air);
+            captures.air = Some(air);
         }
         if files.nodes.is_some() {
             // Neighbours on the channel have no interface to be captured.
@@ -100,8 +101,12 @@ impl Writers {
                 let snap_bytes = files.cut.then_some(SNAP_BYTES);
                 let mut capture = Capture::new(file, LinkType::Ethernet, &node.name, snap_bytes)?;
                 capture.names(&known)?;
-                writers.nodes.push(capture);
+                captures.nodes.push(capture);
             }
+        }
+        if files.air.is_some() || files.nodes.is_some() {
+            let made_up = files.nodes == Some(NodeFrames::MadeUp);
+            writers.captures = Some(Captures::new(captures, made_up));
         }
         Ok(writers)
     }
@@ -114,7 +119,15 @@ impl Writers {
     ) -> Result<Self, OutputError> {
         let mut air = AirWriter::stream(target, stream)?;
         air.names(&addresses(names, true), names)?;
-        Ok(Self { air: Some(air), ..Self::default() })
+        let captures = CaptureFiles {
+            names: names.clone(),
+            air: Some(air),
+            nodes: Vec::new(),
+            bytes_made: 0,
+            frames: Frames::default(),
+            segments: Segments::default(),
+        };
+        Ok(Self { captures: Some(Captures::new(captures, false)), ..Self::default() })
     }
 
     /// Keeps these tables in memory, and writes no files.
@@ -131,7 +144,7 @@ impl Writers {
     pub(crate) fn want_events(&self) -> bool {
         self.events.is_some()
             || self.series.is_some()
-            || self.air.is_some()
+            || self.captures.as_ref().is_some_and(Captures::has_air)
             || self.perfetto.is_some()
     }
 
@@ -142,7 +155,7 @@ impl Writers {
 
     /// Whether a capture shows segments of the model.
     pub(crate) fn want_segments(&self) -> bool {
-        self.made_up || self.air.as_ref().is_some_and(AirWriter::wants_data)
+        self.captures.as_ref().is_some_and(Captures::want_segments)
     }
 
     /// Whether a file could not be written.
@@ -159,8 +172,7 @@ impl Writers {
             events: self.events.map_or(Ok(None), EventsWriter::finish)?,
             series: self.series.map_or(Ok(None), SeriesWriter::finish)?,
         };
-        self.air.map_or(Ok(()), AirWriter::close)?;
-        self.nodes.into_iter().try_for_each(Capture::close)?;
+        self.captures.map_or(Ok(()), Captures::close)?;
         self.perfetto.map_or(Ok(()), |perfetto| perfetto.close(end))?;
         Ok(tables)
     }
@@ -174,10 +186,13 @@ impl Writers {
         header: &Header<'_>,
         names: &Names,
     ) {
-        self.segments.put(flow, tag, ethernet::segment(flow, tag, source, header, names));
+        self.attempt(|files| match &mut files.captures {
+            Some(captures) => captures.segment(flow, tag, source, header, names),
+            None => Ok(()),
+        });
     }
 
-    pub(crate) fn sent(&mut self, now: Instant, packet: &Packet, names: &Names) {
+    pub(crate) fn sent(&mut self, now: Instant, packet: &Packet) {
         self.attempt(|files| {
             if let Some(events) = &mut files.events {
                 events.sent(now, packet)?;
@@ -185,12 +200,14 @@ impl Writers {
             if let Some(perfetto) = &mut files.perfetto {
                 perfetto.sent(now, packet);
             }
-            let node = packet.source;
-            files.make_up(now, node, FrameDirection::Sent, packet, names)
+            match &mut files.captures {
+                Some(captures) => captures.packet(now, packet.source, FrameDirection::Sent, packet),
+                None => Ok(()),
+            }
         });
     }
 
-    pub(crate) fn arrived(&mut self, now: Instant, node: NodeId, packet: &Packet, names: &Names) {
+    pub(crate) fn arrived(&mut self, now: Instant, node: NodeId, packet: &Packet) {
         self.attempt(|files| {
             if let Some(events) = &mut files.events {
                 events.arrived(now, node, packet)?;
@@ -198,7 +215,10 @@ impl Writers {
             if let Some(perfetto) = &mut files.perfetto {
                 perfetto.arrived(now, packet)?;
             }
-            files.make_up(now, node, FrameDirection::Received, packet, names)
+            match &mut files.captures {
+                Some(captures) => captures.packet(now, node, FrameDirection::Received, packet),
+                None => Ok(()),
+            }
         });
     }
 
@@ -214,32 +234,17 @@ impl Writers {
         });
     }
 
-    pub(crate) fn event(
-        &mut self,
-        event: &Event,
-        frames: &dyn Fn(u64) -> Option<Vec<u8>>,
-        names: &Names,
-    ) {
+    pub(crate) fn event(&mut self, event: Cow<'_, Event>, frames: &dyn Fn(u64) -> Option<Vec<u8>>) {
         self.attempt(|files| {
             if let Some(events) = &mut files.events {
-                events.event(event)?;
+                events.event(&event)?;
             }
             if let Some(perfetto) = &mut files.perfetto {
-                perfetto.event(event)?;
+                perfetto.event(&event)?;
             }
-            match (&mut files.air, event) {
-                (Some(air), Event::Ppdu(ppdu)) => {
-                    air.ppdu(ppdu, Contents { frames, segments: &files.segments, names })
-                }
-                (Some(air), Event::ChannelSwitch { station, access_point, step, to, .. }) => {
-                    air.switch(*station, *access_point, *step, *to);
-                    Ok(())
-                }
-                (Some(air), Event::Roam { station, .. }) => {
-                    air.roam(*station);
-                    Ok(())
-                }
-                _ => Ok(()),
+            match &mut files.captures {
+                Some(captures) => captures.event(event, frames),
+                None => Ok(()),
             }
         });
     }
@@ -278,12 +283,9 @@ impl Writers {
         direction: FrameDirection,
         bytes: &[u8],
     ) {
-        self.attempt(|files| match files.nodes.get_mut(node.index()) {
-            Some(capture) if !files.made_up => capture.packet(now, Some(direction), |out| {
-                out.extend_from_slice(bytes);
-                0
-            }),
-            _ => Ok(()),
+        self.attempt(|files| match &mut files.captures {
+            Some(captures) => captures.frame(now, node, direction, bytes),
+            None => Ok(()),
         });
     }
 
@@ -297,25 +299,6 @@ impl Writers {
                 None => Ok(()),
             }
         });
-    }
-
-    fn make_up(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        direction: FrameDirection,
-        packet: &Packet,
-        names: &Names,
-    ) -> Result<(), OutputError> {
-        match self.nodes.get_mut(node.index()) {
-            Some(capture) if self.made_up => {
-                let Self { segments, bytes_made, .. } = self;
-                capture.packet(now, Some(direction), |out| {
-                    ethernet::frame(packet, names, segments, *bytes_made, out)
-                })
-            }
-            _ => Ok(()),
-        }
     }
 
     fn attempt(&mut self, write: impl FnOnce(&mut Self) -> Result<(), OutputError>) {

@@ -57,6 +57,8 @@ mod value;
 #[cfg(feature = "files")]
 mod air;
 #[cfg(feature = "files")]
+mod captures;
+#[cfg(feature = "files")]
 mod ethernet;
 #[cfg(feature = "files")]
 mod events;

@@ -80,13 +80,14 @@ impl Capture {
         emit: impl FnOnce(&mut Vec<u8>) -> usize,
     ) -> Result<(), OutputError> {
         let out = &mut self.waiting;
-        let block = begin(out, ENHANCED_PACKET);
+        let block = out.len();
         let nanos = at.as_nanos();
-        // Interface, time, and the lengths, which are known later.
-        let mut head = [0; 20];
-        head[..4].copy_from_slice(&self.interface.to_le_bytes());
-        head[4..8].copy_from_slice(&((nanos >> 32) as u32).to_le_bytes());
-        head[8..12].copy_from_slice(&(nanos as u32).to_le_bytes());
+        // Type, interface, time, and the lengths, which are known later.
+        let mut head = [0; 28];
+        head[..4].copy_from_slice(&ENHANCED_PACKET.to_le_bytes());
+        head[8..12].copy_from_slice(&self.interface.to_le_bytes());
+        head[12..16].copy_from_slice(&((nanos >> 32) as u32).to_le_bytes());
+        head[16..20].copy_from_slice(&(nanos as u32).to_le_bytes());
         out.extend_from_slice(&head);
         let packet = out.len();
         let lengths = packet - 8;

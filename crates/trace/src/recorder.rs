@@ -30,6 +30,7 @@ use lasthop_tcp::wire::Header;
 use lasthop_units::{Bytes, Duration, Instant};
 use lasthop_wifi::event::{Event, FrameKind, Ppdu};
 use lasthop_wifi::{Address, StationId};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Settings of a recorder.
@@ -238,6 +239,16 @@ impl Recorder {
         Some(tally).filter(|tally| tally.source == packet.source)
     }
 
+    fn write_event(&mut self, event: Cow<'_, Event>, frames: &dyn Fn(u64) -> Option<Vec<u8>>) {
+        if let Event::Ppdu(ppdu) = &*event {
+            self.advance(ppdu.end);
+            self.ppdu(ppdu);
+        }
+        if let Some(writers) = &mut self.writers {
+            writers.event(event, frames);
+        }
+    }
+
     fn ppdu(&mut self, ppdu: &Ppdu) {
         let node = self.names.stations.get(ppdu.transmitter.index());
         if let Some(node) = node.and_then(|node| self.nodes.get_mut(node.index())) {
@@ -278,7 +289,7 @@ impl Sink for Recorder {
             flow.sent(now, packet);
         }
         if let Some(writers) = &mut self.writers {
-            writers.sent(now, packet, &self.names);
+            writers.sent(now, packet);
         }
     }
 
@@ -288,7 +299,7 @@ impl Sink for Recorder {
             flow.arrived(now, packet);
         }
         if let Some(writers) = &mut self.writers {
-            writers.arrived(now, node, packet, &self.names);
+            writers.arrived(now, node, packet);
         }
     }
 
@@ -323,13 +334,11 @@ impl Sink for Recorder {
     }
 
     fn event(&mut self, event: &Event, frames: &dyn Fn(u64) -> Option<Vec<u8>>) {
-        if let Event::Ppdu(ppdu) = event {
-            self.advance(ppdu.end);
-            self.ppdu(ppdu);
-        }
-        if let Some(writers) = &mut self.writers {
-            writers.event(event, frames, &self.names);
-        }
+        self.write_event(Cow::Borrowed(event), frames);
+    }
+
+    fn take_event(&mut self, event: Event, frames: &dyn Fn(u64) -> Option<Vec<u8>>) {
+        self.write_event(Cow::Owned(event), frames);
     }
 
     fn round_trip(&mut self, now: Instant, id: FlowId, rtt: Duration) {

@@ -4,33 +4,89 @@
 //! so memory does not depend on the duration of the run. A Block Ack window and a TCP window hold
 //! far fewer.
 
+use lasthop_packet::ip::checksum;
 use lasthop_packet::{FlowId, Packet};
-use std::collections::BTreeMap;
+use std::cell::Cell;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Number of headers kept for a flow.
 const KEPT: usize = 1 << 16;
+/// Length in bytes of the longest TCP header.
+const HEADER_BYTES_MAX: usize = 60;
+/// Number of headers after the last one found that are tried before a search.
+const NEAR: usize = 4;
 
 /// Headers of the latest segments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Segments {
-    /// Headers by flow, then by tag. Tags increase, so the first one is the oldest.
-    flows: BTreeMap<FlowId, BTreeMap<u64, Box<[u8]>>>,
+    flows: BTreeMap<FlowId, Latest>,
+}
+
+/// The latest headers of a flow.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Latest {
+    /// Tags increase, so the first one is the oldest.
+    kept: VecDeque<TcpHeader>,
+    /// Place after the last header found: packets are mostly read in the order of their tags.
+    next: Cell<usize>,
+}
+
+/// The header of a segment, with checksum 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TcpHeader {
+    tag: u64,
+    /// Sum of its words ([`checksum::sum`]).
+    sum: u16,
+    length: u8,
+    bytes: [u8; HEADER_BYTES_MAX],
+}
+
+impl TcpHeader {
+    /// Returns the header of the packet with this tag; it has 60 bytes at most.
+    pub(crate) fn new(tag: u64, header: &[u8]) -> Self {
+        let mut bytes = [0; HEADER_BYTES_MAX];
+        bytes[..header.len()].copy_from_slice(header);
+        let sum = checksum::fold(checksum::sum(header));
+        Self { tag, sum, length: header.len() as u8, bytes }
+    }
+
+    /// The header as bytes.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length).min(HEADER_BYTES_MAX)]
+    }
+
+    /// Sum of its words.
+    pub(crate) fn sum(&self) -> u64 {
+        self.sum.into()
+    }
 }
 
 impl Segments {
-    /// Keeps the header of the packet of `flow` with this tag.
-    pub(crate) fn put(&mut self, flow: FlowId, tag: u64, header: Vec<u8>) {
-        let flow = self.flows.entry(flow).or_default();
-        flow.insert(tag, header.into_boxed_slice());
-        if flow.len() > KEPT {
-            flow.pop_first();
+    /// Keeps the header of a packet of `flow`.
+    pub(crate) fn put(&mut self, flow: FlowId, header: TcpHeader) {
+        let Latest { kept, next } = self.flows.entry(flow).or_default();
+        debug_assert!(kept.back().is_none_or(|last| last.tag < header.tag), "tags increase");
+        kept.push_back(header);
+        if kept.len() > KEPT {
+            kept.pop_front();
+            next.set(next.get().saturating_sub(1));
         }
     }
 
     /// Returns the TCP header of `packet`, or of the packet of which it is a fragment; `None` if it
     /// is no segment of the model, or too old.
-    pub(crate) fn get(&self, packet: &Packet) -> Option<&[u8]> {
-        self.flows.get(&packet.flow)?.get(&packet.tag).map(|header| &**header)
+    pub(crate) fn get(&self, packet: &Packet) -> Option<&TcpHeader> {
+        let Latest { kept, next } = self.flows.get(&packet.flow)?;
+        let is_it = |at: &usize| kept.get(*at).is_some_and(|header| header.tag == packet.tag);
+        let last = kept.len().checked_sub(1)?;
+        if is_it(&last) {
+            return kept.get(last);
+        }
+        let near = next.get();
+        let at = (near..near + NEAR).find(is_it);
+        let at = at.or_else(|| kept.binary_search_by_key(&packet.tag, |header| header.tag).ok())?;
+        next.set(at + 1);
+        kept.get(at)
     }
 }
 
@@ -44,15 +100,21 @@ mod tests {
         let packet =
             |flow, tag| Packet { flow: FlowId(flow), ..Packet::new(tag, 60, Instant::ZERO) };
         let mut segments = Segments::default();
-        segments.put(FlowId(1), 7 << 32, vec![1]);
+        segments.put(FlowId(1), TcpHeader::new(7 << 32, &[1]));
         for count in 0..=KEPT as u64 {
-            segments.put(FlowId(0), count << 32, vec![count as u8; 20]);
+            segments.put(FlowId(0), TcpHeader::new(count << 32, &[count as u8; 20]));
         }
-        assert_eq!(segments.get(&packet(0, 0)), None);
-        assert_eq!(segments.get(&packet(0, 1 << 32)), Some(&[1; 20][..]));
-        assert_eq!(segments.get(&packet(0, (KEPT as u64) << 32)), Some(&[0; 20][..]));
-        assert_eq!(segments.get(&packet(1, 7 << 32)), Some(&[1][..]));
-        assert_eq!(segments.get(&packet(1, 0)), None);
-        assert_eq!(segments.get(&packet(2, 7 << 32)), None);
+        let found = |flow, tag| segments.get(&packet(flow, tag)).map(|header| header.as_bytes());
+        assert_eq!(found(0, 0), None);
+        assert_eq!(found(0, 1 << 32), Some(&[1; 20][..]));
+        assert_eq!(found(0, (KEPT as u64) << 32), Some(&[0; 20][..]));
+        assert_eq!(found(1, 7 << 32), Some(&[1][..]));
+        assert_eq!(found(1, 0), None);
+        assert_eq!(found(2, 7 << 32), None);
+        // In any order, and with gaps.
+        for count in [9, 10, 12, 17, 3, 2, 60_000, 1, 5] {
+            assert_eq!(found(0, count << 32), Some(&[count as u8; 20][..]), "{count}");
+            assert_eq!(found(0, (count << 32) + 1), None);
+        }
     }
 }

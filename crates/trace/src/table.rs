@@ -20,9 +20,11 @@ use std::thread::{self, JoinHandle};
 
 /// Largest number of columns: a row has a bit for each.
 const COLUMNS_MAX: usize = u32::BITS as usize;
-/// Largest number of rows, and of their values, in a batch.
+/// Number of rows in a full batch.
 const BATCH_ROWS: usize = 1024;
-const BATCH_VALUES: usize = 16 * 1024;
+/// Capacity of a column of a batch, in values. Columns start at different offsets in a page of memory,
+/// so that their ends use different cache sets.
+const BATCH_VALUES: usize = BATCH_ROWS + 8;
 /// Largest number of batches that wait for the encoding thread: the rows of a group, while another
 /// one is encoded.
 const BATCHES_WAITING: usize = 64;
@@ -77,15 +79,15 @@ pub(crate) struct Table {
     writing: Option<Writing>,
 }
 
-/// Rows as filled, with words as numbers.
+/// Rows as filled, by column, with words as numbers.
 struct Batch {
     /// Columns in which each row has a value; bit 0 is the first.
-    rows: Vec<u32>,
-    /// Column of each value, and the bits of each value.
-    columns: Box<[u8]>,
-    values: Box<[u64]>,
-    /// Number of values.
-    cells: usize,
+    sets: Box<[u32; BATCH_ROWS]>,
+    /// Number of rows.
+    length: usize,
+    /// Bits of the values of each column, and their number.
+    values: Box<[[u64; BATCH_VALUES]; COLUMNS_MAX]>,
+    lengths: [u32; COLUMNS_MAX],
     /// Words that first occur in this batch.
     words: Vec<Box<str>>,
 }
@@ -146,17 +148,7 @@ impl Table {
         if self.batch.is_full() {
             self.hand_over()?;
         }
-        let Batch { rows, columns, values, cells, .. } = &mut self.batch;
-        let room = *cells..*cells + COLUMNS_MAX;
-        Ok(Row {
-            columns: (&mut columns[room.clone()]).try_into().expect("room for all columns"),
-            values: (&mut values[room]).try_into().expect("room for all columns"),
-            rows,
-            cells,
-            present: 0,
-            set: 0,
-            kinds: &self.kinds,
-        })
+        Ok(Row { batch: &mut self.batch, present: 0, kinds: &self.kinds })
     }
 
     /// Writes the remaining rows and the footer.
@@ -215,23 +207,35 @@ impl Table {
 
 impl Batch {
     fn new() -> Self {
+        let boxed = |columns: Vec<[u64; BATCH_VALUES]>| columns.into_boxed_slice().try_into().ok();
         Self {
-            rows: Vec::with_capacity(BATCH_ROWS),
-            columns: vec![0; BATCH_VALUES].into(),
-            values: vec![0; BATCH_VALUES].into(),
-            cells: 0,
+            sets: Box::new([0; BATCH_ROWS]),
+            length: 0,
+            // Memory that is not written to is not taken.
+            values: boxed(vec![[0; BATCH_VALUES]; COLUMNS_MAX]).expect("as many columns"),
+            lengths: [0; COLUMNS_MAX],
             words: Vec::new(),
         }
     }
 
     fn is_full(&self) -> bool {
-        self.rows.len() >= BATCH_ROWS || self.cells + COLUMNS_MAX > BATCH_VALUES
+        self.length >= BATCH_ROWS
+    }
+
+    /// Columns in which each row has a value.
+    fn rows(&self) -> &[u32] {
+        &self.sets[..self.length]
+    }
+
+    /// Values of a column.
+    fn column(&self, column: usize) -> &[u64] {
+        &self.values[column][..self.lengths[column] as usize]
     }
 
     fn clear(&mut self) {
-        self.rows.clear();
         self.words.clear();
-        self.cells = 0;
+        self.length = 0;
+        self.lengths = [0; COLUMNS_MAX];
     }
 }
 
@@ -261,14 +265,9 @@ impl Beside {
 /// A row that is being filled; it becomes part of the table when dropped. Each column may be set at
 /// most once.
 pub(crate) struct Row<'a> {
-    columns: &'a mut [u8; COLUMNS_MAX],
-    values: &'a mut [u64; COLUMNS_MAX],
-    /// Rows of the batch.
-    rows: &'a mut Vec<u32>,
-    cells: &'a mut usize,
-    /// Columns that are set, and their number.
+    batch: &'a mut Batch,
+    /// Columns that are set.
     present: u32,
-    set: usize,
     kinds: &'a [Kind],
 }
 
@@ -286,6 +285,23 @@ impl Row<'_> {
         self.set(column, Kind::Int64, value)
     }
 
+    /// Sets neighbouring columns from `first` on, as [`int64`](Self::int64) does. They must always be
+    /// set together.
+    #[inline]
+    pub(crate) fn int64s<const N: usize>(&mut self, first: usize, numbers: [u64; N]) -> &mut Self {
+        let Batch { values, lengths, .. } = &mut *self.batch;
+        let at = lengths[first % COLUMNS_MAX];
+        for (column, number) in (first..).zip(numbers) {
+            debug_assert_eq!(self.kinds[column], Kind::Int64, "a value of the column's kind");
+            debug_assert_eq!(self.present >> column & 1, 0, "set once");
+            debug_assert_eq!(lengths[column], at, "columns that are set together");
+            values[column % COLUMNS_MAX][at as usize % BATCH_ROWS] = number;
+            lengths[column % COLUMNS_MAX] += 1;
+        }
+        self.present |= ((1 << N) - 1) << first;
+        self
+    }
+
     pub(crate) fn double(&mut self, column: usize, value: f64) -> &mut Self {
         self.set(column, Kind::Double, value.to_bits())
     }
@@ -298,9 +314,11 @@ impl Row<'_> {
     fn set(&mut self, column: usize, kind: Kind, value: u64) -> &mut Self {
         debug_assert_eq!(self.kinds[column], kind, "a value of the column's kind");
         debug_assert_eq!(self.present >> column & 1, 0, "set once");
-        self.columns[self.set % COLUMNS_MAX] = column as u8;
-        self.values[self.set % COLUMNS_MAX] = value;
-        self.set += 1;
+        // There are fewer values than rows, so that the remainders change nothing.
+        let column = column % COLUMNS_MAX;
+        let length = &mut self.batch.lengths[column];
+        self.batch.values[column][*length as usize % BATCH_ROWS] = value;
+        *length += 1;
         self.present |= 1 << column;
         self
     }
@@ -309,7 +327,7 @@ impl Row<'_> {
 impl Drop for Row<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.rows.push(self.present);
-        *self.cells += self.set;
+        self.batch.sets[self.batch.length % BATCH_ROWS] = self.present;
+        self.batch.length += 1;
     }
 }

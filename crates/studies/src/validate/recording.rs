@@ -282,10 +282,10 @@ pub fn table(cases: &[RecordingCase]) -> Table {
         ],
         rows: cases.iter().map(row).collect(),
         notes: vec![
-            "The model's thread notes events and writes captures; another thread encodes events. \
-             The wall time on idle cores is that of the slower thread. `ampdu`: saturated, one \
-             station, A-MPDUs, four rows a packet and three frames in captures; `fifty`: uplink, no \
-             A-MPDU; `down`: one TCP flow from a server."
+            "The model's thread notes events; a second thread encodes them, and a third writes \
+             captures. The wall time on idle cores is that of the slowest thread. `ampdu`: \
+             saturated, one station, A-MPDUs, four rows a packet and three frames in captures; \
+             `fifty`: uplink, no A-MPDU; `down`: one TCP flow from a server."
                 .into(),
         ],
     }

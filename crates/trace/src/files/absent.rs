@@ -9,6 +9,7 @@ use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_tcp::wire::Header;
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
+use std::borrow::Cow;
 
 /// Type of absent writers.
 #[derive(Debug)]
@@ -46,17 +47,11 @@ impl Writers {
         match *self {}
     }
 
-    pub(crate) fn sent(&mut self, _now: Instant, _packet: &Packet, _names: &Names) {
+    pub(crate) fn sent(&mut self, _now: Instant, _packet: &Packet) {
         match *self {}
     }
 
-    pub(crate) fn arrived(
-        &mut self,
-        _now: Instant,
-        _node: NodeId,
-        _packet: &Packet,
-        _names: &Names,
-    ) {
+    pub(crate) fn arrived(&mut self, _now: Instant, _node: NodeId, _packet: &Packet) {
         match *self {}
     }
 
@@ -72,9 +67,8 @@ impl Writers {
 
     pub(crate) fn event(
         &mut self,
-        _event: &Event,
+        _event: Cow<'_, Event>,
         _frames: &dyn Fn(u64) -> Option<Vec<u8>>,
-        _names: &Names,
     ) {
         match *self {}
     }

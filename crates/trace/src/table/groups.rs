@@ -3,7 +3,7 @@
 //! delta-encoded, texts dictionary-encoded. The `parquet` crate writes everything but the values:
 //! headers of pages and the footer.
 
-use super::encoding::{bits, deltas, indices, levels, plain, signed, transpose};
+use super::encoding::{Sets, bits, deltas, indices, levels, octets, plain, signed};
 use super::{BATCH_ROWS, Batch, COLUMNS_MAX, Kind};
 use crate::output::{OutputError, PartFile};
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType};
@@ -53,10 +53,13 @@ pub(super) struct Groups {
 struct Encoder {
     /// Definition levels of all columns.
     levels: Vec<u8>,
+    sets: Sets,
     page: Vec<u8>,
-    snappy: snap::raw::Encoder,
-    /// Number of each word of the table in a column's dictionary.
-    numbers: Vec<Option<u32>>,
+    snappy: Snappy,
+    /// Number of each word of the table in a column's dictionary, or [`NO_NUMBER`].
+    numbers: Vec<u32>,
+    /// Numbers of a column's values in its dictionary, if that has at most 256 words.
+    octets: Vec<u8>,
     /// Dictionary of a column: words by number.
     dictionary: Vec<u64>,
 }
@@ -95,13 +98,11 @@ impl Groups {
     /// Adds the rows of a batch, and writes the row group if it is full.
     pub(super) fn add(&mut self, batch: &mut Batch) -> Result<(), OutputError> {
         self.words.append(&mut batch.words);
-        self.rows.extend_from_slice(&batch.rows);
-        let Self { values, ends, .. } = self;
-        let cells = ..batch.cells;
-        for (&column, &value) in batch.columns[cells].iter().zip(&batch.values[cells]) {
-            let end = &mut ends[usize::from(column) % COLUMNS_MAX];
-            values[*end] = value;
-            *end += 1;
+        self.rows.extend_from_slice(batch.rows());
+        for (end, (column, _)) in self.ends.iter_mut().zip(self.kinds.iter().enumerate()) {
+            let added = batch.column(column);
+            self.values[*end..*end + added.len()].copy_from_slice(added);
+            *end += added.len();
         }
         batch.clear();
         if self.rows.len() >= ROW_GROUP_ROWS { self.write() } else { Ok(()) }
@@ -129,7 +130,7 @@ impl Groups {
         let descriptions = writer.schema_descr().columns().to_vec();
         let stride = rows.len().div_ceil(8);
         encoder.levels.resize(COLUMNS_MAX * stride, 0);
-        transpose(rows, &mut encoder.levels, stride);
+        encoder.sets.spread(rows, kinds.len(), &mut encoder.levels, stride);
         let mut group = writer.next_row_group()?;
         let columns = kinds.iter().zip(values.chunks_mut(COLUMN_VALUES_MAX));
         for (index, ((&kind, values), description)) in columns.zip(descriptions).enumerate() {
@@ -149,9 +150,11 @@ impl Encoder {
     fn new() -> Self {
         Self {
             levels: Vec::new(),
+            sets: Sets::default(),
             page: Vec::new(),
-            snappy: snap::raw::Encoder::new(),
+            snappy: Snappy { encoder: snap::raw::Encoder::new(), room: Vec::new() },
             numbers: Vec::new(),
+            octets: Vec::new(),
             dictionary: Vec::new(),
         }
     }
@@ -190,15 +193,19 @@ impl Encoder {
                 Encoding::DELTA_BINARY_PACKED
             }
             Kind::Text => {
-                self.number(values, words.len());
-                indices(values, self.dictionary.len(), &mut self.page);
+                if self.number_in_octets(values, words.len()) {
+                    octets(&self.octets, self.dictionary.len(), &mut self.page);
+                } else {
+                    self.number(values, words.len());
+                    indices(values, self.dictionary.len(), &mut self.page);
+                }
                 let mut plain = Vec::new();
                 for word in self.dictionary.iter().map(|&word| &words[word as usize]) {
                     plain.extend_from_slice(&(word.len() as u32).to_le_bytes());
                     plain.extend_from_slice(word.as_bytes());
                 }
                 let page = Page::DictionaryPage {
-                    buf: self.snappy.compress_vec(&plain).map_err(external)?.into(),
+                    buf: self.snappy.compress(&plain)?,
                     num_values: self.dictionary.len() as u32,
                     encoding: Encoding::PLAIN,
                     is_sorted: false,
@@ -208,7 +215,7 @@ impl Encoder {
             }
         };
         let page = Page::DataPage {
-            buf: self.snappy.compress_vec(&self.page).map_err(external)?.into(),
+            buf: self.snappy.compress(&self.page)?,
             num_values: rows as u32,
             encoding,
             def_level_encoding: Encoding::RLE,
@@ -243,28 +250,78 @@ impl Encoder {
     /// Makes the dictionary of a column, in the order of its words, and replaces their numbers in
     /// the table by those in the dictionary.
     fn number(&mut self, values: &mut [u64], words: usize) {
-        self.dictionary.clear();
-        self.numbers.clear();
-        self.numbers.resize(words, None);
+        self.begin_dictionary(words);
         for value in values {
-            let next = self.dictionary.len() as u32;
-            let number = self.numbers[*value as usize].get_or_insert(next);
-            if *number == next {
+            let number = &mut self.numbers[*value as usize];
+            if *number == NO_NUMBER {
+                *number = self.dictionary.len() as u32;
                 self.dictionary.push(*value);
             }
             *value = u64::from(*number);
         }
+    }
+
+    /// Makes the dictionary, and the numbers of the values in octets. Returns whether these are
+    /// enough.
+    fn number_in_octets(&mut self, values: &[u64], words: usize) -> bool {
+        self.begin_dictionary(words);
+        self.octets.clear();
+        self.octets.resize(values.len(), 0);
+        for (octet, &value) in self.octets.iter_mut().zip(values) {
+            let number = &mut self.numbers[value as usize];
+            if *number == NO_NUMBER {
+                *number = self.dictionary.len() as u32;
+                self.dictionary.push(value);
+                if self.dictionary.len() > 256 {
+                    return false;
+                }
+            }
+            *octet = *number as u8;
+        }
+        true
+    }
+
+    fn begin_dictionary(&mut self, words: usize) {
+        self.dictionary.clear();
+        self.numbers.clear();
+        self.numbers.resize(words, NO_NUMBER);
+    }
+}
+
+/// A word that is not in a column's dictionary.
+const NO_NUMBER: u32 = u32::MAX;
+
+/// A compressor, with space for its results.
+struct Snappy {
+    encoder: snap::raw::Encoder,
+    room: Vec<u8>,
+}
+
+impl Snappy {
+    fn compress(&mut self, bytes: &[u8]) -> Result<bytes::Bytes, ParquetError> {
+        let longest = snap::raw::max_compress_len(bytes.len());
+        if self.room.len() < longest {
+            self.room.resize(longest, 0);
+        }
+        let length = self.encoder.compress(bytes, &mut self.room).map_err(external)?;
+        Ok(bytes::Bytes::copy_from_slice(&self.room[..length]))
     }
 }
 
 /// Returns minimum and maximum of an integer column without missing values, such as times, by which
 /// readers select row groups. In other columns the range would select nothing.
 fn statistics(values: &[u64], kind: Kind, rows: usize) -> Option<Statistics> {
-    let numbers = || values.iter().map(|&bits| signed(bits, kind));
     if kind != Kind::Int64 || values.len() < rows {
         return None;
     }
-    Some(Statistics::int64(numbers().min(), numbers().max(), None, Some(0), false))
+    let first = signed(*values.first()?, kind);
+    let (mut least, mut most) = (first, first);
+    for &bits in values {
+        let number = signed(bits, kind);
+        least = least.min(number);
+        most = most.max(number);
+    }
+    Some(Statistics::int64(Some(least), Some(most), None, Some(0), false))
 }
 
 pub(crate) fn field(name: &str, kind: Kind) -> Type {

@@ -78,11 +78,10 @@ impl Builder {
             let view = view(word, &mut self.columns.text);
             self.words.push(view);
         }
-        let cells = ..batch.cells;
-        let mut values = batch.columns[cells].iter().zip(&batch.values[cells]);
-        for (row, present) in (self.columns.rows..).zip(&batch.rows) {
-            for (&column, &bits) in values.by_ref().take(present.count_ones() as usize) {
-                let column = &mut self.columns.columns[usize::from(column)];
+        let first = self.columns.rows;
+        for (index, column) in self.columns.columns.iter_mut().enumerate() {
+            let rows = (first..).zip(batch.rows()).filter(|(_, set)| *set >> index & 1 == 1);
+            for ((row, _), &bits) in rows.zip(batch.column(index)) {
                 match &mut column.values {
                     ColumnValues::Bool(values) => set_bit(values, row, bits != 0),
                     ColumnValues::Int32(values) => put(values, row, (bits as u32).cast_signed()),
@@ -93,7 +92,7 @@ impl Builder {
                 set_bit(&mut column.valid, row, true);
             }
         }
-        self.columns.rows += batch.rows.len();
+        self.columns.rows += batch.rows().len();
         batch.clear();
     }
 

@@ -8,6 +8,7 @@ mod absence;
 mod air;
 mod announced;
 mod apq;
+mod beside;
 mod cell;
 mod cut;
 mod damaged;
