@@ -11,7 +11,7 @@
 const POLYNOMIAL_16: u16 = 0b1_0011;
 
 /// The polynomial x^8 + x^4 + x^3 + x + 1.
-const POLYNOMIAL_256: u16 = 0x11B;
+pub(crate) const POLYNOMIAL_256: u16 = 0x11B;
 
 /// The field of the coefficients and symbols.
 ///

@@ -5,19 +5,18 @@
 //! This folder is the only place of the crate with `unsafe`: its functions check
 //! their arguments, then call a kernel.
 //!
-//! Bounds without GFNI, over GF(2^8) at k = 150, on an Intel Xeon (family 6, model 207):
+//! Bounds without GFNI, for many rows over GF(2^8), in cycles for each vector and input (a
+//! product), of the inner loops in LLVM's models of CPUs; Horner's rule and tables add a fifth:
 //!
-//! - AVX-512: one look-up of 64 bytes a cycle allows 640 MB/s; 567 are reached.
-//! - AVX2: a product has four instructions of a kind of which the CPU runs three a cycle. That
-//!   allows 476 MB/s; 356 are reached.
-//! - Tables in memory replace look-ups by loads: 1.4 additions from the first-level cache a cycle,
-//!   two for each product. That loop alone is 1.4 to 1.5 times as fast as look-ups in registers.
-//!   With the filling of tables, and a pass over all rows for each 16 inputs, it is not. Tables of
-//!   8 to 64 KiB and strips of 64 to 256 bytes were no better than 32 KiB and 128.
+//! - Two look-ups of nibbles: 2.0 with AVX2 on Haswell and Skylake, 2.1 on Zen 2, 1.6 on Zen 3, 2.0
+//!   with AVX-512 on Skylake. Intel's one unit for shuffles is the bound.
+//! - Sums of six inputs (`planes.rs`): 4/3 additions from the first-level cache a product, and 3.7
+//!   instructions instead of 7.0. 1.4 on Haswell, 1.0 on Skylake, 0.9 on Zen 2, 0.7 on Zen 3. Two
+//!   loads a cycle are the bound of Zen, dispatch that of Haswell. AVX-512: sums of five inputs, of
+//!   which a strip of 128 bytes fits in 32 KiB; 1.2 on Skylake.
+//! - More inputs in a sum have fewer additions and longer tables: eight inputs were slower.
 //! - The elimination of vectors is a quarter of decoding with AVX-512. Two fifths of it are
 //!   additions of one row to others.
-//!
-//! A CPU that looks up one vector of 32 bytes a cycle may differ; none was measured.
 #![cfg_attr(
     any(target_arch = "x86_64", target_arch = "aarch64"),
     expect(unsafe_code, reason = "calls of functions for instruction sets that were found")
@@ -45,6 +44,8 @@ mod multiples;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 #[cfg(target_arch = "x86_64")]
+mod planes;
+#[cfg(target_arch = "x86_64")]
 mod ssse3;
 
 #[cfg(test)]
@@ -62,6 +63,13 @@ const FOUR_RUSSIANS_ROWS_MIN: usize = 12;
 const MULTIPLES_ROWS_MIN: usize = 20;
 #[cfg(target_arch = "x86_64")]
 const MULTIPLES_256_ROWS_MIN: usize = 28;
+
+/// Smallest numbers of rows and inputs over GF(2^4), and over GF(2^8), for which tables of sums
+/// for each bit of a coefficient are faster.
+#[cfg(target_arch = "x86_64")]
+const PLANES_MIN: (usize, usize) = (20, 12);
+#[cfg(target_arch = "x86_64")]
+const PLANES_256_MIN: (usize, usize) = (32, 32);
 
 /// Smallest number of rows for which inputs that are split beforehand are faster.
 #[cfg(target_arch = "x86_64")]
@@ -237,6 +245,7 @@ impl Kernel {
     #[cfg(target_arch = "x86_64")]
     fn multiply_prepared(self, field: Field, job: &mut Product<'_>) -> bool {
         let (rows, tables) = (job.rows.len(), field.tables());
+        let many = |(rows_min, count_min)| rows >= rows_min && job.count >= count_min;
         match (self.0, field) {
             // SAFETY: a `Kernel` is made only if the CPU has its instructions.
             (Set::Ssse3, Field::Gf16) if rows >= MULTIPLES_ROWS_MIN => unsafe {
@@ -247,12 +256,20 @@ impl Kernel {
                 ssse3::multiples::<true>(tables, job);
             },
             // SAFETY: as above.
-            (Set::Avx2, Field::Gf16) if rows >= MULTIPLES_ROWS_MIN => unsafe {
-                avx2::multiples::<false>(tables, job);
+            (Set::Avx2, Field::Gf16) if many(PLANES_MIN) => unsafe {
+                avx2::planes::<4>(tables, job);
             },
             // SAFETY: as above.
-            (Set::Avx512, Field::Gf16) if rows >= MULTIPLES_ROWS_MIN => unsafe {
-                avx512::multiples::<false>(tables, job);
+            (Set::Avx2, Field::Gf256) if many(PLANES_256_MIN) => unsafe {
+                avx2::planes::<8>(tables, job);
+            },
+            // SAFETY: as above.
+            (Set::Avx512, Field::Gf16) if many(PLANES_MIN) => unsafe {
+                avx512::planes::<4>(tables, job);
+            },
+            // SAFETY: as above.
+            (Set::Avx512, Field::Gf256) if many(PLANES_256_MIN) => unsafe {
+                avx512::planes::<8>(tables, job);
             },
             // SAFETY: as above.
             (Set::Ssse3, _) if rows >= HALVES_ROWS_MIN => unsafe {

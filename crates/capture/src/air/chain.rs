@@ -26,6 +26,8 @@ pub struct Chains {
     first: Option<SeqNo12>,
     /// Whether a Block Ack was captured since then.
     answered: bool,
+    /// Numbers that the latest Block Ack acknowledged.
+    named: Named,
     counts: ChainCounts,
 }
 
@@ -49,6 +51,36 @@ pub struct ChainCounts {
 
 /// Numbers of attempts that are counted separately.
 pub const ATTEMPTS: usize = 16;
+
+/// Acknowledged numbers: a bit for each of 256 from `start` on. The bitmaps of a recipient overlap, so
+/// most bits of a Block Ack repeat the previous one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Named {
+    start: SeqNo12,
+    words: [u64; NAMED_WORDS],
+}
+
+/// Words of [`Named`].
+pub(super) const NAMED_WORDS: usize = 4;
+
+impl Default for Named {
+    fn default() -> Self {
+        Self { start: SeqNo12::new(0), words: [0; NAMED_WORDS] }
+    }
+}
+
+impl Named {
+    /// Returns the bits of the numbers from `start` on.
+    fn from(&self, start: SeqNo12) -> [u64; NAMED_WORDS] {
+        let skipped = usize::from(start.distance_from(self.start));
+        let (words, bits) = (skipped / BITS, skipped % BITS);
+        let word = |n: usize| self.words.get(n).copied().unwrap_or_default();
+        // Shifted twice: a shift by all bits of a word is none.
+        core::array::from_fn(|n| {
+            word(n + words) >> bits | word(n + words + 1) << 1 << (BITS - 1 - bits)
+        })
+    }
+}
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Slot {
@@ -100,7 +132,11 @@ impl Chains {
         self.unseen -= u64::from(std::mem::take(&mut slot.skipped));
         // A known number without the Retry bit is a new MSDU: its sender has restarted its numbers.
         if !retry {
-            counts.add(&std::mem::take(slot));
+            let previous = std::mem::take(slot);
+            if previous.acknowledged {
+                self.named = Named::default();
+            }
+            counts.add(&previous);
         }
         let new = slot.captured == 0;
         let missed_before = u8::from(retry && slot.attempts == 0);
@@ -156,6 +192,43 @@ impl Chains {
         let slot = self.slots.at(sequence.as_u16());
         slot.acknowledged = true;
         self.unseen -= u64::from(std::mem::take(&mut slot.skipped));
+    }
+
+    /// Returns numbers that were acknowledged before, so that another acknowledgement of them has no
+    /// effect: a bit for each number from `start` on.
+    pub(super) fn named(&self, start: SeqNo12) -> [u64; NAMED_WORDS] {
+        // Beyond the window no number is accepted.
+        if self.newest.is_some_and(|newest| newest.distance_from(start) < WINDOW_MAX) {
+            self.named.from(start)
+        } else {
+            [0; NAMED_WORDS]
+        }
+    }
+
+    /// Notes the numbers that a Block Ack acknowledged, in this form; other ones are ignored.
+    pub(super) fn name(&mut self, start: SeqNo12, mut words: [u64; NAMED_WORDS]) {
+        let before = self.named(start);
+        for ((word, before), base) in words.iter_mut().zip(before).zip((0u16..).step_by(BITS)) {
+            let mut new = *word & !before;
+            while new != 0 {
+                let bit = new.trailing_zeros();
+                if !self.is_acknowledged(start.plus(base + bit as u16)) {
+                    *word &= !(1 << bit);
+                }
+                new &= new - 1;
+            }
+        }
+        self.named = Named { start, words };
+        if let Some(newest) = self.newest {
+            self.forget_named(newest);
+        }
+    }
+
+    /// Forgets the named numbers if `newest` is so far ahead that they may soon be used again.
+    fn forget_named(&mut self, newest: SeqNo12) {
+        if newest.distance_from(self.named.start) >= SeqNo12::MODULUS / 2 {
+            self.named = Named::default();
+        }
     }
 
     /// Handles a time in which the receiver was on another channel. MPDUs in this time are not
@@ -258,9 +331,11 @@ impl Chains {
                 }
                 self.unseen += u64::from(ahead) - 1;
             }
+            self.forget_named(sequence);
         } else if behind > WINDOW_MAX {
             // Too old for a retry: the sender has restarted its numbers here.
             self.slots.take(sequence, SeqNo12::MODULUS, |slot| counts.add(&slot));
+            self.named = Named::default();
         } else {
             return;
         }
@@ -295,6 +370,56 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        /// A named number may be left out of the next Block Ack: it changes nothing.
+        #[test]
+        fn named_numbers_change_nothing(
+            start in 0u16..4_096,
+            steps in prop::collection::vec((0u8..10, 0u16..300, any::<u64>()), 1..40),
+        ) {
+            let mut chains = Chains::default();
+            let mut newest = SeqNo12::new(start);
+            for (what, distance, bits) in steps {
+                match what {
+                    0 => chains.compact(),
+                    1 if distance < 20 => chains.handle_gap(),
+                    2 => {
+                        chains.handle_mpdu(newest.minus(distance * 8), bits & 1 == 1);
+                    }
+                    3 => {
+                        newest = newest.plus(distance * 8);
+                        chains.handle_mpdu(newest, false);
+                    }
+                    4..7 => for _ in 0..distance / 8 {
+                        newest = newest.next();
+                        chains.handle_mpdu(newest, bits & 1 == 1);
+                    },
+                    _ => {
+                        let first = newest.minus(distance);
+                        let words = [bits, !bits, bits.rotate_left(9), u64::MAX];
+                        for (word, known) in chains.named(first).into_iter().enumerate() {
+                            for bit in (0..64).filter(|bit| known >> bit & 1 == 1) {
+                                let number = first.plus(word as u16 * 64 + bit);
+                                prop_assert!(chains.is_acknowledged(number));
+                                prop_assert!(!chains.is_older(number));
+                                let mut other = chains.clone();
+                                prop_assert_eq!(other.handle_acknowledged(number, true), None);
+                                prop_assert_eq!(other.newest(), chains.newest());
+                                prop_assert_eq!(other.unseen(), chains.unseen());
+                                prop_assert_eq!(other.counts(), chains.counts());
+                            }
+                        }
+                        for (word, bits) in words.into_iter().enumerate() {
+                            for bit in (0..64).filter(|bit| bits >> bit & 1 == 1) {
+                                chains.handle_acknowledged(first.plus(word as u16 * 64 + bit), true);
+                            }
+                        }
+                        chains.handle_answered();
+                        chains.name(first, words);
+                    }
+                }
+            }
+        }
+
         /// A link that rests between two bursts has the same counts as a link that does not.
         #[test]
         fn rests_change_no_count(

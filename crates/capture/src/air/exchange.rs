@@ -11,6 +11,7 @@ use lasthop_units::{Duration, SeqNo12};
 use lasthop_wifi_wire::Kind;
 use lasthop_wifi_wire::control::{Bitmap, Record};
 use std::collections::BTreeMap;
+use std::{array, iter};
 
 /// Data frames from one station to another.
 #[derive(Debug)]
@@ -429,11 +430,28 @@ impl Link {
         let mut missed_only = 0;
         let counts = &mut self.counts;
         let mut acknowledged = [0u8; BITMAP_OCTETS];
+        // Numbers that the previous Block Ack named, too.
+        let is_alike = bits_per_msdu == 1;
+        let named = if is_alike { chains.named(start) } else { Default::default() };
+        let known = named.map(u64::to_le_bytes);
+        for ((octet, known), n) in bitmap.iter().zip(known.as_flattened()).zip(0..) {
+            let known = octet & known;
+            if known != 0 {
+                bits += known.count_ones();
+                first.get_or_insert(8 * n + known.trailing_zeros() as u16);
+                newest = 8 * n + known.ilog2() as u16;
+                acknowledged[usize::from(n)] = known;
+                if let Some(last) = &mut last {
+                    let captured = (known & in_last[usize::from(n)]).count_ones() as u16;
+                    last.failed = last.failed.saturating_sub(captured);
+                }
+            }
+        }
         let mut acknowledge = |bit: u16| {
             let (octet, mask) = (usize::from(bit / 8), 1 << (bit % 8));
             bits += 1;
-            first.get_or_insert(bit);
-            newest = bit;
+            first = Some(first.map_or(bit, |first: u16| first.min(bit)));
+            newest = newest.max(bit);
             acknowledged[octet] |= mask;
             let captured = in_last[octet] & mask != 0;
             let number = start.plus(bit);
@@ -465,9 +483,11 @@ impl Link {
                 last.failed = last.failed.saturating_sub(u16::from(captured));
             }
         };
-        if bits_per_msdu == 1 {
-            for (octet, base) in bitmap.iter().take(BITMAP_OCTETS).zip((0u16..).step_by(8)) {
-                let mut rest = *octet;
+        if is_alike {
+            let known = known.as_flattened().iter().chain(iter::repeat(&0));
+            let octets = bitmap.iter().zip(known).take(BITMAP_OCTETS);
+            for ((octet, known), base) in octets.zip((0u16..).step_by(8)) {
+                let mut rest = octet & !known;
                 while rest != 0 {
                     acknowledge(base + rest.trailing_zeros() as u16);
                     rest &= rest - 1;
@@ -479,6 +499,11 @@ impl Link {
             }
         }
         chains.handle_answered();
+        if is_alike {
+            let (octets, _) = acknowledged.as_chunks();
+            let words = array::from_fn(|n| u64::from_le_bytes(octets[n]));
+            chains.name(start, words);
+        }
         if !self.of_devices {
             self.counts.unseen = self.counts.unseen + chains.unseen() - unseen;
         }

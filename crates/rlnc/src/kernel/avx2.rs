@@ -5,12 +5,13 @@
 
 use super::body::operations;
 use super::halves::halves;
-use super::multiples::multiples;
+use super::planes::planes;
+use crate::field::POLYNOMIAL_256;
 use core::arch::x86_64::*;
 
 operations!("avx2", 32, 3, 2);
 halves!("avx2", 4, 2);
-multiples!("avx2");
+planes!("avx2", 6, 8, 2);
 
 type Register = __m256i;
 
@@ -80,4 +81,20 @@ fn split(x: Register) -> [Register; 2] {
 #[target_feature(enable = "avx2")]
 fn product_of_halves(factor: Factor, x: [Register; 2]) -> Register {
     _mm256_xor_si256(_mm256_shuffle_epi8(factor[0], x[0]), _mm256_shuffle_epi8(factor[1], x[1]))
+}
+
+/// The field's polynomial without its highest power, in each byte.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn polynomial() -> Register {
+    _mm256_set1_epi8((POLYNOMIAL_256 & 0xFF) as i8)
+}
+
+/// `2 x + y` plus [`polynomial`], over GF(2^8).
+#[inline]
+#[target_feature(enable = "avx2")]
+fn horner(x: Register, y: Register) -> Register {
+    let twice = _mm256_xor_si256(_mm256_add_epi8(x, x), y);
+    // A look-up by a byte from 0x80 on is zero.
+    _mm256_xor_si256(twice, _mm256_shuffle_epi8(polynomial(), x))
 }

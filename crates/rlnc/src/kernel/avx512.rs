@@ -4,11 +4,12 @@
 #![expect(unsafe_code, reason = "vector loads and stores through pointers")]
 
 use super::body::operations;
-use super::multiples::multiples;
+use super::planes::planes;
+use crate::field::POLYNOMIAL_256;
 use core::arch::x86_64::*;
 
 operations!("avx512f,avx512bw", 64, 4, 3);
-multiples!("avx512f,avx512bw");
+planes!("avx512f,avx512bw", 5, 8, 2);
 
 type Register = __m512i;
 
@@ -67,4 +68,20 @@ fn product(factor: Factor, x: Register) -> Register {
     let low = _mm512_and_si512(x, mask);
     let high = _mm512_and_si512(_mm512_srli_epi64::<4>(x), mask);
     _mm512_xor_si512(_mm512_shuffle_epi8(factor[0], low), _mm512_shuffle_epi8(factor[1], high))
+}
+
+/// The field's polynomial without its highest power, in each byte.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn polynomial() -> Register {
+    _mm512_set1_epi8((POLYNOMIAL_256 & 0xFF) as i8)
+}
+
+/// `2 x + y` plus [`polynomial`], over GF(2^8).
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn horner(x: Register, y: Register) -> Register {
+    let twice = _mm512_xor_si512(_mm512_add_epi8(x, x), y);
+    // A look-up by a byte from 0x80 on is zero.
+    _mm512_xor_si512(twice, _mm512_shuffle_epi8(polynomial(), x))
 }

@@ -6,8 +6,8 @@
 //! are in bytes.
 //!
 //! Tables pay if there are enough rows. The kernels that use them, and the numbers of rows, were
-//! chosen by measurement: [`super::Kernel::multiply`]. Leaves out planes of bits with tables of 256
-//! sums, which have half the look-ups and are slower in small blocks.
+//! chosen by measurement: [`super::Kernel::multiply`]. With longer vectors than SSSE3's, sums of
+//! inputs (`planes.rs`) are faster.
 
 use super::body::STRIP_BYTES;
 

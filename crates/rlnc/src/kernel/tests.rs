@@ -90,6 +90,42 @@ fn sums_of_nothing_are_zero() {
     }
 }
 
+/// Compares all kernels in the sums of products of `count` inputs for each of `rows` rows of `bytes`
+/// bytes, which are added to the rows if `add`.
+fn products_agree(
+    field: Field,
+    (rows, count, bytes): (usize, usize, usize),
+    add: bool,
+    seed: u64,
+) -> Result<(), TestCaseError> {
+    let inputs = filled(count, bytes, seed);
+    let coefficients = filled(rows, count.max(1), !seed);
+    // In another order than the rows.
+    let pairs: Vec<_> = (0..rows as u16).map(|row| (rows as u16 - 1 - row, row)).collect();
+    let run = |kernel: Kernel| {
+        let mut out = filled(rows, bytes, seed ^ 1);
+        let mut job = Product {
+            out_stride: out.stride(),
+            row_bytes: inputs.stride(),
+            out: out.all_mut(),
+            rows: &pairs,
+            coefficients: coefficients.all(),
+            coefficients_stride: coefficients.stride(),
+            inputs: inputs.all(),
+            inputs_stride: inputs.stride(),
+            count,
+            add,
+        };
+        kernel.multiply(field, &mut job);
+        out
+    };
+    let expected = run(Kernel(Set::Scalar));
+    for kernel in Kernel::supported() {
+        prop_assert!(run(kernel) == expected, "{}", kernel.name());
+    }
+    Ok(())
+}
+
 proptest! {
     #[test]
     fn rows_as_the_scalar_kernel((y, x, shift) in misaligned(), field in field(), c: u8) {
@@ -138,30 +174,19 @@ proptest! {
         add: bool,
         seed: u64,
     ) {
-        let inputs = filled(count, bytes, seed);
-        let coefficients = filled(rows, count.max(1), !seed);
-        // In another order than the rows.
-        let pairs: Vec<_> = (0..rows as u16).map(|row| (rows as u16 - 1 - row, row)).collect();
-        let run = |kernel: Kernel| {
-            let mut out = filled(rows, bytes, seed ^ 1);
-            let mut job = Product {
-                out_stride: out.stride(),
-                row_bytes: inputs.stride(),
-                out: out.all_mut(),
-                rows: &pairs,
-                coefficients: coefficients.all(),
-                coefficients_stride: coefficients.stride(),
-                inputs: inputs.all(),
-                inputs_stride: inputs.stride(),
-                count,
-                add,
-            };
-            kernel.multiply(field, &mut job);
-            out
-        };
-        let expected = run(Kernel(Set::Scalar));
-        for kernel in Kernel::supported() {
-            prop_assert!(run(kernel) == expected, "{}", kernel.name());
-        }
+        products_agree(field, (rows, count, bytes), add, seed)?;
+    }
+
+    /// Methods for many rows keep some rows together, and some inputs.
+    #[test]
+    fn products_of_many_rows_as_the_scalar_kernel(
+        field in field(),
+        rows in prop_oneof![few(30)..few(80), few(250)..few(270)],
+        count in few(20)..few(70),
+        bytes in 1..few(150),
+        add: bool,
+        seed: u64,
+    ) {
+        products_agree(field, (rows, count, bytes), add, seed)?;
     }
 }
