@@ -44,11 +44,10 @@ use window::{Ratio, Tally, Window};
 
 /// Relative change of the rate for a queue that is off by its target.
 const GAIN: f64 = 0.25;
-/// Lowest and highest rate relative to the capacity.
-const RELATIVE_RATE: (f64, f64) = (0.75, 1.25);
-/// A queue of this many targets is long: it is drained at this relative rate ..
+/// Lowest and highest rate relative to the capacity: those of a queue off by its target.
+const RELATIVE_RATE: (f64, f64) = (1.0 - GAIN, 1.0 + GAIN);
+/// A queue of this many targets is long: it is drained at [`REDUCED`] ..
 const LONG: f64 = 4.0;
-const RELATIVE_RATE_LONG: f64 = 0.5;
 /// .. or within a window and a round trip if it became long within a window, but no slower than
 /// this in relation to the capacity: reports must go on.
 const RELATIVE_RATE_DRAIN: f64 = 0.1;
@@ -58,8 +57,9 @@ const STARTUP_RATE: f64 = 2.885;
 /// Round trips of data that may be in flight in that phase, in addition to one: as much as arrives
 /// before it is known that the rate doubled.
 const STARTUP_ROUND_TRIPS: f64 = 1.0;
-/// The relative rate while a queue is drained to test whose it is.
-const DRAIN_RATE: f64 = 0.5;
+/// The relative rate while a queue is drained, also to test whose it is, and the factor of the capacity
+/// after a long silence: half, as the congestion window of RFC 5681 is reduced.
+const REDUCED: f64 = 0.5;
 /// One of this many windows is sent at the lower rate [`CALM_RATE`].
 const CALM_EVERY: u32 = 12;
 const CALM_RATE: f64 = 0.85;
@@ -77,14 +77,13 @@ const RATE_SILENT: f64 = 62_500.0;
 const RATE_MIN: f64 = 4_000.0;
 /// The rate at which the queue's target is the configured one, in bytes per second.
 const RATE_OF_TARGET: f64 = 1_500_000.0;
-/// Lowest and highest target of the queue in microseconds, without the spread of
-/// delays.
-const TARGET_US: (f64, f64) = (1_000.0, 20_000.0);
+/// Lowest and highest target of the queue, without the spread of delays.
+const TARGET: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(20));
 /// Highest target with the spread of delays, in microseconds.
 const TARGET_MAX_US: f64 = 25_000.0;
-/// Shortest window: it takes a round trip, but no less than this.
-const WINDOW_MIN: Duration = Duration::from_millis(40);
-const WINDOW_MIN_STARTUP: Duration = Duration::from_millis(10);
+/// Shortest window: it takes half a round trip, but no less than twice the highest target, so that most
+/// of it is more than a queue. At the start, a quarter of either, because the rate doubles meanwhile.
+const WINDOW_MIN: Duration = Duration::from_nanos(2 * TARGET.1.as_nanos());
 /// Share of losses in excess of the usual ones that counts as much as a queue of
 /// the target.
 const EXCESS_OF_TARGET: f64 = 0.02;
@@ -93,26 +92,17 @@ const CAPACITY_WEIGHT: f64 = 0.5;
 /// Variation of delays, as a share of the window, below which rates of arrival are
 /// precise.
 const EVEN: f64 = 0.03;
-/// Share of the excess losses that is subtracted from the capacity at once.
-const EXCESS_WEIGHT: f64 = 0.25;
-/// Least additional time that may be in flight beyond the least round trip and the target; more if
-/// reports are rarer.
-const BEYOND_ROUND_TRIP: Duration = Duration::from_millis(20);
-const BEYOND_BYTES: u64 = 3_000;
-/// Time for which missed transmissions are made up.
-const BURST: Duration = Duration::from_millis(1);
 /// A queue of this many targets at the start is tested at once.
 const FOREIGN: f64 = 2.0;
 /// Number of windows for which a queue must stand before it is tested.
 const STANDING_WINDOWS: u32 = 4;
 /// The same if others filled it recently.
 const STANDING_AGAIN: u32 = 2;
-/// A queue that fell by this share was mostly this link's.
-const MOSTLY: f64 = 0.5;
 /// Other traffic below this share of the path does not count.
 const ALONE: f64 = 0.2;
-/// Within this time, a second queue that does not change is caused by others.
-const PHANTOM_AGAIN: Duration = Duration::from_secs(30);
+/// Time for which delays and results of tests are remembered: clocks drift, and routes and other
+/// traffic change.
+const REMEMBERED: Duration = Duration::from_secs(30);
 
 /// The rate control of one path.
 #[derive(Clone, Debug, PartialEq)]
@@ -234,7 +224,7 @@ impl Pace {
         let rate = match &self.phase {
             Phase::Startup { .. } => self.capacity * STARTUP_RATE,
             Phase::Steady => self.capacity * self.relative,
-            Phase::Drain(drain) if now < drain.ends => drain.rate * DRAIN_RATE,
+            Phase::Drain(drain) if now < drain.ends => drain.rate * REDUCED,
             Phase::Drain(drain) => drain.rate * RELATIVE_RATE.0,
             Phase::Compete(compete) => compete.rate(),
         };
@@ -256,14 +246,15 @@ impl Pace {
         if matches!(self.phase, Phase::Startup { delivered, .. } if delivered == 0.0) {
             return WINDOW_FIRST;
         }
-        let beyond = BEYOND_ROUND_TRIP.as_micros_f64().max(self.gaps.longest_us());
+        // Time beyond the least round trip and the target: the highest queue, or until the next report.
+        let beyond = TARGET.1.as_micros_f64().max(self.gaps.longest_us());
         let beyond = beyond + 2.0 * self.target_us();
         let time_us = round_trip_min.as_micros_f64() + beyond;
         let more_us = match self.phase {
             Phase::Startup { .. } => STARTUP_ROUND_TRIPS * round_trip_min.as_micros_f64(),
             _ => 0.0,
         };
-        (self.capacity * (time_us + more_us) * 1e-6) as u64 + BEYOND_BYTES
+        (self.capacity * (time_us + more_us) * 1e-6) as u64 + compete::BYTES_MIN
     }
 
     /// Whether the rate is reduced for a while to test whose queue it is.
@@ -278,13 +269,14 @@ impl Pace {
 
     /// A datagram of `bytes` is sent.
     pub fn sent(&mut self, now: Instant, bytes: usize) {
-        let from = self.next_at.max(now.saturating_sub(BURST));
+        // Missed transmissions are made up for the time of the shortest queue that counts.
+        let from = self.next_at.max(now.saturating_sub(TARGET.0));
         self.next_at = from + Duration::from_secs_f64(bytes as f64 / self.rate(now));
     }
 
     /// Handles a long time without reports: the path may have become much slower, or be broken.
     pub fn silence(&mut self, now: Instant) {
-        self.capacity = (self.capacity * 0.5).max(RATE_SILENT.min(self.capacity));
+        self.capacity = (self.capacity * REDUCED).max(RATE_SILENT.min(self.capacity));
         self.phase = Phase::Startup { delivered: 0.0, since: now };
         self.window = None;
     }
@@ -295,7 +287,7 @@ impl Pace {
         let slower = RATE_OF_TARGET / self.capacity;
         let target =
             configured * if slower > 1.0 { libm::cbrt(slower) } else { libm::sqrt(slower) };
-        let (least, most) = TARGET_US;
+        let (least, most) = (TARGET.0.as_micros_f64(), TARGET.1.as_micros_f64());
         let target = target.clamp(least.min(configured), most.max(configured));
         (target + 2.0 * self.delays.spread_us()).min(TARGET_MAX_US.max(target))
     }
@@ -322,7 +314,7 @@ impl Pace {
         window.take(&heard, delay, queue_us);
         let is_starting = matches!(self.phase, Phase::Startup { .. });
         let least = if is_starting {
-            (heard.round_trip_min / 4).max(WINDOW_MIN_STARTUP)
+            (heard.round_trip_min / 4).max(WINDOW_MIN / 4)
         } else {
             (heard.round_trip_min / 2).max(WINDOW_MIN)
         };
@@ -398,9 +390,9 @@ impl Pace {
             self.phase = Phase::Startup { delivered: came, since: now };
         }
         let is_growing = came > delivered * 1.2
-            || now < since + heard.round_trip * 2 + WINDOW_MIN_STARTUP * 2
+            || now < since + heard.round_trip * 2 + WINDOW_MIN / 2
             || window.is_free();
-        let over_us = queue_us - self.target_us() - TARGET_US.0;
+        let over_us = queue_us - self.target_us() - TARGET.0.as_micros_f64();
         let is_queueing = over_us > 0.0
             && (window.arrival_rate() < 0.9 * window.sent_rate()
                 || over_us > 2.0 * self.target_us());
@@ -476,7 +468,7 @@ impl Pace {
         } else if excess == 0.0 {
             self.capacity = self.capacity.max(rate.min(window.arrival_rate()).min(took));
         } else {
-            let slower = 1.0 - excess * EXCESS_WEIGHT;
+            let slower = 1.0 - excess * GAIN;
             self.capacity *= slower;
             self.busy.slower(slower);
         }
@@ -498,7 +490,7 @@ impl Pace {
         let boost = f64::from(1 << self.empty.saturating_sub(1).min(8));
         let (least, most) = RELATIVE_RATE;
         let is_long = queue_us > LONG * target_us;
-        let least = if is_long { RELATIVE_RATE_LONG } else { least };
+        let least = if is_long { REDUCED } else { least };
         self.relative = (1.0 + gain * boost * off).clamp(least, most);
         // A queue that others fill, too, is long for other reasons, and does not drain so soon.
         self.drains = self.delays.ramp_us() > 0.0 || self.drains && queue_us > target_us;
@@ -574,11 +566,11 @@ impl Pace {
         let is_alone = drain.before.others(&drain.since).is_some_and(|share| share < ALONE);
         let is_gone = drain.least_us <= self.target_us()
             || is_alone
-            || drain.compete.is_none() && fell_us > MOSTLY * drain.queue_us;
+            || drain.compete.is_none() && fell_us > (1.0 - REDUCED) * drain.queue_us;
         // A queue that others fill grows although this link sends less.
         let moved_us = self.delays.standing_us() - drain.queue_us;
         let is_unmoved = fell_us.max(moved_us) <= self.delays.noise_us();
-        let is_first = self.phantom_at.is_none_or(|at| now > at + PHANTOM_AGAIN);
+        let is_first = self.phantom_at.is_none_or(|at| now > at + REMEMBERED);
         self.phase = match (is_gone, drain.compete) {
             (true, compete) => {
                 self.capacity = self.capacity.min(drain.rate);

@@ -3,6 +3,7 @@
 //! window is in segments of 1 500 bytes, times in seconds. Leaves out
 //! retransmission, which the sender of blocks does.
 
+use super::REMEMBERED;
 use super::window::{Ratio, Window};
 use lasthop_units::{Duration, Instant};
 
@@ -11,8 +12,9 @@ const BETA: f64 = 0.7;
 const C: f64 = 0.4;
 /// Length of a segment of the competing flows in bytes.
 const SEGMENT_BYTES: f64 = 1_500.0;
-/// Smallest window in segments.
+/// Smallest window in segments (RFC 5681, section 3.1, and RFC 9438, section 4.6), and in bytes.
 const SEGMENTS_MIN: f64 = 2.0;
+pub(super) const BYTES_MIN: u64 = (SEGMENTS_MIN * SEGMENT_BYTES) as u64;
 /// Rate relative to a window per round trip: higher, so that the window is the
 /// limit.
 const AHEAD: f64 = 1.2;
@@ -20,8 +22,6 @@ const AHEAD: f64 = 1.2;
 /// round trips.
 const TEST_INTERVAL: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(20)];
 const TEST_ROUND_TRIPS: u64 = 20;
-/// Time after which a window is not resumed any more.
-const RECENT: Duration = Duration::from_secs(30);
 /// Losses in excess of the expected ones are significant from this many standard
 /// deviations on.
 const CERTAIN: f64 = 3.0;
@@ -80,7 +80,7 @@ impl Compete {
 
     /// Whether the window may still be right.
     pub fn is_recent(&self, now: Instant) -> bool {
-        now < self.test_at + RECENT
+        now < self.test_at + REMEMBERED
     }
 
     /// Resumes: the others are still there.

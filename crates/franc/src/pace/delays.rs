@@ -2,18 +2,14 @@
 //! queue, and their variation. The clocks of sender and receiver need not agree;
 //! only changes count. Leaves out the choice of the rate.
 
-use super::PathReport;
+use super::gaps::{DEVIATIONS, SMOOTHING};
 use super::window::Window;
-use lasthop_units::{Duration, Instant};
+use super::{PathReport, REMEMBERED};
+use lasthop_units::Instant;
 
-/// The least delay is remembered for one to two of these periods.
-const BASE_PERIOD: Duration = Duration::from_secs(30);
 /// Difference of the least delays of two windows that is not significant, in
 /// microseconds, in addition to the spread of delays.
 const NOISE_US: f64 = 500.0;
-/// The delays of two datagrams differ by less than this multiple of the noise: the spread, a mean
-/// less a minimum, is some 1.5 standard deviations.
-const RAMP_NOISE: f64 = 4.0;
 
 /// The delay of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +24,7 @@ pub(super) struct Delay {
 pub(super) struct Delays {
     /// Reference of all delays, so that differences of clocks fit in 32 bits.
     reference_us: Option<u32>,
-    /// The least delays of windows, of this period and of the one before.
+    /// The least delays of windows, of this period of [`REMEMBERED`] and of the one before.
     base: [Option<Delay>; 2],
     period_ends: Instant,
     /// The shortest queue of the last window, in microseconds.
@@ -44,7 +40,7 @@ impl Delays {
         Self {
             reference_us: None,
             base: [None; 2],
-            period_ends: now + BASE_PERIOD,
+            period_ends: now + REMEMBERED,
             standing_us: 0.0,
             spread_us: 0.0,
             ramp_us: 0.0,
@@ -96,9 +92,9 @@ impl Delays {
     ) -> f64 {
         if now >= self.period_ends {
             // Measurements from before a long silence are useless: clocks drift.
-            let is_recent = now < self.period_ends + BASE_PERIOD;
+            let is_recent = now < self.period_ends + REMEMBERED;
             self.base = [None, self.base[0].filter(|_| is_recent)];
-            self.period_ends = now + BASE_PERIOD;
+            self.period_ends = now + REMEMBERED;
         }
         let Some(least) = window.least() else { return 0.0 };
         if window.is_dense() || self.base == [None; 2] {
@@ -111,10 +107,11 @@ impl Delays {
         self.standing_us = self.queue_us(&least, capacity);
         let grew_us = self.standing_us - before_us;
         let inner_us = window.grew_us();
-        let is_ramp = inner_us > RAMP_NOISE * self.noise_us() + long_us && !window.is_free();
+        // The spread, a mean less a minimum, is some 1.5 standard deviations.
+        let is_ramp = inner_us > DEVIATIONS * self.noise_us() + long_us && !window.is_free();
         self.ramp_us = if is_ramp { inner_us } else { 0.0 };
         let spread_us = (window.spread_us() - grew_us.abs().max(self.ramp_us) / 2.0).max(0.0);
-        self.spread_us += 0.125 * (spread_us - self.spread_us);
+        self.spread_us += SMOOTHING * (spread_us - self.spread_us);
         grew_us
     }
 

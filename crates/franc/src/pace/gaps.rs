@@ -5,6 +5,12 @@
 use super::PathReport;
 use lasthop_units::Instant;
 
+/// RFC 6298, section 2: the weight of a measurement in the smoothed value (alpha), that of its deviation
+/// (beta), and the deviations (K) within which the next measurement is.
+pub(super) const SMOOTHING: f64 = 0.125;
+const DEVIATION_SMOOTHING: f64 = 2.0 * SMOOTHING;
+pub(super) const DEVIATIONS: f64 = 4.0;
+
 /// The usual time between reports, and its variation (as RFC 6298, section 2, for round trips).
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(super) struct Gaps {
@@ -29,13 +35,13 @@ impl Gaps {
         let apart = heard.sent_at.saturating_since(sent_at) / u64::from(count);
         let gap_us = now.saturating_since(before).saturating_sub(apart).as_micros_f64();
         let off_us = gap_us - self.smoothed_us;
-        self.smoothed_us += off_us / 8.0;
-        self.deviation_us += (off_us.abs() - self.deviation_us) / 4.0;
+        self.smoothed_us += SMOOTHING * off_us;
+        self.deviation_us += DEVIATION_SMOOTHING * (off_us.abs() - self.deviation_us);
     }
 
     /// The longest usual time.
     pub fn longest_us(&self) -> f64 {
-        self.smoothed_us + 4.0 * self.deviation_us
+        self.smoothed_us + DEVIATIONS * self.deviation_us
     }
 }
 

@@ -3,7 +3,7 @@
 //! sums over several windows. Leaves out conclusions about the path, which are in
 //! `pace`.
 
-use super::{Delay, PathReport};
+use super::{Delay, PathReport, RELATIVE_RATE};
 use lasthop_units::{Duration, Instant};
 
 /// Smallest number of reports in a window for which their least delay is significant.
@@ -17,9 +17,6 @@ const LONGER_MAX: u64 = 4;
 /// of the mean of the others. Of independent arrivals, as on a channel for which many contend, 5 % of
 /// the times are that long by chance.
 const STALL: f64 = 3.0;
-
-/// Smallest ratio of two rates whose results can be compared.
-const APART: f64 = 1.25;
 
 /// The datagrams that were sent within some time.
 #[derive(Clone, Debug, PartialEq)]
@@ -217,7 +214,7 @@ impl Tally {
     pub fn others(&self, other: &Self) -> Option<f64> {
         let (sent, came) = (self.sent_s / self.bytes, self.came_s / self.bytes);
         let (sent_other, came_other) = (other.sent_s / other.bytes, other.came_s / other.bytes);
-        let is_apart = sent.max(sent_other) > APART * sent.min(sent_other);
+        let is_apart = sent.max(sent_other) > RELATIVE_RATE.1 * sent.min(sent_other);
         is_apart.then(|| (came - came_other) / (sent - sent_other))
     }
 }
