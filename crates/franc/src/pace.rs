@@ -96,8 +96,6 @@ const EVEN: f64 = 0.03;
 const FOREIGN: f64 = 2.0;
 /// Number of windows for which a queue must stand before it is tested.
 const STANDING_WINDOWS: u32 = 4;
-/// The same if others filled it recently.
-const STANDING_AGAIN: u32 = 2;
 /// Other traffic below this share of the path does not count.
 const ALONE: f64 = 0.2;
 /// Time for which delays and results of tests are remembered: clocks drift, and routes and other
@@ -127,8 +125,6 @@ pub(crate) struct Pace {
     changed_at: Instant,
     /// Number of windows without a queue.
     empty: u32,
-    /// The window with which the link competed before the queue seemed its own.
-    competed: Option<Compete>,
     /// Time at which a queue turned out to be none.
     phantom_at: Option<Instant>,
     next_at: Instant,
@@ -206,7 +202,6 @@ impl Pace {
             standing: 0,
             changed_at: now,
             empty: 0,
-            competed: None,
             phantom_at: None,
             next_at: now,
             started_at: now,
@@ -328,7 +323,7 @@ impl Pace {
     /// Measures delays anew. Results of earlier delays are void.
     fn forget_delays(&mut self, now: Instant) {
         (self.delays, self.window) = (Delays::new(now), None);
-        (self.standing, self.phantom_at, self.competed) = (0, None, None);
+        (self.standing, self.phantom_at) = (0, None);
         if matches!(self.phase, Phase::Drain(_) | Phase::Compete(_)) {
             (self.phase, self.relative) = (Phase::Steady, 1.0);
         }
@@ -517,15 +512,7 @@ impl Pace {
         } else {
             self.standing + 1
         };
-        let before = self.competed.as_ref().filter(|before| before.is_recent(now));
-        if let Some(before) = before
-            && self.standing >= STANDING_AGAIN
-        {
-            // The others are back, or still there.
-            let mut compete = before.clone();
-            compete.go_on(now, heard.round_trip);
-            (self.phase, self.competed) = (Phase::Compete(compete), None);
-        } else if self.standing >= STANDING_WINDOWS {
+        if self.standing >= STANDING_WINDOWS {
             let rate = window.sent_rate().min(window.arrival_rate());
             self.drain(now, rate, heard.round_trip, None);
         }
@@ -572,9 +559,8 @@ impl Pace {
         let is_unmoved = fell_us.max(moved_us) <= self.delays.noise_us();
         let is_first = self.phantom_at.is_none_or(|at| now > at + REMEMBERED);
         self.phase = match (is_gone, drain.compete) {
-            (true, compete) => {
+            (true, _) => {
                 self.capacity = self.capacity.min(drain.rate);
-                self.competed = compete.or(self.competed.take());
                 Phase::Steady
             }
             (false, Some(mut compete)) => {

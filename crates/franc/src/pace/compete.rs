@@ -3,7 +3,6 @@
 //! window is in segments of 1 500 bytes, times in seconds. Leaves out
 //! retransmission, which the sender of blocks does.
 
-use super::REMEMBERED;
 use super::window::{Ratio, Window};
 use lasthop_units::{Duration, Instant};
 
@@ -76,11 +75,6 @@ impl Compete {
     /// Returns the instant of the next test for competing traffic.
     pub fn test_at(&self) -> Instant {
         self.test_at
-    }
-
-    /// Whether the window may still be right.
-    pub fn is_recent(&self, now: Instant) -> bool {
-        now < self.test_at + REMEMBERED
     }
 
     /// Resumes: the others are still there.
