@@ -9,7 +9,7 @@ mod workloads;
 use criterion::{Criterion, criterion_group, criterion_main};
 use workloads::{
     TCP_DOWN, TCP_UP, UDP_AC, UDP_AMPDU, UDP_AX, UDP_FIFTY, UDP_FIFTY_AMPDU, UDP_SINGLE,
-    UDP_TWO_HUNDRED, run, scenario,
+    UDP_TWENTY_SETS, UDP_TWO_HUNDRED, run, scenario,
 };
 
 fn seconds(criterion: &mut Criterion) {
@@ -22,6 +22,7 @@ fn seconds(criterion: &mut Criterion) {
         ("UDP, 50 stations", UDP_FIFTY),
         ("UDP, A-MPDU, 50 stations", UDP_FIFTY_AMPDU),
         ("UDP, 200 stations", UDP_TWO_HUNDRED),
+        ("UDP, 20 sets", UDP_TWENTY_SETS),
         ("TCP down", TCP_DOWN),
         ("TCP up", TCP_UP),
     ] {

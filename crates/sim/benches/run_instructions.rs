@@ -12,7 +12,7 @@ use gungraun::{library_benchmark, library_benchmark_group, main};
 use lasthop_scenario::Scenario;
 use workloads::{
     TCP_DOWN, TCP_UP, UDP_AC, UDP_AMPDU, UDP_AX, UDP_FIFTY, UDP_FIFTY_AMPDU, UDP_SINGLE,
-    UDP_TWO_HUNDRED, run, scenario,
+    UDP_TWENTY_SETS, UDP_TWO_HUNDRED, run, scenario,
 };
 
 #[library_benchmark]
@@ -23,6 +23,7 @@ use workloads::{
 #[bench::udp_fifty_stations(scenario(UDP_FIFTY))]
 #[bench::udp_fifty_stations_ampdu(scenario(UDP_FIFTY_AMPDU))]
 #[bench::udp_two_hundred_stations(scenario(UDP_TWO_HUNDRED))]
+#[bench::udp_twenty_sets(scenario(UDP_TWENTY_SETS))]
 #[bench::tcp_down(scenario(TCP_DOWN))]
 #[bench::tcp_up(scenario(TCP_UP))]
 fn second(scenario: Scenario) -> Scenario {

@@ -2,7 +2,7 @@
 
 pub use lasthop_fixtures::workloads::{
     TCP_DOWN, TCP_UP, UDP_AC, UDP_AMPDU, UDP_AX, UDP_FIFTY, UDP_FIFTY_AMPDU, UDP_SINGLE,
-    UDP_TWO_HUNDRED,
+    UDP_TWENTY_SETS, UDP_TWO_HUNDRED,
 };
 use lasthop_hosts::sink::NoSink;
 use lasthop_scenario::{Scenario, parse};
