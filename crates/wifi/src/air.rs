@@ -17,6 +17,7 @@
 //! knows neither queues nor channel access.
 
 mod channels;
+mod lead;
 mod overhear;
 mod overlaps;
 mod pairs;
@@ -29,10 +30,11 @@ mod tests;
 mod together;
 mod varying;
 
+use lead::lead_needed;
 pub(crate) use overhear::Overheard;
 use overhear::{Bounds, Phy, are_equal, bounds, phys};
 pub(crate) use overlaps::Overlaps;
-use overlaps::{Begun, Interference, Order, Overlapping};
+use overlaps::{Begun, Interference, Overlapping};
 use pairs::{Memo, Pair, Pairs};
 pub(crate) use payload::{Action, Content, Management, Payload};
 pub(crate) use rates::{Expected, Rates, alone};
@@ -932,47 +934,6 @@ fn add_up(
 fn weakest(listeners: &[StationId], snrs: &[Db]) -> Db {
     let heard = listeners.iter().map(|to| snrs[to.index()].0);
     Db(heard.fold(f64::INFINITY, f64::min))
-}
-
-/// Lead in power with which a receiver locks to a PPDU rather than to another one that is strong
-/// enough to be sensed.
-fn lead_needed(order: Order, capture_margin: Option<SnrThreshold>) -> Lead {
-    match (order, capture_margin) {
-        (Order::Before, _) | (Order::HeaderBefore, None) => Lead::Never,
-        (Order::HeaderBefore, Some(margin)) => Lead::AtLeast(margin),
-        // Of two equally strong ones neither is heard.
-        (Order::Together, _) => {
-            Lead::AtLeast(SnrThreshold { snr: Db(f64::MIN_POSITIVE), linear: 1.0 })
-        }
-        (Order::DuringHeader, Some(SnrThreshold { snr, linear })) => {
-            Lead::AtLeast(SnrThreshold { snr: Db((-snr.0).next_up()), linear: 1.0 / linear })
-        }
-        (Order::DuringHeader, None) | (Order::After, _) => Lead::Always,
-    }
-}
-
-/// Required lead of one power over another.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Lead {
-    Always,
-    AtLeast(SnrThreshold),
-    Never,
-}
-
-impl Lead {
-    /// Whether a power exceeds another by this margin.
-    fn has(self, power_mw: f64, theirs_mw: f64) -> bool {
-        let needed = match self {
-            Self::Always => return true,
-            Self::Never => return false,
-            Self::AtLeast(needed) => needed,
-        };
-        let needed_mw = needed.linear * theirs_mw;
-        if (power_mw - needed_mw).abs() > MARGIN * needed_mw {
-            return power_mw > needed_mw;
-        }
-        Dbm::from_milliwatts(power_mw) - Dbm::from_milliwatts(theirs_mw) >= needed.snr
-    }
 }
 
 impl SnrThreshold {

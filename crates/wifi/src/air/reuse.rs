@@ -5,8 +5,9 @@
 //! Powers are in mW, means of the link. A station decodes HE-SIG-A from the SINR at which it
 //! detects a preamble; as for all third parties, no randomness is involved.
 
+use super::lead::{Lead, lead_needed};
 use super::{Air, Flight, Interval, MARGIN, Overheard, PREAMBLE_DETECTION_THRESHOLD};
-use super::{Interference, Lead, Level, SnrThreshold, Together, lead_needed};
+use super::{Interference, Level, SnrThreshold, Together};
 use crate::phy::{ChannelWidth, UNTIL_SIGNAL_A};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;

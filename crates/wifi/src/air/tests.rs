@@ -1,6 +1,7 @@
 //! Tests of the air alone: overlaps, the PPDU that a receiver locks to, and overheard PPDUs, each
 //! at the bound of its condition. Powers and SINR are sums of milliwatts.
 
+use super::overlaps::Order;
 use super::*;
 use crate::cell::tests::{cell, mcs};
 use crate::phy::{GuardInterval, HeGuardInterval};
