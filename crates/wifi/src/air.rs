@@ -35,7 +35,7 @@ pub(crate) use overhear::Overheard;
 use overhear::{Bounds, Phy, are_equal, bounds, phys};
 pub(crate) use overlaps::Overlaps;
 use overlaps::{Begun, Interference, Overlapping};
-use pairs::{Memo, Pair, Pairs};
+use pairs::{Pair, Pairs};
 pub(crate) use payload::{Action, Content, Management, Payload};
 pub(crate) use rates::{Expected, Rates, alone};
 use reuse::IgnoredPpdus;
@@ -714,6 +714,9 @@ impl Air {
 
     /// Probability that the preamble and header are decoded.
     pub fn header_success(&mut self, flight: &Flight, receiver: StationId, snr: Db) -> Probability {
+        if flight.overlaps.is_none() {
+            return self.undisturbed(flight, receiver, snr, u32::MAX);
+        }
         self.gather(flight);
         let header_end = flight.header_end(self.band);
         let is_disturbed = self.overlaps(flight, receiver, flight.start, header_end);
@@ -736,6 +739,9 @@ impl Air {
         bytes: u32,
         Interval { from, until }: Interval,
     ) -> Probability {
+        if flight.overlaps.is_none() {
+            return self.undisturbed(flight, receiver, snr, bytes);
+        }
         self.gather(flight);
         let sinr = self.sinr(flight, receiver, snr, from, until);
         let by_loss = self.pair_mut(flight.transmitter, receiver).link.loss();
@@ -839,8 +845,7 @@ impl Air {
         narrower(flight.rate.width().max(other.width), self.width).as_linear()
     }
 
-    /// Result of the error model, kept because most PPDUs have the same parameters as the last.
-    /// `u32::MAX` bytes stand for the header.
+    /// Result of the error model for the header, if `bytes` is `u32::MAX`, or for an MPDU.
     fn remembered(
         &mut self,
         flight: &Flight,
@@ -848,22 +853,28 @@ impl Air {
         snr: Db,
         bytes: u32,
     ) -> Probability {
-        let from = flight.transmitter;
         let Self { error_model, pairs, links, .. } = self;
-        let pair = pairs.get_mut(from, receiver, links);
-        let rate = flight.rate;
-        let memo = match bytes {
-            u32::MAX => &mut pair.header,
-            _ => &mut pair.body,
-        };
-        if memo.rate != Some(rate) || memo.snr != snr || memo.bytes != bytes {
-            let success = match bytes {
-                u32::MAX => error_model.header_success(rate, snr),
-                _ => error_model.success(rate, snr, bytes),
-            };
-            *memo = Memo { rate: Some(rate), snr, bytes, success };
+        let pair = pairs.get_mut(flight.transmitter, receiver, links);
+        pair.remembered(error_model, flight.rate, snr, bytes)
+    }
+
+    /// Probability that a part of a PPDU without overlaps is decoded: of the header, or of an MPDU
+    /// of `bytes`.
+    #[inline]
+    fn undisturbed(
+        &mut self,
+        flight: &Flight,
+        receiver: StationId,
+        snr: Db,
+        bytes: u32,
+    ) -> Probability {
+        let Self { error_model, pairs, links, .. } = self;
+        let pair = pairs.get_mut(flight.transmitter, receiver, links);
+        match pair.link.loss() {
+            Some(_) if bytes == u32::MAX => Probability::ONE,
+            Some(loss) => loss.complement(),
+            None => pair.remembered(error_model, flight.rate, snr, bytes),
         }
-        memo.success
     }
 
     #[inline]

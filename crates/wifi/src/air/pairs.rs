@@ -3,7 +3,7 @@
 //! therefore created at its first use.
 
 use crate::config::{CellConfig, Links};
-use crate::phy::{Link, Rate};
+use crate::phy::{ErrorModel, Link, Rate};
 use crate::station::StationId;
 use alloc::vec::Vec;
 use lasthop_units::{Db, Identity, Probability, Seed, Stream};
@@ -31,20 +31,46 @@ pub(super) struct Pair {
     /// SNR of the last PPDU.
     pub last_snr: Db,
     /// Last results of the error model.
-    pub header: Memo,
-    pub body: Memo,
+    header: Memo,
+    body: Memo,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Memo {
-    pub rate: Option<Rate>,
-    pub snr: Db,
-    pub bytes: u32,
-    pub success: Probability,
+struct Memo {
+    rate: Option<Rate>,
+    snr: Db,
+    bytes: u32,
+    success: Probability,
 }
 
 impl Memo {
     const EMPTY: Self = Self { rate: None, snr: Db(0.0), bytes: 0, success: Probability::ZERO };
+}
+
+impl Pair {
+    /// Result of the error model, kept because most PPDUs have the same parameters as the last.
+    /// `u32::MAX` bytes stand for the header.
+    #[inline]
+    pub fn remembered(
+        &mut self,
+        error_model: &ErrorModel,
+        rate: Rate,
+        snr: Db,
+        bytes: u32,
+    ) -> Probability {
+        let memo = match bytes {
+            u32::MAX => &mut self.header,
+            _ => &mut self.body,
+        };
+        if memo.snr != snr || memo.bytes != bytes || memo.rate != Some(rate) {
+            let success = match bytes {
+                u32::MAX => error_model.header_success(rate, snr),
+                _ => error_model.success(rate, snr, bytes),
+            };
+            *memo = Memo { rate: Some(rate), snr, bytes, success };
+        }
+        memo.success
+    }
 }
 
 impl Pairs {
