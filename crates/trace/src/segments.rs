@@ -25,8 +25,10 @@ pub(crate) struct Segments {
 /// The latest headers of a flow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Latest {
-    /// Tags increase, so the first one is the oldest.
+    /// Those whose tag was the highest so far: the first one is the oldest.
     kept: VecDeque<TcpHeader>,
+    /// The others, by tag: of a flow with several connections, only one has the highest tags.
+    others: BTreeMap<u64, TcpHeader>,
     /// Place after the last header found: packets are mostly read in the order of their tags.
     next: Cell<usize>,
 }
@@ -64,8 +66,14 @@ impl TcpHeader {
 impl Segments {
     /// Keeps the header of a packet of `flow`.
     pub(crate) fn put(&mut self, flow: FlowId, header: TcpHeader) {
-        let Latest { kept, next } = self.flows.entry(flow).or_default();
-        debug_assert!(kept.back().is_none_or(|last| last.tag < header.tag), "tags increase");
+        let Latest { kept, others, next } = self.flows.entry(flow).or_default();
+        if kept.back().is_some_and(|last| last.tag >= header.tag) {
+            others.insert(header.tag, header);
+            if others.len() > KEPT {
+                others.pop_first();
+            }
+            return;
+        }
         kept.push_back(header);
         if kept.len() > KEPT {
             kept.pop_front();
@@ -76,7 +84,10 @@ impl Segments {
     /// Returns the TCP header of `packet`, or of the packet of which it is a fragment; `None` if it
     /// is no segment of the model, or too old.
     pub(crate) fn get(&self, packet: &Packet) -> Option<&TcpHeader> {
-        let Latest { kept, next } = self.flows.get(&packet.flow)?;
+        let Latest { kept, others, next } = self.flows.get(&packet.flow)?;
+        if let Some(header) = others.get(&packet.tag) {
+            return Some(header);
+        }
         let is_it = |at: &usize| kept.get(*at).is_some_and(|header| header.tag == packet.tag);
         let last = kept.len().checked_sub(1)?;
         if is_it(&last) {
@@ -115,6 +126,27 @@ mod tests {
         for count in [9, 10, 12, 17, 3, 2, 60_000, 1, 5] {
             assert_eq!(found(0, count << 32), Some(&[count as u8; 20][..]), "{count}");
             assert_eq!(found(0, (count << 32) + 1), None);
+        }
+    }
+
+    /// Two connections of one flow send in turns, and one sends the same packet again.
+    #[test]
+    fn tags_need_not_increase() {
+        let packet = |tag| Packet { flow: FlowId(0), ..Packet::new(tag, 60, Instant::ZERO) };
+        let mut segments = Segments::default();
+        let tag = |connection: u64, count: u64| (connection << 48) | (count << 32);
+        for count in 0..100 {
+            for connection in [1, 0] {
+                let header = [connection as u8, count as u8];
+                segments.put(FlowId(0), TcpHeader::new(tag(connection, count), &header));
+            }
+        }
+        segments.put(FlowId(0), TcpHeader::new(tag(1, 50), &[7]));
+        for (connection, count) in (0..2).flat_map(|one| (0..100).map(move |count| (one, count))) {
+            let found = segments.get(&packet(tag(connection, count))).map(TcpHeader::as_bytes);
+            let sent = [connection as u8, count as u8];
+            let sent = if (connection, count) == (1, 50) { &[7][..] } else { &sent[..] };
+            assert_eq!(found, Some(sent), "{connection} {count}");
         }
     }
 }
