@@ -285,18 +285,18 @@ impl Row<'_> {
         self.set(column, Kind::Int64, value)
     }
 
-    /// Sets neighbouring columns from `first` on, as [`int64`](Self::int64) does. They must always be
-    /// set together.
+    /// Sets neighbouring columns from `first` on, as [`int64`](Self::int64) does.
     #[inline]
     pub(crate) fn int64s<const N: usize>(&mut self, first: usize, numbers: [u64; N]) -> &mut Self {
         let Batch { values, lengths, .. } = &mut *self.batch;
-        let at = lengths[first % COLUMNS_MAX];
         for (column, number) in (first..).zip(numbers) {
             debug_assert_eq!(self.kinds[column], Kind::Int64, "a value of the column's kind");
             debug_assert_eq!(self.present >> column & 1, 0, "set once");
-            debug_assert_eq!(lengths[column], at, "columns that are set together");
-            values[column % COLUMNS_MAX][at as usize % BATCH_ROWS] = number;
-            lengths[column % COLUMNS_MAX] += 1;
+            // Other rows may set one of these columns alone, so each has its own length.
+            let column = column % COLUMNS_MAX;
+            let length = &mut lengths[column];
+            values[column][*length as usize % BATCH_ROWS] = number;
+            *length += 1;
         }
         self.present |= ((1 << N) - 1) << first;
         self

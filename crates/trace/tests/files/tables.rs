@@ -11,7 +11,7 @@ use lasthop_trace::{
     Recorder, SecondReading, SegmentRow, SegmentWriter, SeriesOf, SeriesReading, SeriesTable,
 };
 use lasthop_units::{Duration, Instant};
-use lasthop_wifi::event::Event;
+use lasthop_wifi::event::{Event, PacketLink};
 use lasthop_wifi::{Address, StationId};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
@@ -91,6 +91,54 @@ fn events_say_what_happened() {
     let arrived = of_kind("arrived")[0];
     assert_eq!(field(arrived, "delay_ns"), 4_000_000);
     assert_eq!(field(arrived, "queue_ns"), 4_000_000);
+}
+
+/// Rows of links have a wait for the channel, but none of the other parts of a delay, so that these
+/// columns have different numbers of values.
+#[test]
+fn the_wait_for_a_link_moves_no_other_delay() {
+    let path = scene::scratch("link-wait");
+    let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+    let mut names = scene::names();
+    names.roams = false;
+    names.links = vec!["5GHz".into(), "6GHz".into()];
+    names.link_of = vec![0, 0, 1];
+    let mut directory = OutputDir::create(&*path).unwrap();
+    let files = Files { air: None, nodes: None, ..scene::files() };
+    let mut recorder =
+        Recorder::with_files(names, scene::recording(), &files, &mut directory).unwrap();
+    for tag in 1..4 {
+        let mut packet = scene::packet(tag, 1_000, 0, scene::LAPTOP, scene::SERVER);
+        packet.created = at(tag);
+        recorder.sent(at(tag), &packet);
+        let link = PacketLink {
+            at: at(tag + 1),
+            station: StationId(1),
+            peer: StationId(0),
+            flow: packet.flow,
+            tag,
+            bytes: 1_000,
+            waited: Duration::from_micros(100 * tag),
+            is_taken: true,
+        };
+        recorder.event(&Event::Link(link), &|_| None);
+        packet.parts.queue = Duration::from_micros(10 * tag);
+        packet.parts.contention = Duration::from_micros(20 * tag);
+        packet.parts.air = Duration::from_micros(30 * tag);
+        recorder.arrived(at(2 * tag), NodeId(scene::SERVER), &packet);
+    }
+    recorder.finish(&scene::info(), &NetworkStats::default()).unwrap();
+    directory.commit().unwrap();
+    let events = rows(&path.join("events.parquet"));
+    let of_kind = |kind: &str, name: &str| -> Vec<Value> {
+        let rows = events.iter().filter(|row| field(row, "kind") == kind);
+        rows.map(|row| field(row, name)).collect()
+    };
+    assert_eq!(of_kind("link", "contention_ns"), [100_000, 200_000, 300_000]);
+    assert_eq!(of_kind("arrived", "delay_ns"), [1_000_000, 2_000_000, 3_000_000]);
+    assert_eq!(of_kind("arrived", "queue_ns"), [10_000, 20_000, 30_000]);
+    assert_eq!(of_kind("arrived", "contention_ns"), [20_000, 40_000, 60_000]);
+    assert_eq!(of_kind("arrived", "air_ns"), [30_000, 60_000, 90_000]);
 }
 
 #[test]
