@@ -41,13 +41,14 @@ pub struct InstructionCost {
 
 /// Packets that reached the end of their flow.
 struct Arrivals {
-    to: NodeId,
+    /// By flow.
+    ends: Vec<NodeId>,
     number: u64,
 }
 
 impl Sink for Arrivals {
-    fn arrived(&mut self, _now: Instant, node: NodeId, _packet: &Packet) {
-        self.number += u64::from(node == self.to);
+    fn arrived(&mut self, _now: Instant, node: NodeId, packet: &Packet) {
+        self.number += u64::from(self.ends.get(usize::from(packet.flow.0)) == Some(&node));
     }
 }
 
@@ -59,7 +60,8 @@ impl Sink for Arrivals {
 pub fn run(workload: &str, ms: u64) -> u64 {
     let text = workloads::scenario(workload, &format!("{ms}ms"));
     let scenario = parse("workload.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}"));
-    let mut arrivals = Arrivals { to: scenario.flows[0].to, number: 0 };
+    let ends = scenario.flows.iter().map(|flow| flow.to).collect();
+    let mut arrivals = Arrivals { ends, number: 0 };
     lasthop_sim::simulate(&scenario, Seed::new(1, 0), &mut arrivals, &mut lasthop_sim::go_on)
         .unwrap_or_else(|why| panic!("{why}"));
     arrivals.number

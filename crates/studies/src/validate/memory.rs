@@ -77,24 +77,13 @@ pub fn table(peaks: &[Peak]) -> Table {
     compare(peaks, &KEPT.records(), &compiler())
 }
 
-/// Returns the table of the kept figures, for a page.
-pub fn kept() -> Table {
+/// The kept figures, for a page.
+pub fn sentence() -> String {
     let records = KEPT.records();
-    let rows = records.iter().map(|record| {
-        let mb = format!("{:.1}", record.number("bytes") / 1e6);
-        (vec![record.text("workload").to_owned(), mb], Verdict::Listed)
+    let figures = records.iter().map(|record| {
+        format!("{:.1} MB for `{}`", record.number("bytes") / 1e6, record.text("workload"))
     });
-    Table {
-        title: "Memory",
-        text: "Peak of the heap in MB, by Valgrind, with the scenario and without records.".into(),
-        columns: vec!["workload", "MB"],
-        rows: rows.collect(),
-        notes: vec![
-            "`two-hundred`, `thousand`: stations with 500 packets each that send to the access \
-             point, as `fifty`. A pair of stations needs 22 bytes, a waiting packet 64."
-                .into(),
-        ],
-    }
+    figures.collect::<Vec<_>>().join(", ")
 }
 
 fn compare(peaks: &[Peak], kept: &[Record], rustc: &str) -> Table {

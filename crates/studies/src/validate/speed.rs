@@ -1,11 +1,13 @@
-//! User CPU time of a simulated packet, ours and ns-3's, measured in turns on this machine.
-//! ns-3 is that of the system, if its headers and a C++ compiler are there (Debian:
-//! `libns3-dev`, `libgsl-dev`, `pkg-config`, `g++`); without it ours stands alone, beside the
-//! instructions that are kept. Both leave out the start. A measurement without a verdict: the
-//! figures are of the machine and of the build of ns-3.
+//! User CPU time of a simulated packet, ours and ns-3's, and the kept instructions.
+//!
+//! ns-3's times are those kept in `scale.csv`, of another machine. If its headers and a C++ compiler
+//! are there (Debian: `libns3-dev`, `libgsl-dev`, `pkg-config`, `g++`), the system's ns-3 is measured
+//! here, too, in turns with ours. Both leave out the start. Without a verdict: times depend on the
+//! machine.
 
 use crate::Verdict;
 use crate::table::Table;
+use crate::validate::data::{self, Record, SCALE};
 use crate::validate::instructions;
 use lasthop_fixtures::workloads;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -13,8 +15,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The workloads that ns-3 has, too.
-pub const WORKLOADS: [&str; 5] = [
+/// The workloads that `ns3/speed.cc` has, too.
+pub const NS3_WORKLOADS: [&str; 5] = [
     workloads::UDP_AMPDU,
     workloads::UDP_SINGLE,
     workloads::UDP_FIFTY,
@@ -22,9 +24,9 @@ pub const WORKLOADS: [&str; 5] = [
     workloads::TCP_DOWN,
 ];
 
-/// Virtual time of our short and of our long run in ms: the first covers the start, and
-/// the difference is long enough for clocks of user time that tick.
-const MS: [u64; 2] = [1_000, 301_000];
+/// Virtual time of our short run in ms: it covers the start.
+const SHORT_MS: u64 = 1_000;
+
 /// Virtual time of ns-3 in seconds.
 const NS3_SECONDS: &str = "1";
 const NS3_MODULES: [&str; 6] = [
@@ -35,6 +37,9 @@ const NS3_MODULES: [&str; 6] = [
     "ns3-mobility",
     "ns3-traffic-control",
 ];
+
+/// Builds of ns-3 in `scale.csv`, in the order of their columns.
+const NS3_BUILDS: [&str; 2] = ["optimised", "optimised-3.48"];
 
 /// CPU time of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,6 +59,11 @@ pub struct Speed {
     pub ours: Vec<SpeedCost>,
     /// By run; none if there is no ns-3.
     pub ns3: Vec<SpeedCost>,
+}
+
+/// Virtual time of our long run in ms: long enough for clocks of user time that tick.
+fn long_ms(workload: &str) -> u64 {
+    if workload == workloads::UDP_TWENTY_SETS { 21_000 } else { 301_000 }
 }
 
 /// Compiles the workloads for the system's ns-3 into `folder`; returns the program and ns-3's
@@ -99,9 +109,10 @@ pub fn run_ours(program: &Path, workload: &str) -> io::Result<SpeedCost> {
         let packets = packets.trim().parse().map_err(io::Error::other)?;
         Ok((packets, children_us() - before))
     };
-    let [short, long] = [run(MS[0])?, run(MS[1])?];
+    let long_ms = long_ms(workload);
+    let [short, long] = [run(SHORT_MS)?, run(long_ms)?];
     let packets = long.0 - short.0;
-    let seconds = (MS[1] - MS[0]) as f64 / 1e3;
+    let seconds = (long_ms - SHORT_MS) as f64 / 1e3;
     Ok(SpeedCost { packets: packets / seconds, us: (long.1 - short.1) / packets })
 }
 
@@ -130,135 +141,86 @@ fn children_us() -> f64 {
 
 /// The workloads as a table; `ns3` is its version, or why there is none.
 pub fn table(speeds: &[Speed], ns3: Result<&str, &str>) -> Table {
-    let kept = instructions::kept();
+    let instructions = instructions::kept();
+    let scale = data::records(SCALE);
+    let is_measured = ns3.is_ok();
     let rows = speeds.iter().map(|speed| {
-        let count = kept.iter().find(|(workload, _)| workload == speed.workload);
-        let [ours, theirs] = [&speed.ours, &speed.ns3].map(|runs| median(runs));
-        let times = ours.zip(theirs).map(|(ours, theirs)| theirs.us / ours.us);
-        let shown = |value: Option<f64>, digits: usize| {
-            value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
-        };
-        let cells = vec![
+        let count = instructions.iter().find(|(workload, _)| workload == speed.workload);
+        let [ours, here] = [&speed.ours, &speed.ns3].map(|runs| median(runs));
+        let kept = NS3_BUILDS.map(|build| kept_us(&scale, speed.workload, build));
+        let times = ours.zip(here.map(|cost| cost.us).or(kept[1]));
+        let mut cells = vec![
             speed.workload.to_owned(),
             shown(ours.map(|cost| cost.packets), 0),
-            shown(theirs.map(|cost| cost.packets), 0),
+            shown(count.map(|(_, count)| *count), 0),
             shown(ours.map(|cost| cost.us), 3),
-            shown(theirs.map(|cost| cost.us), 1),
-            shown(times, 0),
-            count.map_or_else(String::new, |(_, count)| format!("{count:.0}")),
         ];
+        cells.extend(is_measured.then(|| shown(here.map(|cost| cost.us), 1)));
+        cells.extend(kept.map(|us| shown(us, 1)));
+        cells.push(shown(times.map(|(ours, us)| us / ours.us), 0));
         (cells, Verdict::Listed)
     });
     let runs = speeds.iter().map(|speed| speed.ours.len()).max().unwrap_or_default();
-    let peer = match ns3 {
-        Ok(version) => format!("ns-3 {version} as the system packages it, alternating with ours"),
-        Err(why) => format!("ns-3 was not measured, because {why}"),
+    let (here, judge) = match ns3 {
+        Ok(version) => {
+            (format!("ns-3 {version} ran in turns with ours (\"here\"). "), "ns-3's here")
+        }
+        Err(_) => (String::new(), "3.48's"),
     };
+    let mut columns = vec!["workload", "packets a second", "instructions", "us"];
+    columns.extend(is_measured.then_some("ns-3 here, us"));
+    columns.extend(["ns-3 3.37, us", "ns-3 3.48, us", "times faster"]);
     Table {
-        title: "Speed",
+        title: "A packet",
         text: format!(
-            "User CPU time of a delivered packet, in microseconds, without the start and without \
-             records. Medians of {runs} runs on one core; {peer}."
+            "Cost of a packet that reached the end of its flow: instructions are the kept counts \
+             by Valgrind, which depend on the compiler only. Times are user CPU time in \
+             microseconds without the start, without records, medians of {runs} runs on one core; \
+             {}. {here}ns-3's kept times are of builds with -O3 on one core of an AMD EPYC. \
+             \"Times faster\" compares with {judge}.",
+            machine()
         ),
-        columns: vec![
-            "workload",
-            "packets a second",
-            "ns-3's",
-            "us a packet",
-            "ns-3's",
-            "times faster",
-            "instructions",
-        ],
+        columns,
         rows: rows.collect(),
-        notes: vec![
-            "`ampdu`, `single`: saturated, one station, HT MCS 15, 40 MHz, with and without \
-             A-MPDUs. `fifty`, `fifty-ampdu`: uplink, MCS 7, 20 MHz. `down`: one TCP flow from a \
-             server. Different packets a second mean different work, so the ratio says little, as \
-             for A-MPDUs of fifty stations. Instructions are the kept counts of Valgrind; they \
-             depend on the compiler only."
-                .into(),
-            "Others measured ns-3 on one core of an AMD EPYC. 3.37 as Debian packages it took \
-             13.7, 86, 1486, 260 and 41 us in the order of the table; 3.48 with -O3 11.8, 86, \
-             1808, 303 and 36. Here, beside our runs under other load, 3.37 took 24 to 35 us \
-             (`ampdu`), 170 to 222 (`single`) and 5052 (`fifty`), and was 220, 140 and 1130 times \
-             slower than ours. So 33.3 us for `single` is too little; nobody knows of which build \
-             it was."
-                .into(),
-        ],
+        notes: Vec::new(),
     }
 }
 
-/// Workloads of one saturated station, and how many MPDUs each of their PPDUs has: as many as fit
-/// into 65 535 bytes, or the Block Ack window.
-pub const AMPDUS: [(&str, u32); 3] =
-    [(workloads::UDP_AMPDU, 42), (workloads::UDP_AC, 64), (workloads::UDP_AX, 256)];
-
-/// Instructions for a packet of [`AMPDUS`] in November 2026, before MPDUs that are alike were
-/// dealt with together.
-const AMPDUS_BEFORE: [f64; 3] = [1_356.0, 1_269.0, 1_154.0];
-
-/// Returns the table of a PPDU's cost by its MPDUs, from the kept instructions.
-pub fn ampdu_table() -> Table {
-    ampdus(&instructions::kept())
+fn shown(value: Option<f64>, digits: usize) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
 }
 
-fn ampdus(kept: &[(String, f64)]) -> Table {
-    let of =
-        |workload: &str| kept.iter().find(|(name, _)| name == workload).map(|(_, count)| *count);
-    let first = AMPDUS[0];
-    let ht = of(first.0).map(|count| count * f64::from(first.1));
-    let rows = AMPDUS.into_iter().zip(AMPDUS_BEFORE).map(|((workload, mpdus), before)| {
-        let packet = of(workload);
-        let ppdu = packet.map(|count| count * f64::from(mpdus));
-        let times = ppdu.zip(ht).map(|(ppdu, ht)| ppdu / ht);
-        let shown = |value: Option<f64>, digits: usize| {
-            value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
-        };
-        let cells = vec![
-            workload.to_owned(),
-            mpdus.to_string(),
-            shown(packet, 0),
-            shown(ppdu, 0),
-            shown(times, 1),
-            format!("{before:.0}"),
-            format!("{:.0}", before * f64::from(mpdus)),
-        ];
-        (cells, Verdict::Listed)
-    });
-    Table {
-        title: "Long A-MPDUs",
-        text: "Instructions of a packet and of its PPDU with Block Ack and contention, by the \
-               number of MPDUs: the kept counts, by Valgrind, as the difference of runs of 0.5 s \
-               and 1.5 s."
-            .into(),
-        columns: vec![
-            "workload",
-            "MPDUs in a PPDU",
-            "a packet",
-            "a PPDU",
-            "times 802.11n's PPDU",
-            "a packet before",
-            "a PPDU before",
-        ],
-        rows: rows.collect(),
-        notes: vec![
-            "`ampdu` is 802.11n as above; `ac` and `ax` are VHT MCS 9 and HE MCS 11, 80 MHz, two \
-             streams, with Block Ack windows of 64 and 256. \"Before\" is November 2026, before \
-             consecutive alike MPDUs were processed together."
-                .into(),
-            "About 10 000 instructions belong to the PPDU (access, building, preamble, \
-             Block Ack), and 302 to each packet: 13 to enter the queue, 76 to leave it as an MPDU \
-             (both in a run of alike packets), 24 for transmission, 137 for reception in order, \
-             28 for the acknowledgement, and 24 at the end of the flow. A packet is copied twice, \
-             112 bytes each time: into its MPDU, and out of it on delivery."
-                .into(),
-            "These workloads have a drop-tail queue. The default, FQ-CoDel, costs 500 more for \
-             each packet (1 192 in `ax`). Lost MPDUs and those behind them are received one by \
-             one: 1 300 for a packet if one of six MPDUs is lost. Both counts are older than the \
-             queueing of alike packets as one."
-                .into(),
-        ],
-    }
+/// ns-3's kept time of a packet for a workload, in microseconds.
+fn kept_us(scale: &[Record], workload: &str, build: &str) -> Option<f64> {
+    let (label, stations, mode, ampdu) = match workload {
+        workloads::UDP_AMPDU => ("rate", "1", "HtMcs15", "65535"),
+        workloads::UDP_SINGLE => ("rate", "1", "HtMcs15", "0"),
+        workloads::UDP_FIFTY => ("stations", "50", "HtMcs7", "0"),
+        workloads::UDP_FIFTY_AMPDU => ("stations", "50", "HtMcs7", "65535"),
+        workloads::TCP_DOWN => ("tcp", "1", "HtMcs15", "65535"),
+        _ => return None,
+    };
+    let wanted = [
+        ("build", build),
+        ("label", label),
+        ("n_sta", stations),
+        ("mode", mode),
+        ("max_ampdu", ampdu),
+    ];
+    let is_wanted =
+        |record: &&Record| wanted.iter().all(|(column, text)| record.text(column) == *text);
+    scale.iter().find(is_wanted).map(|record| record.number("us_per_delivered_packet"))
+}
+
+/// The processor of this machine, and what else it computes.
+fn machine() -> String {
+    let said = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = said.lines().find_map(|line| line.strip_prefix("model name"));
+    let name = name.map_or("unknown processor", |rest| rest.trim_start_matches([' ', '\t', ':']));
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').nth(1).unwrap_or("unknown").to_owned();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{name}, {cores} cores, mean load of the last five minutes {load}")
 }
 
 /// The run with the median cost.
@@ -271,8 +233,6 @@ fn median(runs: &[SpeedCost]) -> Option<SpeedCost> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lasthop_hosts::sink::NoSink;
-    use lasthop_units::Seed;
 
     #[test]
     fn what_ns3_says() {
@@ -284,56 +244,37 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_peer_leaves_its_cells_empty() {
+    fn ns3s_kept_times_stand_beside_ours() {
         let cost = |us| SpeedCost { packets: 1_000.0, us };
         let alone = Speed {
-            workload: workloads::UDP_AMPDU,
+            workload: workloads::UDP_SINGLE,
             ours: vec![cost(9.0), cost(2.0), cost(3.0)],
             ns3: Vec::new(),
         };
         let both = Speed { ns3: vec![cost(60.0)], ..alone.clone() };
-        let cells = |speed: Speed| table(&[speed], Err("none")).rows[0].0.clone();
-        assert_eq!(cells(alone)[1..6], ["1000", "-", "3.000", "-", "-"]);
-        assert_eq!(cells(both)[1..6], ["1000", "1000", "3.000", "60.0", "20"]);
-        let table = table(&[], Err("none"));
-        assert!(table.text.ends_with("ns-3 was not measured, because none."), "{}", table.text);
-    }
-
-    /// By hand: 42 MPDUs of 1 538 bytes with their delimiters are 64 766 bytes, 43 are 66 310.
-    #[test]
-    fn a_ppdu_costs_what_its_packets_do() {
-        let kept = [("ampdu", 1_000.0), ("ax", 500.0)];
-        let kept = kept.map(|(workload, count)| (workload.to_owned(), count));
-        let rows = ampdus(&kept).rows;
-        assert_eq!(rows[0].0[1..5], ["42", "1000", "42000", "1.0"]);
-        assert_eq!(rows[1].0[1..5], ["64", "-", "-", "-"]);
-        assert_eq!(rows[2].0[1..5], ["256", "500", "128000", "3.0"]);
+        let cells = |speed: Speed, ns3| table(&[speed], ns3).rows[0].0.clone();
+        let without = cells(alone.clone(), Err("none"));
+        assert_eq!(without[1], "1000");
+        assert_eq!(without[3..], ["3.000", "55.8", "86.2", "29"]);
+        assert_eq!(cells(both, Ok("3.37"))[3..], ["3.000", "60.0", "55.8", "86.2", "20"]);
+        let unknown = Speed { workload: workloads::UDP_TWO_HUNDRED, ..alone };
+        assert_eq!(cells(unknown, Err("none"))[3..], ["3.000", "-", "-", "-"]);
     }
 
     #[test]
-    fn ampdus_are_as_long_as_the_table_says() {
-        for (workload, mpdus) in AMPDUS {
-            let text = workloads::scenario(workload, "300ms");
-            let scenario = lasthop_scenario::parse("workload.toml", &text, &[]).expect(workload);
-            let stats = lasthop_sim::simulate(
-                &scenario,
-                Seed::new(1, 0),
-                &mut NoSink,
-                &mut lasthop_sim::go_on,
-            );
-            let stats = stats.expect(workload);
-            let (_, _, link) = &stats.links[0];
-            let mean = link.mpdus_per_ppdu.mean().expect("it sends");
-            // The first ones are shorter: there is an agreement to be made, and a queue to fill.
-            assert!(mean > f64::from(mpdus) - 0.8 && mean <= f64::from(mpdus), "{workload} {mean}");
+    fn ns3_has_each_of_its_workloads() {
+        let scale = data::records(SCALE);
+        for workload in NS3_WORKLOADS {
+            for build in NS3_BUILDS {
+                assert!(kept_us(&scale, workload, build).is_some(), "{workload} {build}");
+            }
         }
     }
 
     #[test]
     fn our_workloads_are_counted_too() {
         let kept = instructions::kept();
-        for workload in WORKLOADS.into_iter().chain(AMPDUS.map(|(workload, _)| workload)) {
-            assert!(workloads::ALL.contains(&workload));
+        for workload in workloads::ALL {
             assert!(kept.iter().any(|(name, _)| name == workload), "{workload}");
         }
     }

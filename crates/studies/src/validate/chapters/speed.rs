@@ -5,7 +5,7 @@
 use super::{SEED, WARMUP};
 use crate::Verdict;
 use crate::table::Table;
-use crate::validate::data::{self, AX_SCALE, SCALE};
+use crate::validate::data::{self, AX_SCALE, Record, SCALE};
 use crate::validate::setting::{Direction, Setting};
 use lasthop_units::{Duration, Seed};
 use lasthop_wifi::phy::Preamble;
@@ -16,7 +16,9 @@ const REPETITIONS: usize = 3;
 
 pub(super) fn table() -> Table {
     let records = data::records(SCALE);
-    let rows = records.iter().filter(|record| record.text("build") == "optimised").map(|record| {
+    let is_udp =
+        |record: &&Record| record.text("build") == "optimised" && record.text("label") != "tcp";
+    let rows = records.iter().filter(is_udp).map(|record| {
         let uplink = record.text("label") == "stations";
         let short = record.text("width_mhz") == "40";
         let setting = Setting {
