@@ -196,6 +196,9 @@ impl fmt::Display for Problem {
     }
 }
 
+/// Length in bytes above which what follows the semicolon of a message is printed once.
+const LIST_ONCE: usize = 60;
+
 /// A file that cannot be used, with all its problems.
 #[derive(Debug)]
 pub struct ConfigError {
@@ -223,7 +226,16 @@ impl fmt::Display for ConfigError {
             if index > 0 {
                 f.write_str("\n")?;
             }
-            problem.fmt(f)?;
+            let (before, same) = (&self.problems[..index], &problem.message);
+            let line = before.iter().find(|one| one.message == *same).and_then(|one| one.line);
+            match line.zip(same.split_once("; ")) {
+                // Forty nodes may lack the same list of keys.
+                Some((line, (what, list))) if list.len() > LIST_ONCE => {
+                    let message = format!("{what}; see line {line}");
+                    Problem { message, ..problem.clone() }.fmt(f)?;
+                }
+                _ => problem.fmt(f)?,
+            }
         }
         Ok(())
     }

@@ -735,6 +735,19 @@ fn files() {
     insta::assert_snapshot!(messages);
 }
 
+/// Forty nodes with the same wrong key: the keys that they can have are listed once.
+#[test]
+fn a_list_of_keys_is_printed_once() {
+    let node = |name: &str| format!("[[node]]\nname = \"{name}\"\nrole = \"host\"\nxyzzy = 1\n");
+    let text = ["a", "b", "c"].map(node).concat();
+    let error = parse("bad.toml", &text, &[]).expect_err("an unknown key");
+    let said = error.to_string();
+    let lines: Vec<&str> = said.lines().filter(|line| line.contains("xyzzy")).collect();
+    assert!(lines[0].starts_with("bad.toml:4: node.a.xyzzy: unknown key; known here: name, "));
+    assert_eq!(lines[1], "bad.toml:8: node.b.xyzzy: unknown key; see line 4");
+    assert_eq!(lines[2], "bad.toml:12: node.c.xyzzy: unknown key; see line 4");
+}
+
 #[test]
 fn labels_mark_the_place() {
     use miette::Diagnostic;
