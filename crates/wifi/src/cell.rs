@@ -329,7 +329,7 @@ impl Cell {
     ) -> u32 {
         let mut packet = *first;
         let mut number = 0;
-        let is_plain = !self.outbox.records && !self.power.has_special();
+        let is_plain = !self.power.has_special();
         while number < count {
             if !(is_plain || self.accepts_offers(from, &packet)) || !self.admits(from, to, &packet)
             {

@@ -8,7 +8,9 @@ use crate::mac::channel_switch::Announcement;
 use crate::mac::roam::frame::{JoinFacts, RoamFrame};
 use crate::phy::{ChannelWidth, Feedback, HeGuardInterval, OperatingMode, Rate, Ru, Subchannel};
 use crate::station::{Address, StationId};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::ops::Deref;
 use lasthop_packet::{AccessCategory, DropReason, FlowId, Packet};
 use lasthop_units::{Dbm, Duration, Instant, SeqNo12};
 
@@ -272,7 +274,7 @@ pub struct Frame {
     /// The EOSP bit: the access point ends the service period of the station.
     pub end_of_service_period: bool,
     /// Packets of the frame: one, or several in an A-MSDU; none in control frames.
-    pub packets: Vec<Packet>,
+    pub packets: FramePackets,
     /// Association identifiers of the stations for which a beacon's TIM announces traffic,
     /// ascending, or which an NDP Announcement names; empty in other frames.
     pub announced: Vec<u16>,
@@ -283,6 +285,49 @@ pub struct Frame {
     pub queue_size: Option<QueueSize>,
     /// Records of a Multi-STA Block Ack; empty in other frames.
     pub acknowledged: Vec<StationAcknowledged>,
+}
+
+/// Packets of a frame. Most data frames have one, which needs no allocation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum FramePackets {
+    /// No data frame.
+    #[default]
+    None,
+    /// A single packet.
+    One(Packet),
+    /// The packets of an A-MSDU, in order.
+    Several(Box<[Packet]>),
+}
+
+impl Deref for FramePackets {
+    type Target = [Packet];
+
+    fn deref(&self) -> &[Packet] {
+        match self {
+            Self::None => &[],
+            Self::One(packet) => core::slice::from_ref(packet),
+            Self::Several(packets) => packets,
+        }
+    }
+}
+
+impl<'a> IntoIterator for &'a FramePackets {
+    type Item = &'a Packet;
+    type IntoIter = core::slice::Iter<'a, Packet>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl From<&[Packet]> for FramePackets {
+    fn from(packets: &[Packet]) -> Self {
+        match packets {
+            [] => Self::None,
+            [packet] => Self::One(*packet),
+            _ => Self::Several(packets.into()),
+        }
+    }
 }
 
 /// The Queue Size subfield of an HE station's QoS Control (IEEE 802.11ax-2021, 9.2.4.5.6).

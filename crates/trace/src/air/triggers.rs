@@ -95,7 +95,7 @@ mod tests {
             more_data: false,
             power_management: false,
             end_of_service_period: false,
-            packets: Vec::new(),
+            packets: Default::default(),
             announced: Vec::new(),
             triggered: (1..).zip(rus).take(users).map(user).collect(),
             queue_size: None,

@@ -7,7 +7,7 @@ use lasthop_packet::{AccessCategory, DropReason, FlowId, NodeId, Packet};
 use lasthop_trace::{AirInfo, Files, FlowKind, FlowName, Names, NodeFrames, NodeName};
 use lasthop_trace::{OutputDir, Recorder, Recording, RunDocument, RunInfo};
 use lasthop_units::{Dbm, Duration, Instant, MacAddr, SeqNo12};
-use lasthop_wifi::event::{Event, Frame, FrameKind, Ppdu, Psdu};
+use lasthop_wifi::event::{Event, Frame, FrameKind, FramePackets, Ppdu, Psdu};
 use lasthop_wifi::mac::block_ack::Bitmap;
 use lasthop_wifi::phy::{Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate};
 use lasthop_wifi::{Address, StationId};
@@ -195,7 +195,7 @@ pub fn qos_data(sequence: u16, packets: Vec<Packet>, amsdu: bool) -> Frame {
         more_data: false,
         power_management: false,
         end_of_service_period: false,
-        packets,
+        packets: (&*packets).into(),
         announced: Vec::new(),
         triggered: Vec::new(),
         queue_size: None,
@@ -215,7 +215,7 @@ pub fn plain(kind: FrameKind, bytes: u16) -> Frame {
         more_data: false,
         power_management: false,
         end_of_service_period: false,
-        packets: Vec::new(),
+        packets: FramePackets::None,
         announced: Vec::new(),
         triggered: Vec::new(),
         queue_size: None,

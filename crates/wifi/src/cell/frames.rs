@@ -79,6 +79,9 @@ impl Station {
         count: u32,
         taken: impl FnMut(&Packet),
     ) -> u32 {
+        if cx.outbox.records {
+            return self.queue_up_recorded(cx, to, packet, count, taken);
+        }
         let now = cx.now;
         let dropped = &mut cx.outbox.dropped;
         let edcaf = self.edcaf(packet.access_category.index());
@@ -89,6 +92,30 @@ impl Station {
         self.hold(now, number, number_dropped as u32);
         self.stats.queue_drops += number_dropped as u64;
         cx.outbox.lose_dropped(now, self.id, DropReason::QueueFull);
+        number
+    }
+
+    /// Does the same with an event for each packet.
+    #[inline(never)]
+    fn queue_up_recorded(
+        &mut self,
+        cx: &mut Context<'_>,
+        to: Address,
+        packet: &mut Packet,
+        count: u32,
+        mut taken: impl FnMut(&Packet),
+    ) -> u32 {
+        let category = packet.access_category.index();
+        let mut number = 0;
+        while number < count {
+            let edcaf = self.edcaf(category);
+            if !edcaf.queue.admits_for(to.into(), packet, edcaf.held_below()) {
+                break;
+            }
+            self.enqueue(cx, to, *packet);
+            taken(packet);
+            (packet.tag, number) = (packet.tag + 1, number + 1);
+        }
         number
     }
 

@@ -12,7 +12,7 @@ use super::station::Station;
 use super::switch::announcement;
 use super::{Cell, Settings};
 use crate::air::{Action, Air, Carried, Content, Flight, Payload};
-use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu, QueueSize};
+use crate::event::{Event, Frame, FrameKind, FramePackets, Ppdu, Psdu, QueueSize};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::{Mpdu, Msdus};
 use crate::mac::sizes;
@@ -61,7 +61,7 @@ impl Recorder<'_> {
             more_data: false,
             power_management: false,
             end_of_service_period: false,
-            packets: Vec::new(),
+            packets: FramePackets::None,
             announced: Vec::new(),
             triggered: Vec::new(),
             queue_size: None,
@@ -195,7 +195,7 @@ impl Recorder<'_> {
             more_data,
             power_management,
             end_of_service_period: false,
-            packets: mpdu.msdus.packets().to_vec(),
+            packets: mpdu.msdus.packets().into(),
             announced: Vec::new(),
             triggered: Vec::new(),
             queue_size: queue_size(mpdu),
@@ -318,7 +318,7 @@ pub(super) fn control_frame(flight: &Flight, kind: FrameKind, received: bool) ->
         more_data: false,
         power_management: false,
         end_of_service_period: false,
-        packets: Vec::new(),
+        packets: FramePackets::None,
         announced: Vec::new(),
         triggered: Vec::new(),
         queue_size: None,

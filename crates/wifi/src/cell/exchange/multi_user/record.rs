@@ -5,7 +5,7 @@ use super::{Triggered, User};
 use crate::air::Flight;
 use crate::cell::edcaf::category_of;
 use crate::cell::record::{Recorder, microseconds};
-use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu, TriggeredUser};
+use crate::event::{Event, Frame, FrameKind, FramePackets, Ppdu, Psdu, TriggeredUser};
 use crate::mac::sizes;
 use crate::phy::Ru;
 use crate::station::Address;
@@ -125,7 +125,7 @@ fn trigger_frame(
         more_data: false,
         power_management: false,
         end_of_service_period: false,
-        packets: Vec::new(),
+        packets: FramePackets::None,
         announced: Vec::new(),
         triggered: triggered_users,
         queue_size: None,
