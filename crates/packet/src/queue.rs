@@ -684,6 +684,10 @@ impl Queue {
         }
         let PacketRun { packet, count } = run;
         let mut number = 0;
+        if let Self::FqCodel(queue) = self {
+            let run = PacketRun { packet: &mut *packet, count };
+            number = queue.push_run(now, peer, run, held_below, &mut taken);
+        }
         while number < count && self.admits_for(peer, packet, held_below) {
             self.enqueue_copy(now, peer, packet, held_below, dropped);
             taken(packet);

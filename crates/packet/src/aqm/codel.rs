@@ -66,7 +66,8 @@ impl Parameters {
     }
 }
 
-/// Properties of a packet that CoDel requires.
+/// Properties of a packet that CoDel requires. A value may also be a run of packets that are alike,
+/// and entered the queue together.
 pub trait Queueable {
     /// Instant at which the packet entered the queue.
     fn arrived(&self) -> Instant;
@@ -75,6 +76,17 @@ pub trait Queueable {
     /// Marks the packet as congestion experienced if it is ECN-capable; returns
     /// whether it is.
     fn mark(&mut self) -> bool;
+    /// Number of packets of the run, at least one.
+    fn count(&self) -> usize {
+        1
+    }
+    /// Removes the first packet of a run and returns it; `None` if there is one packet only.
+    fn split_first(&mut self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
 
 /// The queue from which a [`Control`] takes packets.

@@ -47,6 +47,8 @@ pub struct FlowQueues<P>(Vec<FlowQueue<P>>);
 #[derive(Clone, Debug, PartialEq)]
 struct FlowQueue<P> {
     packets: VecDeque<P>,
+    /// Number of packets in all runs.
+    count: usize,
     bytes: u64,
     /// Bytes that the flow may still send in this turn; negative after a long
     /// packet.
@@ -68,6 +70,7 @@ impl<P: Queueable> FlowQueues<P> {
         let number = self.0.len() as u32;
         self.0.push(FlowQueue {
             packets: VecDeque::new(),
+            count: 0,
             bytes: 0,
             deficit_bytes: 0,
             listed: false,
@@ -79,7 +82,7 @@ impl<P: Queueable> FlowQueues<P> {
     /// Number of packets in `flow`.
     #[inline]
     pub fn packets(&self, flow: u32) -> usize {
-        self.0[flow as usize].packets.len()
+        self.0[flow as usize].count
     }
 
     /// Bytes of the packets in `flow`.
@@ -88,14 +91,14 @@ impl<P: Queueable> FlowQueues<P> {
         self.0[flow as usize].bytes
     }
 
-    /// The packet at the head of `flow`.
+    /// The packet at the head of `flow`, or the run to which it belongs.
     #[inline]
     pub fn front(&self, flow: u32) -> Option<&P> {
         self.0[flow as usize].packets.front()
     }
 
-    /// Appends `packet` to `flow`, which joins `turns` with a new quantum if it was
-    /// idle.
+    /// Appends `packet`, which may be a run, to `flow`, which joins `turns` with a new quantum if it
+    /// was idle.
     #[inline]
     pub fn push(&mut self, flow: u32, packet: P, quantum: i64, turns: &mut RoundRobin) {
         let queue = &mut self.0[flow as usize];
@@ -104,15 +107,17 @@ impl<P: Queueable> FlowQueues<P> {
             queue.deficit_bytes = quantum;
             turns.join_new(flow);
         }
-        queue.bytes += packet.len_bytes();
+        queue.count += packet.count();
+        queue.bytes += packet.len_bytes() * packet.count() as u64;
         queue.packets.push_back(packet);
     }
 
-    /// Lets `change` change the last packet of `flow`. Returns the result of `change`; `false` if the
-    /// queue is empty.
+    /// Lets `change` change the last packet of `flow`, but no run. Returns the result of `change`;
+    /// `false` if there is no such packet.
     pub fn change_last(&mut self, flow: u32, change: impl FnOnce(&mut P) -> bool) -> bool {
         let queue = &mut self.0[flow as usize];
-        let Some(last) = queue.packets.back_mut() else { return false };
+        let last = queue.packets.back_mut().filter(|last| last.count() == 1);
+        let Some(last) = last else { return false };
         let others = queue.bytes - last.len_bytes();
         let is_changed = change(last);
         queue.bytes = others + last.len_bytes();
@@ -125,6 +130,7 @@ impl<P: Queueable> FlowQueues<P> {
         let bytes = packet.len_bytes();
         queue.bytes += bytes;
         queue.deficit_bytes += bytes as i64;
+        queue.count += 1;
         queue.packets.push_front(packet);
         if !queue.listed {
             queue.listed = true;
@@ -156,9 +162,10 @@ impl<P: Queueable> FlowQueues<P> {
         parameters: &Parameters,
         dropped: &mut Vec<P>,
     ) -> Option<P> {
-        let FlowQueue { packets, bytes, control, deficit_bytes, .. } = &mut self.0[flow as usize];
-        let packet =
-            control.dequeue(now, parameters, &mut QueuedFlow { packets, bytes }, dropped)?;
+        let FlowQueue { packets, count, bytes, control, deficit_bytes, .. } =
+            &mut self.0[flow as usize];
+        let mut source = QueuedFlow { packets, count, bytes };
+        let packet = control.dequeue(now, parameters, &mut source, dropped)?;
         *deficit_bytes -= packet.len_bytes() as i64;
         Some(packet)
     }
@@ -174,11 +181,10 @@ impl<P: Queueable> FlowQueues<P> {
     ) -> Option<u32> {
         let queues = self.0.iter_mut().zip(0..);
         let (queue, flow) = queues.reduce(|a, b| if b.0.bytes > a.0.bytes { b } else { a })?;
-        let count = batch(queue.packets.len()).min(queue.packets.len());
-        for packet in queue.packets.drain(..count) {
-            queue.bytes -= packet.len_bytes();
-            dropped.push(packet);
-        }
+        let FlowQueue { packets, count, bytes, .. } = queue;
+        let number = batch(*count);
+        let mut source = QueuedFlow { packets, count, bytes };
+        dropped.extend(core::iter::from_fn(|| source.pop()).take(number));
         Some(flow)
     }
 }
@@ -210,14 +216,18 @@ impl<P, F: Fn(u32) -> bool> Members for Eligible<'_, P, F> {
 /// The queue of one flow, as a source of packets for CoDel.
 struct QueuedFlow<'a, P> {
     packets: &'a mut VecDeque<P>,
+    count: &'a mut usize,
     bytes: &'a mut u64,
 }
 
 impl<P: Queueable> Source for QueuedFlow<'_, P> {
     type Packet = P;
 
+    #[inline]
     fn pop(&mut self) -> Option<P> {
-        let packet = self.packets.pop_front()?;
+        let of_run = self.packets.front_mut()?.split_first();
+        let packet = of_run.or_else(|| self.packets.pop_front())?;
+        *self.count -= 1;
         *self.bytes -= packet.len_bytes();
         Some(packet)
     }

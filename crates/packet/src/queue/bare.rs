@@ -156,6 +156,21 @@ impl aqm::Queueable for Bare {
         self.ecn_marked |= self.ecn_capable;
         self.ecn_capable
     }
+
+    #[inline]
+    fn count(&self) -> usize {
+        self.count as usize
+    }
+
+    #[inline]
+    fn split_first(&mut self) -> Option<Self> {
+        if self.count == 1 {
+            return None;
+        }
+        let first = self.nth(0);
+        self.pass(1);
+        Some(first)
+    }
 }
 
 impl Parts {

@@ -9,7 +9,7 @@
 //! which lengths replace.
 
 use super::bare::{Bare, Parts};
-use super::{CeThreshold, Held, PeerId};
+use super::{CeThreshold, Held, PacketRun, PeerId};
 use crate::Packet;
 use crate::aqm::{FlowQueues, Members, Parameters, Queueable, RoundRobin, Variant, bucket_of};
 use crate::ip::Ecn;
@@ -110,30 +110,64 @@ impl FqCodel {
         held: Held,
         dropped: &mut Vec<Packet>,
     ) {
+        let bare = Bare::new(&packet, packet.arrived, &mut self.parts);
+        self.push(peer, packet.flow_hash, bare);
+        while self.packets > 0
+            && (self.packets + held.packets > self.config.limit_packets
+                || self.bytes + held.bytes.as_u64() > self.config.memory_limit.as_u64())
+        {
+            self.drop_from_fattest(dropped);
+        }
+    }
+
+    /// Queues as many packets of `run` as the limits admit without a drop, as one; calls `taken` for
+    /// each. Returns their number; the run's packet is then the next one.
+    pub(super) fn push_run(
+        &mut self,
+        now: Instant,
+        peer: PeerId,
+        PacketRun { packet, count }: PacketRun<'_>,
+        held: Held,
+        mut taken: impl FnMut(&Packet),
+    ) -> u32 {
+        let Config { limit_packets, memory_limit, .. } = self.config;
+        let packets = limit_packets.saturating_sub(self.packets + held.packets);
+        let bytes = memory_limit.as_u64().saturating_sub(self.bytes + held.bytes.as_u64());
+        let in_bytes = bytes / u64::from(packet.bytes).max(1);
+        let count = count.min(packets).min(in_bytes.try_into().unwrap_or(u32::MAX));
+        if count < 2 {
+            return 0;
+        }
+        let mut run = Bare::new(packet, now, &mut self.parts);
+        run.count = if run.may_be_several() { count } else { 1 };
+        self.push(peer, packet.flow_hash, run);
+        for _ in 0..run.count {
+            taken(packet);
+            packet.tag += 1;
+        }
+        run.count
+    }
+
+    /// Appends a packet, or a run of them, to its flow.
+    #[inline]
+    fn push(&mut self, peer: PeerId, flow_hash: u32, bare: Bare) {
         let slot = peer.index();
         self.grow_to(slot);
-        let index = self.flow_of(slot, packet.flow_hash);
+        let index = self.flow_of(slot, flow_hash);
         let tin = self.tin_of(slot);
         let quantum = i64::from(self.config.quantum_bytes);
         if self.config.airtime && !self.peers[slot].listed {
             // It was found empty since it last had packets: its flows are new again.
             self.head_flow(tin, |_| true);
         }
-        let bare = Bare::new(&packet, packet.arrived, &mut self.parts);
         self.flows.push(index, bare, quantum, &mut self.tins[tin]);
-        self.packets += 1;
-        self.bytes += u64::from(packet.bytes);
+        self.packets += bare.count;
+        self.bytes += u64::from(bare.bytes) * u64::from(bare.count);
         let station = &mut self.peers[slot];
-        station.packets += 1;
+        station.packets += bare.count;
         if self.config.airtime && !station.listed {
             station.listed = true;
             self.stations.join_new(slot as u32);
-        }
-        while self.packets > 0
-            && (self.packets + held.packets > self.config.limit_packets
-                || self.bytes + held.bytes.as_u64() > self.config.memory_limit.as_u64())
-        {
-            self.drop_from_fattest(dropped);
         }
     }
 

@@ -86,11 +86,11 @@ impl Model {
 }
 
 proptest! {
-    /// One peer, few flows without collisions, bursts that overflow, and an active
-    /// CoDel.
+    /// One peer, few flows without collisions, bursts that overflow, runs of alike packets, and an
+    /// active CoDel.
     #[test]
     fn follows_the_rfc(
-        steps in prop::collection::vec((0..6000u64, 0..5u8, 0..5u32, 40..=1500u16), 1..600),
+        steps in prop::collection::vec((0..6000u64, 0..9u32, 0..5u32, 40..=1500u16), 1..600),
         limit in 5..200u32,
     ) {
         let config = QueueConfig::FqCodel {
@@ -110,13 +110,16 @@ proptest! {
         for (tag, (micros, arrivals, flow, bytes)) in steps.into_iter().enumerate() {
             now += Duration::from_micros(micros);
             let (mut dropped, mut expected_drops) = (vec![], vec![]);
-            for _ in 0..arrivals {
-                let mut packet = packet(tag as u64, bytes);
-                packet.flow_hash = flow;
-                queue.enqueue(now, peer(1), packet, Held::NONE, &mut dropped);
-                packet.arrived = now;
+            let mut packet = Packet { flow_hash: flow, ..packet(9 * tag as u64, bytes) };
+            let arrives = |packet: &Packet| {
+                let packet = Packet { arrived: now, ..*packet };
                 model.enqueue(packet, limit as usize, &mut expected_drops);
-            }
+            };
+            // Half of the arrivals are runs.
+            let count = if micros % 2 == 0 { arrivals } else { arrivals.min(1) };
+            let run = PacketRun { packet: &mut packet, count };
+            let taken = queue.offer_run(now, peer(1), run, Held::NONE, &mut dropped, arrives);
+            prop_assert_eq!(taken, count);
             let expected = model.dequeue(now, &mut expected_drops);
             let served = queue.dequeue(now, &mut dropped);
             prop_assert_eq!(served.map(|(_, packet)| packet), expected);

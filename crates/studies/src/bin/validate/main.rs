@@ -307,7 +307,7 @@ struct InstructionsOptions {
 
 #[derive(Args)]
 struct MemoryOptions {
-    /// Exit with 1 if it has grown by more than 3 %, or is above 100 MB
+    /// Exit with 1 if it has grown by more than 3 %, or is above 80 MB
     #[arg(long)]
     check: bool,
     /// Keep the figures, in crates/studies/data/memory.csv
@@ -631,7 +631,8 @@ fn speed(options: &SpeedOptions) -> ExitCode {
             let (table, memory) = (table.markdown(), memory::sentence());
             format!(
                 "{SPEED_INTRODUCTION}{table}{SPEED_NOTES}Memory: the heap is at most {memory}, with \
-                 the scenario, without records. A pair of stations needs 22 bytes, a waiting packet 64.\n"
+                 the scenario, without records; `thousand-fair` has the default queues. A pair of \
+                 stations needs 22 bytes, a run of alike packets that wait 64.\n"
             )
         }
         Err(error) => {
