@@ -180,7 +180,7 @@ pub fn emulate<S: Sink>(
 
     let clock = Clock::start();
     let rest_max = (scenario.emulation.lateness_max / REST_SHARE).min(REST_MAX);
-    let traffic = Traffic::start(with_sockets, clock, scenario.series_interval, rest_max)?;
+    let mut traffic = Traffic::start(with_sockets, clock, scenario.series_interval, rest_max)?;
     let priority = Priority::raise();
     let saturation = Saturation::new(&scenario.flows);
     let mut hop = Hop::new(hosts, ports, layout.doors.clone(), ends, frame_bytes_max, clock, sink);
@@ -191,7 +191,7 @@ pub fn emulate<S: Sink>(
         supervisor: &supervisor,
         signals: &signals,
         terminal: terminal.as_ref(),
-        traffic: &traffic,
+        traffic: &mut traffic,
         jobs: &mut jobs,
         control: options.control.as_ref(),
         counted: &mut counted,

@@ -2,8 +2,8 @@
 //! queue at the beginning of their path should hold.
 //!
 //! The machines report that queue ([`Backlog`], in packets). A socket does not show it: to the
-//! kernel a datagram is sent once its interface has taken it. So the loop grants the traffic
-//! thread as many datagrams as fill the queue, and then as many as have left it; no thread
+//! kernel a datagram is sent once its interface has taken it. So the loop grants the
+//! flow as many datagrams as fill the queue, and then as many as have left it; no thread
 //! spins, and no packet is sent only to be dropped.
 
 use lasthop_hosts::{Backlog, Endpoints, FlowKind, SourceConfig};

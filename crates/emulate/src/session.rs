@@ -50,7 +50,7 @@ pub struct Session<'a, S: Sink> {
     /// The terminal of the command, if it has one.
     pub terminal: Option<&'a Terminal>,
     /// The flows of the scenario whose endpoints are the kernel's.
-    pub traffic: &'a Traffic,
+    pub traffic: &'a mut Traffic,
     /// Programs of the scenario.
     pub jobs: &'a mut Jobs,
     /// Changes from outside.
@@ -232,7 +232,7 @@ impl<S: Sink> Session<'_, S> {
     }
 
     fn grant_credit(&mut self, now: Instant) {
-        let (hop, traffic) = (&mut self.hop, self.traffic);
+        let (hop, traffic) = (&mut self.hop, &mut *self.traffic);
         let backlog = |flow| hop.backlog(now, flow);
         self.saturation.grant(backlog, |flow, packets| traffic.grant(flow, packets));
     }
@@ -269,12 +269,18 @@ impl<S: Sink> Driver for Session<'_, S> {
             self.grant_credit(now);
             self.saturated_start = self.saturation.next_start(now);
         }
+        self.traffic.handle_timeout(self.hop.now());
         Ok(ControlFlow::Continue(()))
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
         let due = [Some(self.next_tick), Some(self.end), self.deadline];
-        let wanted = [self.hop.next_wakeup(), self.next_start(), self.saturated_start];
+        let wanted = [
+            self.hop.next_wakeup(),
+            self.traffic.next_wakeup(),
+            self.next_start(),
+            self.saturated_start,
+        ];
         due.into_iter().chain(wanted).flatten().min()
     }
 

@@ -1,5 +1,6 @@
 //! The scenario's flows as real traffic: kernel sockets inside the nodes'
-//! namespaces, all served by the event loop of one thread beside that of the network.
+//! namespaces. The thread of the network sends datagrams; the event loop of another thread serves
+//! the sockets of TCP and pings.
 //!
 //! | module | contents |
 //! |---|---|
@@ -16,6 +17,7 @@ mod notes;
 mod ping;
 mod tcp;
 
+use datagrams::Datagrams;
 use lasthop_hosts::{SourceConfig, TcpSample};
 use lasthop_linux::clock::{Clock, Priority};
 use lasthop_linux::event_loop::{Driver, EventLoop, Progress, Registry};
@@ -30,7 +32,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 /// Flow `n` uses the port (the identifier, for ICMP) `FIRST_PORT + n`. Below
@@ -42,7 +44,7 @@ pub const FLOWS_MAX: usize = 12_000;
 /// Events that wake the thread, beside time.
 #[derive(Clone, Copy, Debug)]
 enum TrafficSource {
-    /// A message of the other thread: it granted packets, or ends this thread.
+    /// A message of the other thread: it ends this one.
     Wake,
     /// A socket, by position of its flow's generator.
     Socket(usize, Side),
@@ -135,9 +137,10 @@ impl FlowPlan {
     }
 }
 
-/// The thread of the traffic, which ends when this is dropped.
+/// The traffic. Its thread ends when this is dropped.
 #[derive(Debug)]
 pub struct Traffic {
+    datagrams: Vec<(FlowId, Datagrams)>,
     shared: Arc<SharedTraffic>,
     notes: Notes,
     thread: Option<JoinHandle<()>>,
@@ -147,8 +150,6 @@ pub struct Traffic {
 struct SharedTraffic {
     wake: EventFd,
     stop: AtomicBool,
-    /// Packets granted by [`Traffic::grant`] and not sent yet, by number of the flow.
-    credit: Vec<AtomicU32>,
 }
 
 impl Traffic {
@@ -166,19 +167,30 @@ impl Traffic {
     ) -> Result<Self, OsError> {
         let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
         let wake = EventFd::from_value_and_flags(0, flags).call("eventfd")?;
-        let numbers = flows.iter().map(|(plan, ..)| usize::from(plan.id.0) + 1).max();
-        let credit = (0..numbers.unwrap_or(0)).map(|_| AtomicU32::new(0)).collect();
-        let shared = Arc::new(SharedTraffic { wake, stop: AtomicBool::new(false), credit });
+        let shared = Arc::new(SharedTraffic { wake, stop: AtomicBool::new(false) });
         let notes = Notes::default();
         let mut events = EventLoop::new(clock)?;
         events.moderate(rest_max);
         events.registry().add_readable(shared.wake.as_fd(), TrafficSource::Wake)?;
-        let mut generators = Vec::new();
-        for (index, (plan, source, sink)) in flows.into_iter().enumerate() {
-            let mut sockets = Sockets { registry: events.registry(), index };
+        let (mut generators, mut datagrams) = (Vec::new(), Vec::new());
+        for (plan, source, sink) in flows {
             let id = plan.id;
-            let generator = Generator::new(plan, source, sink, &mut sockets, sample_interval)?;
-            generators.push((id, generator));
+            match (plan.kind.clone(), sink) {
+                (Kind::Datagrams(config), Some(sink)) => {
+                    datagrams.push((id, Datagrams::new(plan, &config, source, sink)?));
+                }
+                (_, sink) => {
+                    let index = generators.len();
+                    let mut sockets = Sockets { registry: events.registry(), index };
+                    generators.push(Generator::new(
+                        plan,
+                        source,
+                        sink,
+                        &mut sockets,
+                        sample_interval,
+                    )?);
+                }
+            }
         }
         let mut server =
             Server { shared: Arc::clone(&shared), clock, generators, notes: notes.clone() };
@@ -191,7 +203,17 @@ impl Traffic {
             .name("traffic".into())
             .spawn(serve)
             .call("clone(traffic)")?;
-        Ok(Self { shared, notes, thread: Some(thread) })
+        Ok(Self { datagrams, shared, notes, thread: Some(thread) })
+    }
+
+    /// The instant at which the next datagram is due.
+    pub fn next_wakeup(&self) -> Option<Instant> {
+        self.datagrams.iter().filter_map(|(_, flow)| flow.next_wakeup()).min()
+    }
+
+    /// Sends the datagrams that are due at `now`.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.datagrams.iter_mut().for_each(|(_, flow)| flow.handle_timeout(now));
     }
 
     /// Returns the next report; `None` if none waits.
@@ -199,10 +221,10 @@ impl Traffic {
         self.notes.take()
     }
 
-    /// Lets a saturated flow send `packets` more.
-    pub fn grant(&self, flow: FlowId, packets: u32) {
-        self.shared.credit[usize::from(flow.0)].fetch_add(packets, Ordering::Relaxed);
-        let _ = self.shared.wake.write(1);
+    /// Lets a saturated flow send `packets` more at the next [`Traffic::handle_timeout`].
+    pub fn grant(&mut self, flow: FlowId, packets: u32) {
+        let flows = self.datagrams.iter_mut().filter(|(id, _)| *id == flow);
+        flows.for_each(|(_, datagrams)| datagrams.grant(packets));
     }
 }
 
@@ -220,7 +242,7 @@ impl Drop for Traffic {
 struct Server {
     shared: Arc<SharedTraffic>,
     clock: Clock,
-    generators: Vec<(FlowId, Generator)>,
+    generators: Vec<Generator>,
     notes: Notes,
 }
 
@@ -237,17 +259,16 @@ impl Driver for Server {
         if self.shared.stop.load(Ordering::Relaxed) {
             return Ok(ControlFlow::Break(()));
         }
-        for (index, (id, generator)) in self.generators.iter_mut().enumerate() {
+        for (index, generator) in self.generators.iter_mut().enumerate() {
             let mut sockets = Sockets { registry: &mut *registry, index };
-            let credit = &self.shared.credit[usize::from(id.0)];
             // Each reads the clock: those before it took time to send.
-            generator.handle_timeout(self.clock.now(), credit, &mut sockets, &self.notes);
+            generator.handle_timeout(self.clock.now(), &mut sockets, &self.notes);
         }
         Ok(ControlFlow::Continue(()))
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
-        self.generators.iter().filter_map(|(_, generator)| generator.next_wakeup()).min()
+        self.generators.iter().filter_map(Generator::next_wakeup).min()
     }
 
     fn handle_ready(
@@ -261,7 +282,7 @@ impl Driver for Server {
             }
             TrafficSource::Socket(index, side) => {
                 let mut sockets = Sockets { registry, index };
-                let (_, generator) = &mut self.generators[index];
+                let generator = &mut self.generators[index];
                 generator.handle_ready(side, self.clock.now(), &mut sockets, &self.notes);
             }
         }
@@ -294,11 +315,10 @@ impl Sockets<'_> {
     }
 }
 
-/// The sockets of a flow.
+/// The sockets of a flow that the thread serves.
 #[derive(Debug)]
 enum Generator {
     Tcp(tcp::Bulk),
-    Datagrams(datagrams::Datagrams),
     Ping(ping::Ping),
 }
 
@@ -315,10 +335,6 @@ impl Generator {
                 let bytes = *bytes;
                 tcp::Bulk::new(plan, bytes, source, sink, sockets, sample_interval).map(Self::Tcp)
             }
-            (Kind::Datagrams(config), Some(sink)) => {
-                let config = config.clone();
-                datagrams::Datagrams::new(plan, &config, source, sink).map(Self::Datagrams)
-            }
             (Kind::Ping { interval, bytes }, _) => {
                 let (interval, bytes) = (*interval, *bytes);
                 ping::Ping::new(plan, interval, bytes, source, sockets).map(Self::Ping)
@@ -330,7 +346,6 @@ impl Generator {
     fn next_wakeup(&self) -> Option<Instant> {
         match self {
             Self::Tcp(tcp) => tcp.next_wakeup(),
-            Self::Datagrams(datagrams) => datagrams.next_wakeup(),
             Self::Ping(ping) => ping.next_wakeup(),
         }
     }
@@ -339,22 +354,14 @@ impl Generator {
     fn handle_ready(&mut self, side: Side, now: Instant, sockets: &mut Sockets<'_>, notes: &Notes) {
         match self {
             Self::Tcp(tcp) => tcp.handle_ready(side, now, sockets),
-            Self::Datagrams(_) => {}
             Self::Ping(ping) => ping.handle_ready(now, notes),
         }
     }
 
     /// Does the work that is due at `now`.
-    fn handle_timeout(
-        &mut self,
-        now: Instant,
-        credit: &AtomicU32,
-        sockets: &mut Sockets<'_>,
-        notes: &Notes,
-    ) {
+    fn handle_timeout(&mut self, now: Instant, sockets: &mut Sockets<'_>, notes: &Notes) {
         match self {
             Self::Tcp(tcp) => tcp.handle_timeout(now, sockets, notes),
-            Self::Datagrams(datagrams) => datagrams.handle_timeout(now, credit),
             Self::Ping(ping) => ping.handle_timeout(now),
         }
     }
