@@ -1,5 +1,6 @@
 //! Analysis of a channel, from the frames that a monitor captured: stations ([`stations`]), PPDUs
-//! ([`ppdu`]), their answers ([`exchange`], [`chain`]), absences and their causes ([`absence`],
+//! ([`ppdu`]), their answers ([`exchange`], [`chain`]), links of one device ([`devices`],
+//! [`pairs`]), absences and their causes ([`absence`],
 //! [`bare`], [`schedule`]), joining and leaving ([`joining`]), beacons ([`beacons`]), channels of
 //! the receiver ([`channels`]), roams ([`roams`]), levels of beacons ([`levels`]), Probe Requests
 //! ([`probing`]), and time on the air. One pass, in the order of the file. Memory
@@ -15,6 +16,7 @@ pub mod exchange;
 pub mod joining;
 pub mod levels;
 pub mod overlap;
+pub mod pairs;
 pub mod pauses;
 pub mod ppdu;
 pub mod probing;
@@ -32,7 +34,7 @@ use bare::BareFrame;
 use beacons::Beacons;
 use channels::Channels;
 use devices::Devices;
-use exchange::{Link, is_data, is_null};
+use exchange::{Link, Sharing, is_data, is_null};
 use joining::Joining;
 use lasthop_units::{Duration, MacAddr, SeqNo12};
 use lasthop_wifi_phy::Band;
@@ -40,6 +42,7 @@ use lasthop_wifi_wire::control::Body;
 use lasthop_wifi_wire::{Error, Kind, frame, management};
 use levels::Levels;
 use overlap::Overlaps;
+use pairs::Place;
 use ppdu::{Grouper, Ppdu};
 use probing::{Probing, Rush};
 use roams::attempt::Roam;
@@ -66,10 +69,11 @@ pub struct Air {
     pub joining: Joining,
     /// Changes of stations between access points.
     pub roaming: Roams,
-    /// Multi-link devices.
-    pub devices: Devices,
-    /// Link that has the sequence number spaces of two devices, by MLD address.
-    holders: BTreeMap<(MacAddr, MacAddr), (StationId, StationId)>,
+    /// Number of the interface in the file.
+    pub(crate) interface: u32,
+    /// Sender and receiver of the latest frame that is sent again, if both are of devices, with TID
+    /// and number: its previous PPDU may be one that another interface has not ended yet.
+    pub(crate) again: Option<Again>,
     /// Levels of beacons.
     pub levels: Levels,
     /// Probe Requests of all stations.
@@ -168,6 +172,25 @@ pub enum AirEvent {
     },
 }
 
+/// An MPDU between two devices that is sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Again {
+    pair: u32,
+    tid: u8,
+    sequence: SeqNo12,
+}
+
+impl Again {
+    fn new(frame: &Frame<'_>, interface: u32, devices: &mut Devices) -> Option<Self> {
+        if !frame.control.flags.retry || devices.is_empty() {
+            return None;
+        }
+        let (from, tid) = (frame.transmitter()?, frame.view.qos_control()?.tid);
+        let pair = devices.place(from, frame.receiver(), interface)?.pair();
+        Some(Self { pair, tid, sequence: frame.view.sequence_control()?.sequence })
+    }
+}
+
 /// Captured frames of a station.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Heard {
@@ -224,8 +247,8 @@ impl Default for Air {
             log: None,
             joining: Joining::default(),
             roaming: Roams::default(),
-            devices: Devices::default(),
-            holders: BTreeMap::new(),
+            interface: 0,
+            again: None,
             levels: Levels::default(),
             probing: Probing::default(),
             absences_kept: 0,
@@ -245,13 +268,13 @@ impl Default for Air {
 }
 
 impl Air {
-    /// Analyses a frame that was received without error.
+    /// Analyses a frame that was received without error. `devices` are those of all interfaces.
     ///
     /// # Errors
     ///
     /// A management or control frame that is malformed behind its header. Offsets count from the
     /// start of the MPDU. The readable part of the frame is analysed.
-    pub fn handle_frame(&mut self, frame: &Frame<'_>) -> Result<(), Error> {
+    pub fn handle_frame(&mut self, frame: &Frame<'_>, devices: &mut Devices) -> Result<(), Error> {
         self.begin_ns.get_or_insert(frame.at_ns);
         self.end_ns = self.end_ns.max(frame.at_ns);
         if let Some(mhz) = frame.radio.frequency_mhz {
@@ -270,17 +293,31 @@ impl Air {
             self.note(id, frame);
         }
         if let Some(ppdu) = self.grouper.handle_mpdu(frame, transmitter, receiver, self.band) {
-            self.handle_ppdu(&ppdu);
+            self.handle_ppdu(&ppdu, devices);
             self.grouper.recycle(ppdu);
         }
         let kind = frame.kind();
         if kind.is_data() {
+            self.again = Again::new(frame, self.interface, devices);
             self.data(frame, transmitter, receiver);
             Ok(())
         } else if kind.is_management() {
-            self.management(frame, transmitter, receiver)
+            self.management(frame, transmitter, receiver, devices)
         } else {
-            self.control(frame, transmitter, receiver)
+            self.control(frame, transmitter, receiver, devices)
+        }
+    }
+
+    /// Ends a PPDU that has an MPDU which another interface captured again: it is over, although no
+    /// frame after it was captured here.
+    pub(crate) fn handle_again(&mut self, again: Again, devices: &mut Devices) {
+        let ends = self.grouper.ends_of(again.tid, again.sequence);
+        let place = ends.and_then(|(from, to)| self.place(from, to, devices));
+        if place.is_some_and(|place| place.pair() == again.pair)
+            && let Some(ppdu) = self.grouper.finish(self.band)
+        {
+            self.handle_ppdu(&ppdu, devices);
+            self.grouper.recycle(ppdu);
         }
     }
 
@@ -340,33 +377,66 @@ impl Air {
 
     /// Prepares the link from one station to another, which is heard now, if both belong to
     /// multi-link devices. Links between the same two devices share their sequence numbers: an MPDU
-    /// that fails on one may be sent again on another (IEEE 802.11be-2024, 35.3.8). A station that
-    /// associated before the capture may have further links, too, if its access point has and an EHT
-    /// PPDU (`is_eht`) is between them: numbers that are left out prove no missed frame.
-    fn join_devices(&mut self, from: StationId, to: StationId, is_eht: bool) {
-        if self.devices.is_empty() {
-            return;
+    /// that fails on one may be sent again on another (IEEE 802.11be-2024, 35.3.8). The link has the
+    /// numbers of the devices until [`return_spaces`](Self::return_spaces). A station that associated
+    /// before the capture may have further links, too, if its access point has and an EHT PPDU
+    /// (`is_eht`) is between them: numbers that are left out prove no missed frame.
+    fn borrow_spaces(
+        &mut self,
+        from: StationId,
+        to: StationId,
+        is_eht: bool,
+        devices: &mut Devices,
+    ) -> Option<Place> {
+        if devices.is_empty() {
+            return None;
         }
-        let is_heard_always = self.channels.is_several_radios();
-        let Some(devices) = self.devices_of(from, to) else {
-            let has_links = |id| self.devices.of_link(self.stations.get(id).address).is_some();
-            if is_eht && (has_links(from) || has_links(to)) {
-                let link = self.links.entry((from, to)).or_insert_with(|| Link::new(from, to));
-                link.join_devices(None, is_heard_always);
-            }
-            return;
+        let [sender, receiver] = [from, to].map(|id| self.stations.get(id).address);
+        let place = devices.place(sender, receiver, self.interface);
+        let sharing = match place {
+            Some(place) if devices.is_whole(place) => Sharing::Whole,
+            Some(_) => Sharing::Part,
+            None if devices.are_of(sender, receiver) => Sharing::Twice,
+            None if is_eht && devices.may_have_links(sender, receiver) => Sharing::Unknown,
+            None => return None,
         };
-        let key = (from, to);
-        let before = self.holders.insert(devices, key).filter(|it| *it != key);
-        let before = before.and_then(|key| self.links.get_mut(&key));
-        let spaces = before.map(Link::give_spaces);
-        let link = self.links.entry(key).or_insert_with(|| Link::new(from, to));
-        link.join_devices(spaces, is_heard_always);
+        let is_heard_always = self.channels.is_several_radios();
+        let link = self.links.entry((from, to)).or_insert_with(|| Link::new(from, to));
+        link.join_devices(sharing, is_heard_always);
+        if let Some(place) = place {
+            link.borrow_spaces(&mut devices.pairs.at(place).spaces);
+        }
+        place
     }
 
-    fn devices_of(&self, from: StationId, to: StationId) -> Option<(MacAddr, MacAddr)> {
-        let device = |id| self.devices.of_link(self.stations.get(id).address);
-        device(from).zip(device(to))
+    /// Returns the sequence numbers of a link to its devices. A PPDU was handled, or an answer.
+    fn return_spaces(
+        &mut self,
+        place: Option<Place>,
+        key: (StationId, StationId),
+        ppdu: Option<&Ppdu>,
+        devices: &mut Devices,
+    ) {
+        let Some(place) = place else { return };
+        let pair = devices.pairs.at(place);
+        let new = ppdu.map_or(0, |ppdu| pair.handle_ppdu(place, ppdu));
+        if let Some(link) = self.links.get_mut(&key) {
+            link.return_spaces(&mut pair.spaces, new);
+        }
+    }
+
+    /// Returns the place of a link among those of two devices, if it is one.
+    pub(crate) fn place(
+        &self,
+        from: StationId,
+        to: StationId,
+        devices: &mut Devices,
+    ) -> Option<Place> {
+        if devices.is_empty() {
+            return None;
+        }
+        let [from, to] = [from, to].map(|id| self.stations.get(id).address);
+        devices.place(from, to, self.interface)
     }
 
     /// Drops the earlier absences of each station if there are too many of all stations.
@@ -380,9 +450,9 @@ impl Air {
     }
 
     /// Ends the analysis: no more frames follow.
-    pub fn finish(&mut self) {
+    pub fn finish(&mut self, devices: &mut Devices) {
         if let Some(ppdu) = self.grouper.finish(self.band) {
-            self.handle_ppdu(&ppdu);
+            self.handle_ppdu(&ppdu, devices);
         }
         self.links.values_mut().for_each(Link::finish);
         self.absences.values_mut().for_each(|absences| {
@@ -486,6 +556,7 @@ impl Air {
         frame: &Frame<'_>,
         transmitter: Option<StationId>,
         receiver: Option<StationId>,
+        devices: &mut Devices,
     ) -> Result<(), Error> {
         if let Some(absences) = transmitter.and_then(|id| self.absences.get_mut(&id)) {
             absences.handle_management(frame);
@@ -500,7 +571,7 @@ impl Air {
             Ok(_) => return Ok(()),
             Err(error) => return Err(error),
         };
-        self.devices.handle_management(&parsed);
+        devices.handle_management(&parsed);
         let Some(id) = transmitter else { return Ok(()) };
         match parsed.body {
             management::Body::Beacon(beacon)
@@ -554,6 +625,7 @@ impl Air {
         frame: &Frame<'_>,
         transmitter: Option<StationId>,
         receiver: Option<StationId>,
+        devices: &mut Devices,
     ) -> Result<(), Error> {
         match frame.kind() {
             Kind::Ack => {
@@ -610,7 +682,7 @@ impl Air {
                     && self.has_place(to, from, frame.at_ns)
                 {
                     self.note_network(from, to);
-                    self.join_devices(to, from, false);
+                    let place = self.borrow_spaces(to, from, false, devices);
                     let stay = self.channels.stay();
                     let link = self.links.entry(key).or_insert_with(|| Link::new(to, from));
                     link.handle_stay(stay);
@@ -621,8 +693,10 @@ impl Air {
                         let at_ns = frame.at_ns;
                         link.handle_block_ack(&record, prompt, &mut |tid, sequence| {
                             log_acknowledged(&mut self.log, to, from, tid, sequence, at_ns);
+                            devices.pairs.handle_acknowledged(place, tid, sequence, at_ns);
                         });
                     }
+                    self.return_spaces(place, key, None, devices);
                 }
                 self.awaiting = None;
                 self.requested = false;
@@ -767,7 +841,7 @@ impl Air {
     }
 
     /// Handles the end of a PPDU, before the frame that shows the end is analysed.
-    fn handle_ppdu(&mut self, ppdu: &Ppdu) {
+    fn handle_ppdu(&mut self, ppdu: &Ppdu, devices: &mut Devices) {
         self.ppdus += 1;
         self.without_rate += u64::from(ppdu.rate.is_none());
         let second = self.second(ppdu.at_ns);
@@ -840,9 +914,8 @@ impl Air {
                     link.handle_null_ack(is_slowest);
                 }
                 let awaited = self.awaiting.take().filter(|(from, _)| *from == to);
-                if let Some((from, to)) = awaited {
-                    self.join_devices(from, to, false);
-                }
+                let place =
+                    awaited.and_then(|(from, to)| self.borrow_spaces(from, to, false, devices));
                 if let Some(link) = awaited.and_then(|key| self.links.get_mut(&key))
                     && link
                         .unanswered_since()
@@ -851,12 +924,16 @@ impl Air {
                     let (from, to) = (link.from, link.to);
                     link.handle_ack(&mut |tid, sequence| {
                         log_acknowledged(&mut self.log, from, to, tid, sequence, ppdu.at_ns);
+                        devices.pairs.handle_acknowledged(place, tid, sequence, ppdu.at_ns);
                     });
                     self.handle_answer(to, ppdu.frames.1);
                     let here = Mark { at_ns: ppdu.at_ns, number: ppdu.frames.1 };
                     self.note_delivered(from, to, here);
                 } else if asked != Some(to) {
                     self.handle_unasked(to);
+                }
+                if let Some(key) = awaited {
+                    self.return_spaces(place, key, None, devices);
                 }
             }
             // A Block Ack is handled at once.
@@ -868,12 +945,13 @@ impl Air {
                     && self.has_place(from, to, ppdu.at_ns)
                 {
                     let is_eht = ppdu.rate.is_some_and(|rate| rate.format == Format::Eht);
-                    self.join_devices(from, to, is_eht);
+                    let place = self.borrow_spaces(from, to, is_eht, devices);
                     let stay = self.channels.stay();
                     let link = self.links.entry((from, to)).or_insert_with(|| Link::new(from, to));
                     link.handle_stay(stay);
                     let unasked = std::mem::take(&mut self.heard[from.index()].unasked);
                     link.handle_ppdu(ppdu, second, unasked);
+                    self.return_spaces(place, (from, to), Some(ppdu), devices);
                     self.awaiting = Some((from, to));
                     self.requested = false;
                 } else if is_null(kind) && self.has_place(from, to, ppdu.at_ns) {

@@ -15,6 +15,7 @@ pub use interface_counts::InterfaceCounts;
 
 use crate::air::Air;
 use crate::air::exchange::Link;
+use crate::air::pairs::PairLink;
 use crate::decrypt::{Credentials, Decryption};
 use crate::file::{LinkType, Packet, ReadError};
 use crate::limits::IDLE_NS;
@@ -69,7 +70,7 @@ pub(crate) struct InterfaceView<'a> {
     /// Number of packets of the file.
     pub packets: u64,
     interface: &'a InterfaceAnalysis,
-    times: Option<(u64, u64)>,
+    analysis: &'a Analysis,
 }
 
 /// Minimum number of packets between two evictions.
@@ -111,15 +112,13 @@ impl Analysis {
         *self.links.entry(packet.link).or_default() += 1;
         self.file.counts.cut += u64::from(packet.is_cut());
         if self.packets == 1 {
-            self.main.number = packet.interface;
+            self.main.air.interface = packet.interface;
         }
-        if self.main.number == packet.interface {
-            let changes = self.main.air.devices.changes();
-            self.main.handle_packet(&mut self.file, packet, at_ns);
-            // Each interface hears one link; the devices are known by the frames of another.
-            if self.main.air.devices.changes() != changes && !self.others.is_empty() {
-                let devices = self.main.air.devices.clone();
-                self.others.values_mut().for_each(|it| it.air.devices.merge(&devices));
+        if self.main.number() == packet.interface {
+            self.main.handle_packet(&mut self.file, None, packet, at_ns);
+            if let Some(again) = self.main.air.again.take() {
+                let Self { file, others, .. } = self;
+                others.values_mut().for_each(|it| it.handle_again(file, again));
             }
         } else {
             self.handle_other(packet, at_ns);
@@ -139,12 +138,12 @@ impl Analysis {
             }
             Entry::Vacant(entry) => entry.insert(InterfaceAnalysis::new(number, is_watched)),
         };
-        let changes = other.air.devices.changes();
-        other.handle_packet(&mut self.file, packet, at_ns);
-        let is_air = other.is_air();
-        if other.air.devices.changes() != changes {
-            let devices = other.air.devices.clone();
-            self.interfaces_mut().for_each(|it| it.air.devices.merge(&devices));
+        other.handle_packet(&mut self.file, Some(&mut self.main.flows), packet, at_ns);
+        let (is_air, again) = (other.is_air(), other.air.again.take());
+        if let Some(again) = again {
+            let Self { file, main, others, .. } = self;
+            let rest = others.values_mut().filter(|it| it.number() != number);
+            iter::once(main).chain(rest).for_each(|it| it.handle_again(file, again));
         }
         if is_air && !self.main.is_air() {
             self.promote(number);
@@ -155,7 +154,7 @@ impl Analysis {
     fn promote(&mut self, number: u32) {
         let Some(other) = self.others.remove(&number) else { return };
         let main = mem::replace(&mut self.main, other);
-        self.others.insert(main.number, main);
+        self.others.insert(main.number(), main);
     }
 
     /// Handles the first packet with a time after packets without one: these get its time.
@@ -176,6 +175,7 @@ impl Analysis {
     fn evict_idle(&mut self, now_ns: u64) {
         self.eviction = Eviction { at_ns: now_ns, packets: self.packets };
         self.interfaces_mut().for_each(|interface| interface.evict_idle(now_ns));
+        self.file.evict_idle(now_ns);
     }
 
     /// Records that the file cannot be read any further.
@@ -218,7 +218,15 @@ impl Analysis {
 
     /// Returns the number of the main interface; `None` before the first packet.
     pub fn interface(&self) -> Option<u32> {
-        (self.packets > 0).then_some(self.main.number)
+        (self.packets > 0).then(|| self.main.number())
+    }
+
+    /// Returns data on a link between devices, and the time that its receiver spent there, in ns.
+    pub(crate) fn link(&self, link: &PairLink) -> Option<(&Link, u64)> {
+        let mut interfaces = iter::once(&self.main).chain(self.others.values());
+        let air = &interfaces.find(|it| it.number() == link.interface)?.air;
+        let data = air.links.get(&(air.stations.find(link.from)?, air.stations.find(link.to)?))?;
+        Some((data, air.time_of(data.from)))
     }
 
     /// Returns one of the interfaces as the subject of results.
@@ -228,20 +236,24 @@ impl Analysis {
             flows: &interface.flows,
             packets: self.packets,
             interface,
-            times: self.times(),
+            analysis: self,
         }
     }
 }
 
 impl<'a> InterfaceView<'a> {
     /// Returns the times of the first and the last packet of the file, in ns since 1970.
-    pub const fn times(&self) -> Option<(u64, u64)> {
-        self.times
+    pub fn times(&self) -> Option<(u64, u64)> {
+        self.analysis.times()
     }
 
-    /// Returns the link that carried the latest packet of one direction of a flow, if it was on the
-    /// air.
-    pub fn link_of(&self, direction: &Direction) -> Option<&'a Link> {
-        self.interface.link_of(direction)
+    /// Returns the links that carried the latest packet of one direction of a flow, if it was on the
+    /// air: all of a device.
+    pub fn links_of(&self, direction: &Direction) -> Vec<&'a Link> {
+        let Some(space) = direction.space else { return Vec::new() };
+        let Some(pair) = self.analysis.file.pair_of(space) else {
+            return self.interface.link_of(space).into_iter().collect();
+        };
+        pair.links.iter().filter_map(|link| Some(self.analysis.link(link)?.0)).collect()
     }
 }

@@ -17,7 +17,9 @@ pub use channel::{
     PeriodSummary, RateSummary, ScheduleSummary, StationSummary,
 };
 pub use decryption::{ClosedSummary, DecryptionSummary};
-pub use devices::{DeviceLinkSummary, DeviceSummary, EmlsrSummary};
+pub use devices::{
+    DeviceDirectionSummary, DeviceLinkSummary, DeviceShareSummary, DeviceSummary, EmlsrSummary,
+};
 pub use flows::{FlowDirectionSummary, FlowSummary};
 pub use interfaces::InterfaceSummary;
 pub use joined::{
@@ -78,9 +80,8 @@ pub struct CaptureDocument {
     /// Networks, by the address of their access point.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub networks: BTreeMap<String, BssSummary>,
-    /// Multi-link devices (802.11be) by MLD address: access points and stations that are one. A
-    /// device has one set of sequence numbers for all links; `chains`, `attempts` and
-    /// `mpdus_missed` count for all of them at the link that was used last.
+    /// Multi-link devices (802.11be) by MLD address: access points and stations that are one, on all
+    /// interfaces. A device has one set of sequence numbers for all links.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub devices: BTreeMap<String, DeviceSummary>,
     /// Changes of stations between access points of one network, at most 4 096.
@@ -89,7 +90,8 @@ pub struct CaptureDocument {
     /// Number of stations that sent or were sent frames and belong to none of these networks.
     #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub strangers: u64,
-    /// Flows of TCP and UDP that could be read, by protocol and ends.
+    /// Flows of TCP and UDP that could be read, by protocol and ends; those between multi-link devices
+    /// over the links of all interfaces.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub flows: BTreeMap<String, FlowSummary>,
     /// Number of flows that are not in `flows`: with more than 4 096 flows, idle ones are dropped.

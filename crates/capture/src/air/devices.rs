@@ -1,14 +1,16 @@
 //! Multi-link devices (IEEE 802.11be-2024, 35.3): which access points and stations are the links of
 //! one device, by Multi-Link elements of beacons, probes, authentications and associations, and by
-//! the neighbors that an access point reports as its own links (9.4.2.170).
+//! the neighbors that an access point reports as its own links (9.4.2.170). All interfaces of a file
+//! share them, with the data between them ([`Pairs`]).
 
+use super::pairs::{Pairs, Place};
 use lasthop_units::MacAddr;
 use lasthop_wifi_wire::elements::{
     Elements, EmlCapabilities, MultiLink, MultiLinkCommon, ReducedNeighborReport, StationProfile,
     extension, id,
 };
-use lasthop_wifi_wire::management::{self, Authentication, Body};
-use std::collections::BTreeMap;
+use lasthop_wifi_wire::management::{self, Body};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Largest number of devices that are kept: stations that look for networks change their address
 /// often.
@@ -19,12 +21,14 @@ const LINKS_MAX: usize = 15;
 const OWN: u8 = 0;
 
 /// Multi-link devices of a capture, by MLD MAC address.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct Devices {
+    /// Data between devices.
+    pub pairs: Pairs,
     list: BTreeMap<MacAddr, Device>,
     by_link: BTreeMap<MacAddr, MacAddr>,
-    /// Number of changes of the other fields.
-    changes: u64,
+    /// Stations that associated without a Multi-Link element, and so have one link.
+    singles: BTreeSet<MacAddr>,
 }
 
 /// A multi-link device.
@@ -47,11 +51,17 @@ impl Devices {
                 it.elements
             }
             Body::AssociationResponse(it) | Body::ReassociationResponse(it) => it.elements,
-            Body::Authentication(it) if it.algorithm == Authentication::OPEN_SYSTEM => {
-                Elements::new(it.rest)
-            }
+            Body::Authentication(it) => match it.sae_commit() {
+                Ok(Some(commit)) => commit.elements,
+                _ => it.elements(),
+            },
             _ => return,
         };
+        let is_request =
+            matches!(frame.body, Body::AssociationRequest(_) | Body::ReassociationRequest { .. });
+        if is_request {
+            self.note_request(frame.transmitter, &elements);
+        }
         for data in elements.whole_extensions(extension::MULTI_LINK) {
             let Ok(element) = MultiLink::parse(&data) else { continue };
             let MultiLinkCommon::Basic(basic) = element.common else { continue };
@@ -107,18 +117,47 @@ impl Devices {
             return;
         }
         let place = known.links.entry(link).or_default();
-        let is_new = id.is_some() && *place != id;
-        if is_new {
-            *place = id;
-        }
-        if self.by_link.insert(link, device) != Some(device) || is_new {
-            self.changes += 1;
+        *place = id.or(*place);
+        self.by_link.insert(link, device);
+    }
+
+    /// Notes whether a station associates with one link.
+    fn note_request(&mut self, station: MacAddr, elements: &Elements<'_>) {
+        let is_single = elements.whole_extensions(extension::MULTI_LINK).next().is_none();
+        if is_single && self.singles.len() < DEVICES_MAX {
+            self.singles.insert(station);
+            self.by_link.remove(&station);
+        } else {
+            self.singles.remove(&station);
         }
     }
 
-    /// Returns the device that a link address belongs to.
-    pub fn of_link(&self, link: MacAddr) -> Option<MacAddr> {
-        self.by_link.get(&link).copied()
+    /// Returns the place of a link between two devices, if this interface is the first that captures
+    /// it.
+    pub(super) fn place(&mut self, from: MacAddr, to: MacAddr, interface: u32) -> Option<Place> {
+        let Self { pairs, by_link, .. } = self;
+        pairs.place((from, to), interface, || {
+            by_link.get(&from).copied().zip(by_link.get(&to).copied())
+        })
+    }
+
+    /// Whether every link between two devices was heard: each that the one with fewer links has.
+    pub(super) fn is_whole(&mut self, place: Place) -> bool {
+        let pair = self.pairs.at(place);
+        let links = |device| self.list.get(device).map_or(usize::MAX, |it| it.links.len());
+        pair.links.len() >= links(&pair.from).min(links(&pair.to))
+    }
+
+    /// Whether both addresses are links of devices.
+    pub(super) fn are_of(&self, from: MacAddr, to: MacAddr) -> bool {
+        self.by_link.contains_key(&from) && self.by_link.contains_key(&to)
+    }
+
+    /// Whether a station and an access point may have further links that are not known: one is of a
+    /// device, and no association of the other was captured.
+    pub(super) fn may_have_links(&self, a: MacAddr, b: MacAddr) -> bool {
+        let is_single = self.singles.contains(&a) || self.singles.contains(&b);
+        !is_single && (self.by_link.contains_key(&a) || self.by_link.contains_key(&b))
     }
 
     /// Whether no device is known.
@@ -129,22 +168,5 @@ impl Devices {
     /// Returns all devices by address.
     pub fn iter(&self) -> impl Iterator<Item = (MacAddr, &Device)> {
         self.list.iter().map(|(address, device)| (*address, device))
-    }
-
-    /// Number of changes so far.
-    pub const fn changes(&self) -> u64 {
-        self.changes
-    }
-
-    /// Adds the devices that another interface has heard of.
-    pub fn merge(&mut self, other: &Self) {
-        for (address, device) in &other.list {
-            for (link, id) in &device.links {
-                self.note(*address, device.access_point, *link, *id);
-            }
-            if let Some(known) = self.list.get_mut(address) {
-                known.eml = known.eml.or(device.eml);
-            }
-        }
     }
 }

@@ -45,15 +45,29 @@ pub struct Link {
     unnamed: u64,
     /// Memory for sequence numbers that is reused.
     spare: Vec<SeqNo12>,
-    /// Whether both ends are multi-link devices: MPDUs may be sent on other links.
-    of_devices: bool,
-    /// Whether, as such a link, it has its sequence numbers in common with another link of the same
-    /// interface. Otherwise MPDUs that were not captured may have been sent on links that are not.
-    shares: bool,
-    /// Whether, as such a link, it is heard while the receiver changes its channel.
+    /// Relation to other links of multi-link devices.
+    pub(super) devices: Sharing,
+    /// Whether, as a link of devices, it is heard while the receiver changes its channel.
     is_heard_always: bool,
-    /// Counts of spaces that were replaced by those of the device.
-    replaced: ChainCounts,
+    /// Counts of MPDUs whose numbers are in the spaces of devices.
+    shared: ChainCounts,
+}
+
+/// Links that have their sequence numbers in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Sharing {
+    /// None: the link has its own numbers.
+    #[default]
+    Alone,
+    /// Perhaps others: no association was captured that shows them.
+    Unknown,
+    /// Others, whose numbers are not known: another interface captures this link.
+    Twice,
+    /// Links of two devices, some of which were not heard: MPDUs that were not captured may have been
+    /// sent there.
+    Part,
+    /// All links of two devices.
+    Whole,
 }
 
 /// Sequence number spaces of a link.
@@ -275,10 +289,9 @@ impl Link {
             unasked: 0,
             unnamed: 0,
             spare: Vec::new(),
-            of_devices: false,
-            shares: false,
+            devices: Sharing::Alone,
             is_heard_always: false,
-            replaced: ChainCounts::default(),
+            shared: ChainCounts::default(),
         }
     }
 
@@ -296,6 +309,7 @@ impl Link {
         let chains = self.spaces[space].get_or_insert_default();
         self.unheard.remove(&(space as u8));
         let (unseen, before) = (chains.unseen(), chains.newest());
+        let is_whole = self.devices == Sharing::Whole;
         let (mut retries, mut payload_bytes) = (0u32, 0u64);
         let mut sequences = std::mem::take(&mut self.spare);
         sequences.clear();
@@ -308,6 +322,7 @@ impl Link {
                 continue;
             }
             let attempt = chains.handle_mpdu(sequence, mpdu.retry);
+            self.shared.missed += u64::from(attempt.missed_before) * u64::from(is_whole);
             if attempt.new && !chains.is_acknowledged(sequence) {
                 payload_bytes += u64::from(mpdu.body_bytes);
             }
@@ -316,7 +331,7 @@ impl Link {
         let mpdus = data().count() as u32;
         let counts = &mut self.counts;
         // Management frames and frames to groups take numbers from the space of data without QoS.
-        if first.tid.is_some() && !self.of_devices {
+        if first.tid.is_some() && self.devices == Sharing::Alone {
             counts.unseen = counts.unseen + chains.unseen() - unseen;
         }
         counts.ppdus += 1;
@@ -396,12 +411,14 @@ impl Link {
         newly: &mut dyn FnMut(u8, SeqNo12),
     ) {
         self.counts.block_acks += 1;
+        let may_be_elsewhere = self.may_be_elsewhere();
+        let is_shared = self.devices == Sharing::Whole;
         let space = usize::from(record.tid & 15);
         let Bitmap { start, octets: bitmap, bits_per_msdu } = record.bitmap;
         let Some(chains) = &mut self.spaces[space] else {
             let unheard = self.unheard.entry(record.tid & 15).or_default();
             let (acknowledged, missed) = unheard.handle_block_ack(&record.bitmap);
-            let missed = if self.of_devices && !self.shares { 0 } else { missed };
+            let missed = if may_be_elsewhere { 0 } else { missed };
             self.counts.acknowledged += acknowledged;
             self.counts.unheard += missed;
             self.counts.proved.1 += missed;
@@ -425,10 +442,9 @@ impl Link {
         let first_bit = first.map_or(0, |first| first.distance_from(start));
         let before = last.as_ref().and_then(|last| last.before);
         let mut single = std::mem::take(&mut self.unasked);
-        let may_be_elsewhere = self.of_devices && !self.shares;
         let (mut bits, mut first, mut newest) = (0u32, None, 0);
         let mut missed_only = 0;
-        let counts = &mut self.counts;
+        let (counts, shared) = (&mut self.counts, &mut self.shared);
         let mut acknowledged = [0u8; BITMAP_OCTETS];
         // Numbers that the previous Block Ack named, too.
         let is_alike = bits_per_msdu == 1;
@@ -468,6 +484,10 @@ impl Link {
             let is_elsewhere = missed.is_some() && may_be_elsewhere;
             let missed = missed.filter(|_| !is_elsewhere);
             missed_only += u64::from(missed == Some(Missed::Only));
+            if is_shared {
+                shared.missed += u64::from(missed.is_some());
+                shared.missed_retries += u64::from(missed == Some(Missed::Again));
+            }
             // A number that is too old is not accepted.
             if is_new && chains.is_acknowledged(number) {
                 counts.acknowledged += 1;
@@ -504,7 +524,7 @@ impl Link {
             let words = array::from_fn(|n| u64::from_le_bytes(octets[n]));
             chains.name(start, words);
         }
-        if !self.of_devices {
+        if self.devices == Sharing::Alone {
             self.counts.unseen = self.counts.unseen + chains.unseen() - unseen;
         }
         if bits > 0 {
@@ -607,28 +627,39 @@ impl Link {
         self.unnamed = 0;
     }
 
-    /// Gives the sequence number spaces to another link of the device.
-    pub(super) fn give_spaces(&mut self) -> Spaces {
-        self.shares = true;
-        std::mem::take(&mut self.spaces)
-    }
-
-    /// Handles that both ends are multi-link devices: numbers are left out for other links. Takes
-    /// over the spaces of another link, if it gave them. `is_heard_always`: the receiver has a radio
-    /// on each channel.
-    pub(super) fn join_devices(&mut self, spaces: Option<Spaces>, is_heard_always: bool) {
-        if !std::mem::replace(&mut self.of_devices, true) {
+    /// Handles that this may be a link of multi-link devices: numbers are left out for other links.
+    /// `is_heard_always`: the receiver has a radio on each channel.
+    pub(super) fn join_devices(&mut self, devices: Sharing, is_heard_always: bool) {
+        if self.devices == Sharing::Alone {
             self.counts.forget_missed();
             self.last.iter_mut().for_each(|last| last.missed = 0);
         }
+        self.devices = devices;
         self.is_heard_always = is_heard_always;
-        self.shares |= spaces.is_some();
-        for (mine, theirs) in self.spaces.iter_mut().zip(spaces.into_iter().flatten()) {
-            let Some(theirs) = theirs else { continue };
-            if let Some(before) = mine.replace(theirs) {
-                self.replaced.sum(&before.counts());
+    }
+
+    /// Gives its own sequence number spaces to its devices, and takes those of the devices.
+    pub(super) fn borrow_spaces(&mut self, spaces: &mut Spaces) {
+        for (mine, theirs) in self.spaces.iter_mut().zip(spaces) {
+            let Some(before) = std::mem::replace(mine, theirs.take()) else { continue };
+            if mine.is_some() {
+                self.shared.sum(&before.counts());
+            } else {
+                *mine = Some(before);
             }
         }
+    }
+
+    /// Returns the sequence number spaces to the devices. `new` is the number of MPDUs that came to
+    /// this link.
+    pub(super) fn return_spaces(&mut self, spaces: &mut Spaces, new: u64) {
+        *spaces = std::mem::take(&mut self.spaces);
+        self.shared.msdus += new;
+    }
+
+    /// Whether MPDUs that were not captured may have been sent on links that were not.
+    fn may_be_elsewhere(&self) -> bool {
+        matches!(self.devices, Sharing::Unknown | Sharing::Twice | Sharing::Part)
     }
 
     /// Handles a Null frame of this link.
@@ -666,16 +697,25 @@ impl Link {
     }
 
     /// Returns the counts of MPDUs over all sequence number spaces. None was missed that may have
-    /// been sent on a link elsewhere.
+    /// been sent on a link elsewhere. Of MPDUs between devices, those count that came to this
+    /// link, and those that it was the first to acknowledge; the devices have their attempts.
     pub fn chains(&self) -> ChainCounts {
-        let mut sum = self.replaced.clone();
+        let mut sum = self.shared.clone();
         for counts in self.spaces.iter().flatten().map(|chains| chains.counts()) {
             sum.sum(&counts);
         }
-        if self.of_devices && !self.shares {
+        if self.may_be_elsewhere() {
             (sum.missed, sum.missed_retries) = (0, 0);
         }
+        if matches!(self.devices, Sharing::Part | Sharing::Whole) {
+            sum.acknowledged = self.counts.acknowledged.min(sum.msdus);
+        }
         sum
+    }
+
+    /// Whether the link belongs to devices whose links are not all known.
+    pub(crate) fn is_of_unknown_devices(&self) -> bool {
+        self.devices == Sharing::Unknown
     }
 }
 

@@ -206,6 +206,13 @@ impl Grouper {
         self.open.as_ref().map(|open| open.ppdu.at_ns)
     }
 
+    /// Returns sender and receiver of the PPDU that may still get MPDUs, if it has this number.
+    pub fn ends_of(&self, tid: u8, sequence: SeqNo12) -> Option<(StationId, StationId)> {
+        let ppdu = &self.open.as_ref()?.ppdu;
+        let is_it = |mpdu: &Mpdu| mpdu.tid == Some(tid) && mpdu.sequence == Some(sequence);
+        ppdu.mpdus.iter().any(is_it).then(|| ppdu.transmitter.zip(ppdu.receiver))?
+    }
+
     /// Takes back a PPDU, to reuse its memory.
     pub fn recycle(&mut self, ppdu: Ppdu) {
         self.spare = ppdu.mpdus;

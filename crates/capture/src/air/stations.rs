@@ -10,7 +10,7 @@ pub struct StationId(u32);
 
 impl StationId {
     /// Returns the station with this number; the last possible one if it is too large.
-    pub(super) const fn at(index: usize) -> Self {
+    pub(crate) const fn at(index: usize) -> Self {
         Self(if index > u32::MAX as usize { u32::MAX } else { index as u32 })
     }
 

@@ -1,8 +1,8 @@
 //! MAC retransmissions of MSDUs, recognised by sender, receiver, TID and sequence number (IEEE Std
 //! 802.11-2020, 10.3.2.14). A frame with the Retry bit is a retransmission if its number was used
-//! less than four seconds before.
+//! less than four seconds before. Sender and receiver are stations of an interface, or the devices of
+//! a pair on any of their links.
 
-use crate::air::stations::StationId;
 use crate::limits::{IDLE_NS, REPEATS_NS};
 use crate::numbers::Numbers;
 use lasthop_units::SeqNo12;
@@ -13,11 +13,20 @@ use std::collections::BTreeMap;
 pub(super) struct Dedupe {
     seen: BTreeMap<Space, usize>,
     seen_at: Vec<SeenFrame>,
-    /// Sender and receiver of each entry of `seen_at`; `None` for frames to groups.
-    links: Vec<Option<(StationId, StationId)>>,
+    /// Sender and receiver of each entry of `seen_at`.
+    ends: Vec<Ends>,
     /// Two latest lookups: most often the two directions of one flow.
     recent: [Option<(Space, usize)>; 2],
 }
+
+/// Numbers of a sender and a receiver.
+pub(super) type Ends = (u32, u32);
+
+/// Number of a receiver that is a group, or the other end of a pair.
+pub(super) const OTHER: u32 = u32::MAX;
+
+/// First number of the sequence number spaces of devices.
+pub(super) const DEVICES: u32 = 1 << 31;
 
 /// A sequence number space: sender, receiver and TID, which is 16 for frames without QoS.
 type Space = (u32, u32, u8);
@@ -37,17 +46,15 @@ impl Dedupe {
     /// a retransmission; `None` if there are too many spaces.
     pub fn note(
         &mut self,
-        from: StationId,
-        to: Option<StationId>,
+        (from, to): Ends,
         tid: u8,
         sequence: SeqNo12,
         retry: bool,
         at_ns: u64,
     ) -> Option<(u32, bool)> {
-        let key = (from.index() as u32, to.map_or(u32::MAX, |to| to.index() as u32), tid);
-        let index = self.index(key)?;
-        if self.links.len() < self.seen_at.len() {
-            self.links.push(to.map(|to| (from, to)));
+        let index = self.index((from, to, tid))?;
+        if self.ends.len() < self.seen_at.len() {
+            self.ends.push((from, to));
         }
         let seen = &mut self.seen_at[index];
         seen.latest_ns = at_ns;
@@ -67,8 +74,8 @@ impl Dedupe {
     }
 
     /// Returns the sender and the receiver of a sequence number space.
-    pub fn link(&self, space: u32) -> Option<(StationId, StationId)> {
-        *self.links.get(space as usize)?
+    pub fn ends(&self, space: u32) -> Option<Ends> {
+        self.ends.get(space as usize).copied()
     }
 
     /// Returns the number of a space, and adds the space if it is new.

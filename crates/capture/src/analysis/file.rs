@@ -1,7 +1,10 @@
 //! State that all interfaces of a file share: counts, errors, times, credentials, and the journal
 //! of events.
 
+use super::dedupe::{DEVICES, Dedupe};
 use super::journal::Journal;
+use crate::air::devices::Devices;
+use crate::air::pairs::Pair;
 use crate::decrypt::Decryption;
 use crate::frame::Frame;
 use crate::link::{Headers, Radio};
@@ -16,6 +19,10 @@ pub struct FileAnalysis {
     pub errors: Vec<Malformed>,
     /// Number of errors beyond [`ERRORS_MAX`].
     pub errors_left_out: u64,
+    /// Multi-link devices, and data between them.
+    pub devices: Devices,
+    /// MAC retransmissions between devices.
+    pub(super) dedupe: Dedupe,
     /// Time of the first packet with a time, in ns since 1970.
     pub(super) first_ns: Option<u64>,
     /// Reader of headers in front of frames.
@@ -121,6 +128,18 @@ impl FileAnalysis {
     pub(super) fn second(&self, at_ns: u64) -> usize {
         let begin = self.first_ns.unwrap_or(at_ns);
         (at_ns.saturating_sub(begin) / 1_000_000_000) as usize
+    }
+
+    /// Reduces the memory of idle devices.
+    pub(super) fn evict_idle(&mut self, now_ns: u64) {
+        self.devices.pairs.evict_idle(now_ns);
+        self.dedupe.evict_idle(now_ns);
+    }
+
+    /// Returns the data between devices to which a sequence number space belongs, if it does.
+    pub(super) fn pair_of(&self, space: u32) -> Option<&Pair> {
+        let (pair, _) = self.dedupe.ends(space.checked_sub(DEVICES)?)?;
+        self.devices.pairs.get(pair)
     }
 
     /// Lists a malformed packet. With `cut`, a snap length may be the reason for a field that ends

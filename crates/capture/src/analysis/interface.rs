@@ -8,17 +8,18 @@
 //! merged pcap file) cannot be separated; the frequent channel changes show them.
 
 use super::check::Verdict;
-use super::dedupe::Dedupe;
+use super::dedupe::{DEVICES, Dedupe, OTHER};
 use super::file::FileAnalysis;
 use super::interface_counts::InterfaceCounts;
-use crate::air::Air;
 use crate::air::exchange::Link;
 use crate::air::joining::handshake::Message;
+use crate::air::stations::StationId;
+use crate::air::{Again, Air};
 use crate::decrypt;
 use crate::file::Packet;
 use crate::frame::Frame;
 use crate::link::{self, Opened, Radio};
-use crate::transport::{Carrier, Direction, Flows};
+use crate::transport::{Carrier, Flows};
 use lasthop_units::SeqNo12;
 use lasthop_wifi_wire::frame::View;
 use lasthop_wifi_wire::{amsdu, eapol, fcs, llc};
@@ -29,8 +30,6 @@ pub const OTHERS_MAX: usize = 63;
 /// Analysis of one interface.
 #[derive(Debug, Default)]
 pub struct InterfaceAnalysis {
-    /// Number of the interface in the file.
-    pub number: u32,
     /// Counts of the interface.
     pub counts: InterfaceCounts,
     /// Air as this interface captured it.
@@ -55,9 +54,15 @@ const MPDU_BYTES_MAX: u32 = 1 << 16;
 impl InterfaceAnalysis {
     /// Creates the analysis of an interface. If `watched`, its air records events.
     pub(super) fn new(number: u32, watched: bool) -> Self {
-        let mut analysis = Self { number, ..Self::default() };
+        let mut analysis = Self::default();
+        analysis.air.interface = number;
         analysis.air.log = watched.then(Vec::new);
         analysis
+    }
+
+    /// Returns the number of the interface in the file.
+    pub const fn number(&self) -> u32 {
+        self.air.interface
     }
 
     /// Whether the interface has captured 802.11.
@@ -81,28 +86,36 @@ impl InterfaceAnalysis {
 
     /// Ends the analysis: no more packets follow.
     pub(super) fn finish(&mut self, file: &mut FileAnalysis) {
-        self.air.finish();
+        self.air.finish(&mut file.devices);
         self.drain_air(file);
     }
 
-    /// Returns the link that carried the latest packet of one direction of a flow, if it was on the
-    /// air.
-    pub(super) fn link_of(&self, direction: &Direction) -> Option<&Link> {
-        self.air.links.get(&self.dedupe.link(direction.space?)?)
+    /// Handles that another interface has captured an MPDU again.
+    pub(super) fn handle_again(&mut self, file: &mut FileAnalysis, again: Again) {
+        self.air.handle_again(again, &mut file.devices);
+        self.drain_air(file);
+    }
+
+    /// Returns the link of a sequence number space.
+    pub(super) fn link_of(&self, space: u32) -> Option<&Link> {
+        let (from, to) = self.dedupe.ends(space)?;
+        self.air.links.get(&(StationId::at(from as usize), StationId::at(to as usize)))
     }
 
     /// Passes the events of the air on to the journal.
     fn drain_air(&mut self, file: &mut FileAnalysis) {
         let (Some(journal), Some(log)) = (&mut file.journal, &mut self.air.log) else { return };
         for event in log.drain(..) {
-            journal.handle_air(self.number, event);
+            journal.handle_air(self.air.interface, event);
         }
     }
 
-    /// Counts and analyses a packet of this interface.
+    /// Counts and analyses a packet of this interface. Flows between devices are in `flows`, or else in
+    /// its own.
     pub(super) fn handle_packet(
         &mut self,
         file: &mut FileAnalysis,
+        flows: Option<&mut Flows>,
         packet: &Packet<'_>,
         at_ns: u64,
     ) {
@@ -113,7 +126,8 @@ impl InterfaceAnalysis {
         }
         match link::open(&mut file.headers, packet) {
             Ok(Opened::Air { radio, mpdu, offset }) => {
-                self.handle_mpdu(file, packet, at_ns, HeadedMpdu { radio, bytes: mpdu, offset });
+                let mpdu = HeadedMpdu { radio, bytes: mpdu, offset };
+                self.handle_mpdu(file, flows, packet, at_ns, mpdu);
             }
             Ok(Opened::Wired(wired)) => {
                 if matches!(wired.ethertype, 0x0800 | 0x86dd) {
@@ -121,7 +135,13 @@ impl InterfaceAnalysis {
                     let second = file.second(at_ns);
                     if let Some(journal) = &mut file.journal {
                         let bytes = u64::from(packet.length).saturating_sub(wired.offset as u64);
-                        journal.handle_packet(self.number, wired.packet, bytes, carrier, None);
+                        journal.handle_packet(
+                            self.air.interface,
+                            wired.packet,
+                            bytes,
+                            carrier,
+                            None,
+                        );
                     }
                     self.flows.handle_packet(wired.packet, carrier, second, &|_| None);
                 }
@@ -133,6 +153,7 @@ impl InterfaceAnalysis {
     fn handle_mpdu(
         &mut self,
         file: &mut FileAnalysis,
+        flows: Option<&mut Flows>,
         packet: &Packet<'_>,
         at_ns: u64,
         mpdu: HeadedMpdu<'_>,
@@ -161,29 +182,35 @@ impl InterfaceAnalysis {
                     mpdu_bytes,
                     cut: packet.is_cut(),
                 };
-                self.handle_frame(file, &frame, offset);
+                self.handle_frame(file, flows, &frame, offset);
             }
             Err(_) if radio.bad_fcs => file.counts.bad_fcs += 1,
             Err(error) => file.malformed(packet.number, packet.is_cut(), &error.shifted(offset)),
         }
     }
 
-    fn handle_frame(&mut self, file: &mut FileAnalysis, frame: &Frame<'_>, offset: usize) {
+    fn handle_frame(
+        &mut self,
+        file: &mut FileAnalysis,
+        mut flows: Option<&mut Flows>,
+        frame: &Frame<'_>,
+        offset: usize,
+    ) {
         let flags = frame.control.flags;
         file.counts.handle_frame(frame);
         if frame.radio.bad_fcs {
             file.counts.bad_fcs += 1;
             if file.decryption.is_some() {
-                self.decrypt(file, frame, offset);
+                self.decrypt(file, None, frame, offset);
             }
             return;
         }
-        if let Err(error) = self.air.handle_frame(frame) {
+        if let Err(error) = self.air.handle_frame(frame, &mut file.devices) {
             file.malformed(frame.number, frame.cut, &error.shifted(offset));
         }
         self.drain_air(file);
         if file.decryption.is_some() {
-            self.decrypt(file, frame, offset);
+            self.decrypt(file, flows.as_deref_mut(), frame, offset);
         }
         if frame.has_payload()
             && flags.protected
@@ -192,17 +219,24 @@ impl InterfaceAnalysis {
             self.air.joining.handle_protected(transmitter, frame.receiver());
         }
         if frame.has_payload() && !flags.protected && frame.view.sequence_control().is_some() {
-            self.handle_msdus(file, frame, frame.body(), offset + frame.view.body_start());
+            let start = offset + frame.view.body_start();
+            self.handle_msdus(file, flows, frame, frame.body(), start);
         }
     }
 
     /// Follows handshakes, and reads the body of a frame that can be opened.
-    fn decrypt(&mut self, file: &mut FileAnalysis, frame: &Frame<'_>, offset: usize) {
+    fn decrypt(
+        &mut self,
+        file: &mut FileAnalysis,
+        flows: Option<&mut Flows>,
+        frame: &Frame<'_>,
+        offset: usize,
+    ) {
         let Some(mut decryption) = file.decryption.take() else { return };
         match decryption.handle_frame(frame) {
             Ok(Some(body)) => {
                 let start = offset + frame.view.body_start() + decrypt::HEADER_LEN;
-                self.handle_msdus(file, frame, body, start);
+                self.handle_msdus(file, flows, frame, body, start);
             }
             Ok(None) => {}
             Err(error) => file.malformed(frame.number, frame.cut, &error.shifted(offset)),
@@ -214,6 +248,7 @@ impl InterfaceAnalysis {
     fn handle_msdus(
         &mut self,
         file: &mut FileAnalysis,
+        mut flows: Option<&mut Flows>,
         frame: &Frame<'_>,
         body: &[u8],
         start: usize,
@@ -227,9 +262,20 @@ impl InterfaceAnalysis {
         let from = frame.transmitter().and_then(|address| self.air.stations.id_of(address));
         let receiver = self.air.stations.id_of(frame.receiver());
         let retry = frame.control.flags.retry;
-        let noted = from.and_then(|from| {
-            self.dedupe.note(from, receiver, tid, control.sequence, retry, frame.at_ns)
-        });
+        let link = from.zip(receiver);
+        let pair = link.and_then(|(from, to)| self.air.place(from, to, &mut file.devices));
+        let (sequence, at_ns) = (control.sequence, frame.at_ns);
+        let noted = match (pair, from) {
+            (Some(place), _) => {
+                let noted = file.dedupe.note((place.pair(), OTHER), tid, sequence, retry, at_ns);
+                noted.map(|(space, again)| (DEVICES + space, again))
+            }
+            (None, Some(from)) => {
+                let to = receiver.map_or(OTHER, |to| to.index() as u32);
+                self.dedupe.note((from.index() as u32, to), tid, sequence, retry, at_ns)
+            }
+            (None, None) => None,
+        };
         let carrier = Carrier {
             mpdu: noted.map(|(space, _)| (space, tid, control.sequence.as_u16())),
             repeated: noted.is_none_or(|(_, again)| again),
@@ -240,12 +286,14 @@ impl InterfaceAnalysis {
         };
         if !qos.is_some_and(|qos| qos.amsdu_present) {
             self.handle_key(frame, body, carrier);
-            self.handle_msdu(file, body, carrier);
+            self.handle_msdu(file, flows, body, carrier, link);
             return;
         }
         for subframe in amsdu::AmsduSubframes::new(body) {
             match subframe {
-                Ok(subframe) => self.handle_msdu(file, subframe.msdu, carrier),
+                Ok(subframe) => {
+                    self.handle_msdu(file, flows.as_deref_mut(), subframe.msdu, carrier, link);
+                }
                 Err(error) => {
                     file.malformed(frame.number, frame.cut, &error.shifted(start));
                 }
@@ -274,21 +322,36 @@ impl InterfaceAnalysis {
         joining.handle_message(access_point, station, message, frame.number, frame.at_ns);
     }
 
-    fn handle_msdu(&mut self, file: &mut FileAnalysis, msdu: &[u8], carrier: Carrier) {
+    fn handle_msdu(
+        &mut self,
+        file: &mut FileAnalysis,
+        flows: Option<&mut Flows>,
+        msdu: &[u8],
+        carrier: Carrier,
+        link: Option<(StationId, StationId)>,
+    ) {
         // Other LLC formats carry no IP.
         let Ok((header, packet)) = llc::Repr::parse(msdu) else { return };
         if !matches!(header.ethertype, 0x0800 | 0x86dd) {
             return;
         }
         if let Some(journal) = &mut file.journal {
-            let link = carrier.mpdu.and_then(|(space, ..)| self.dedupe.link(space));
-            journal.handle_packet(self.number, packet, packet.len() as u64, carrier, link);
+            let (number, bytes) = (self.air.interface, packet.len() as u64);
+            journal.handle_packet(number, packet, bytes, carrier, link);
         }
         let second = file.second(carrier.at_ns);
-        let (air, dedupe) = (&self.air, &self.dedupe);
-        self.flows.handle_packet(packet, carrier, second, &|(space, tid, number)| {
-            let link = air.links.get(&dedupe.link(space)?)?;
-            link.is_acknowledged(tid, SeqNo12::new(number))
-        });
+        let Self { air, dedupe, .. } = self;
+        let fate = |(space, tid, number)| {
+            let sequence = SeqNo12::new(number);
+            if space >= DEVICES {
+                return file.pair_of(space)?.is_acknowledged(tid, sequence);
+            }
+            let (from, to) = dedupe.ends(space)?;
+            let key = (StationId::at(from as usize), StationId::at(to as usize));
+            air.links.get(&key)?.is_acknowledged(tid, sequence)
+        };
+        let is_of_devices = carrier.mpdu.is_some_and(|(space, ..)| space >= DEVICES);
+        let flows = flows.filter(|_| is_of_devices).unwrap_or(&mut self.flows);
+        flows.handle_packet(packet, carrier, second, &fate);
     }
 }

@@ -160,12 +160,13 @@ pub struct DirectionSummary {
     /// Captured Null frames with the Retry bit.
     #[serde(skip_serializing_if = "crate::rounding::is_zero", default)]
     pub null_retries: u64,
-    /// Different MPDUs: chains of attempts with one sequence number.
+    /// Different MPDUs: chains of attempts with one sequence number. On a link of two multi-link
+    /// devices, MPDUs that came to this link.
     pub chains: u64,
     /// Number of chains by their number of attempts, from 1; the last number includes all longer
-    /// chains.
+    /// chains. Empty on a link of two multi-link devices: `devices` has them.
     pub attempts: Vec<u64>,
-    /// Share of the chains that were acknowledged, 0 to 1.
+    /// Share of the chains that were acknowledged, 0 to 1; on a link of devices, on this link.
     pub acknowledged: f64,
     /// PPDUs without a captured answer.
     pub unanswered: u64,

@@ -51,13 +51,13 @@ pub(super) fn interfaces(analysis: &Analysis) -> Vec<InterfaceSummary> {
     let mut all =
         vec![InterfaceSummary { main: true, ..InterfaceSummary::new(main, &analysis.main.counts) }];
     for other in analysis.others.values() {
-        let InterfaceAnalysis { number, counts, air, flows, .. } = other;
+        let InterfaceAnalysis { counts, air, flows, .. } = other;
         all.push(InterfaceSummary {
             airtime: AirtimeSummary::new(air),
             networks: channel::networks(air),
             flows: flows::flows(flows, begin_ns),
             findings: finding::of_interface(&analysis.view(other)),
-            ..InterfaceSummary::new(*number, counts)
+            ..InterfaceSummary::new(other.number(), counts)
         });
     }
     all.sort_by_key(|summary| summary.interface);

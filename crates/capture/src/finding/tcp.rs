@@ -18,7 +18,7 @@ const LOSSES_MIN: f64 = 0.005;
 pub(super) fn find(view: &InterfaceView<'_>, found: &mut Vec<Finding>) {
     for (key, flow) in view.flows.iter() {
         // Times and losses are unknown without most segments and acknowledgements.
-        let links = flow.directions.iter().filter_map(|it| view.link_of(it));
+        let links = flow.directions.iter().flat_map(|it| view.links_of(it));
         if !links.map(|link| Share::from_counts(&link.counts)).all(Share::is_enough) {
             continue;
         }

@@ -1,12 +1,17 @@
 //! Limits of a capture: too few packets, headers without rates or levels, no frames of the air, no
-//! data. Without this information there are no findings, although there may be problems.
+//! data, devices whose links are not known. Without this information there are no findings, although there may be problems.
 
 use crate::analysis::Analysis;
+use std::collections::BTreeSet;
+use std::iter;
 
 /// Number of packets, and time in ns (a beacon interval), below which a capture allows no
 /// conclusions.
 const PACKETS_MIN: u64 = 100;
 const LENGTH_MIN_NS: u64 = 102_400_000;
+
+/// Largest number of stations named.
+const NAMED_MAX: usize = 3;
 
 /// Returns the limits with their reasons, each as a sentence without its full stop.
 pub(crate) fn unknown(analysis: &Analysis) -> Vec<String> {
@@ -41,6 +46,7 @@ pub(crate) fn unknown(analysis: &Analysis) -> Vec<String> {
             air.without_rate, air.ppdus
         ));
     }
+    unknown.extend(without_association(analysis));
     let mut links = air.links.values();
     if links.all(|link| link.counts.mpdus == 0) {
         unknown.push(
@@ -54,4 +60,29 @@ pub(crate) fn unknown(analysis: &Analysis) -> Vec<String> {
             .push("Headers have no levels: it is unknown whether stations are far away".to_owned());
     }
     unknown
+}
+
+/// Names stations that may be links of devices: they exchange data of 802.11be with access points that
+/// have several links, and no association of theirs was captured.
+fn without_association(analysis: &Analysis) -> Option<String> {
+    let others = analysis.others.values().map(|other| &other.air);
+    let mut stations = BTreeSet::new();
+    for air in iter::once(&analysis.main.air).chain(others) {
+        for link in air.links.values().filter(|link| link.is_of_unknown_devices()) {
+            let ends = [link.from, link.to].map(|id| air.stations.get(id));
+            let ends = ends.into_iter().filter(|station| !station.access_point);
+            stations.extend(ends.map(|station| station.address));
+        }
+    }
+    let mut names: Vec<_> = stations.iter().take(NAMED_MAX).map(ToString::to_string).collect();
+    if stations.len() > NAMED_MAX {
+        names.push(format!("{} more", stations.len() - NAMED_MAX));
+    }
+    (!names.is_empty()).then(|| {
+        format!(
+            "No association was captured of stations with access points that have several links ({}): \
+             it is unknown which of them are one device, and each link is analysed alone",
+            names.join(", ")
+        )
+    })
 }

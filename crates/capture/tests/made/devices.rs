@@ -26,6 +26,8 @@ struct Air {
     number: u64,
     /// Whether each link has an interface.
     apart: bool,
+    /// Interface of all frames, if it is chosen.
+    interface: Option<u32>,
 }
 
 const RATE: EhtParameters =
@@ -33,7 +35,7 @@ const RATE: EhtParameters =
 
 impl Air {
     fn new(apart: bool) -> Self {
-        Self { analysis: Analysis::default(), number: 0, apart }
+        Self { analysis: Analysis::default(), number: 0, apart, interface: None }
     }
 
     fn header(link: usize, parameters: EhtParameters) -> Repr {
@@ -51,7 +53,7 @@ impl Air {
         self.analysis.handle_packet(&Packet {
             number: self.number,
             offset: 0,
-            interface: if self.apart { link as u32 } else { 0 },
+            interface: self.interface.unwrap_or(if self.apart { link as u32 } else { 0 }),
             link: LinkType::Radiotap,
             at_ns: Some(BEGIN + at_us * 1_000),
             bytes: &bytes,
@@ -88,8 +90,8 @@ impl Air {
         self.sent(at_us, link, &legacy, &mpdu);
     }
 
-    /// Beacons of both access points, and the association of the station on link 0.
-    fn introduce(&mut self) {
+    /// Beacons of both access points.
+    fn beacons(&mut self) {
         for (link, (ap, _)) in LINKS.into_iter().enumerate() {
             let mut body = 102_400_u64.to_le_bytes().to_vec();
             body.extend([100, 0, 1, 0, 0, 4]);
@@ -118,6 +120,19 @@ impl Air {
             let legacy = Repr { u_sig: None, eht: None, rate_500kbps: Some(12), ..header };
             self.sent(1_000 * link as u64, link, &legacy, &beacon);
         }
+    }
+
+    fn request(&mut self, ap: [u8; 6], station: [u8; 6], body: &[u8]) {
+        let mut request = frame([0, 0], ap, station, 1, body);
+        request[16..22].copy_from_slice(&ap);
+        let legacy =
+            Repr { u_sig: None, eht: None, rate_500kbps: Some(12), ..Self::header(0, RATE) };
+        self.sent(3_000, 0, &legacy, &request);
+    }
+
+    /// Beacons of both access points, and the association of the station on link 0.
+    fn introduce(&mut self) {
+        self.beacons();
         let (ap, station) = LINKS[0];
         let us = Duration::from_micros;
         let basic = BasicMultiLink {
@@ -132,11 +147,7 @@ impl Air {
         let mut body = vec![1, 0, 5, 0, 0, 4];
         body.extend(b"home");
         MultiLink::basic(basic, &links).emit(&mut body);
-        let mut request = frame([0, 0], ap, station, 1, &body);
-        request[16..22].copy_from_slice(&ap);
-        let legacy =
-            Repr { u_sig: None, eht: None, rate_500kbps: Some(12), ..Self::header(0, RATE) };
-        self.sent(3_000, 0, &legacy, &request);
+        self.request(ap, station, &body);
     }
 
     fn document(mut self) -> CaptureDocument {
@@ -195,25 +206,145 @@ fn numbers_on_another_link_are_not_missed() {
 }
 
 /// An MPDU fails on link 0, and is sent again on link 1, where it gets across: one chain of two
-/// attempts, which is acknowledged. Between single-link stations, it would be lost.
+/// attempts, which is acknowledged. Between single-link stations, it would be lost. One interface
+/// captures both links, or each one.
 #[test]
 fn an_mpdu_that_fails_on_one_link_gets_across_on_another() {
-    let [lost, _] = failing(false);
-    assert_eq!((lost.chains, lost.acknowledged), (300, 0.666667));
-    let [first, second] = failing(true);
-    assert_eq!((first.mpdus, second.mpdus), (300, 100));
-    assert_eq!((first.mpdus_acknowledged, second.mpdus_acknowledged), (200, 100));
-    assert_eq!(first.mpdus_missed + second.mpdus_missed, 0);
-    assert_eq!((first.captured, second.captured), (1.0, 1.0));
-    // Each body once.
-    assert_eq!(second.payload_bytes, 0);
-    let of_device = [&first, &second].into_iter().find(|link| link.chains > 0).unwrap();
-    assert_eq!((of_device.chains, of_device.acknowledged), (300, 1.0));
-    assert_eq!(of_device.attempts, [200, 100]);
+    for apart in [false, true] {
+        let document = failing(false, apart);
+        let [lost, _] = downlinks(&document);
+        assert_eq!((lost.chains, lost.acknowledged), (300, 0.666667));
+        assert!(document.devices.is_empty());
+        let document = failing(true, apart);
+        let [first, second] = downlinks(&document);
+        assert_eq!((first.mpdus, second.mpdus), (300, 100));
+        assert_eq!((first.chains, second.chains), (300, 100));
+        assert_eq!((first.mpdus_acknowledged, second.mpdus_acknowledged), (200, 100));
+        assert_eq!(first.mpdus_missed + second.mpdus_missed, 0);
+        assert_eq!((first.captured, second.captured), (1.0, 1.0));
+        // Each body once.
+        assert_eq!(second.payload_bytes, 0);
+        let data = &document.devices[&AP_DEVICE.to_string()].to[&DEVICE.to_string()];
+        assert_eq!((data.chains, data.acknowledged), (300, 1.0), "{apart}");
+        assert_eq!(data.attempts, [200, 100]);
+        assert_eq!(data.payload_bytes, first.payload_bytes);
+        let links = LINKS.map(|(ap, _)| &data.links[&text(ap)]);
+        assert_eq!(links.map(|link| link.interface), [0, u32::from(apart)]);
+        assert_eq!(links.map(|link| link.to.clone()), LINKS.map(|(_, to)| text(to)));
+        assert_eq!(links.map(|link| (link.taken_over, link.delivered)), [(0, 200), (100, 100)]);
+        assert_eq!(links.map(|link| link.share), [0.666667, 0.333333]);
+        // The next MPDU is sent after all attempts of one.
+        assert_eq!(links.map(|link| link.reordered), [0, 0]);
+    }
 }
 
-fn failing(known: bool) -> [DirectionSummary; 2] {
+/// The answer to an A-MPDU on link 0 comes 600 us after that to the next numbers on link 1: these
+/// wait.
+#[test]
+fn mpdus_wait_for_earlier_ones_of_another_link() {
+    for apart in [false, true] {
+        let mut air = Air::new(apart);
+        air.introduce();
+        let mut at_us = 10_000;
+        for number in (0..100_u16).map(|n| 2 * n) {
+            air.data(at_us, 0, number, false);
+            air.data(at_us + 100, 1, number + 1, false);
+            air.block_ack(at_us + 200, 1, number + 1, 1);
+            air.block_ack(at_us + 800, 0, number, 1);
+            at_us += 2_000;
+        }
+        let document = air.document();
+        let data = &document.devices[&AP_DEVICE.to_string()].to[&DEVICE.to_string()];
+        let links = LINKS.map(|(ap, _)| &data.links[&text(ap)]);
+        // With an interface for each link, the first PPDU of link 0 ends after the first answer.
+        let reordered = 100 - u64::from(apart);
+        assert_eq!(
+            links.map(|link| (link.delivered, link.reordered)),
+            [(100, 0), (100, reordered)]
+        );
+        assert_eq!(links[0].reorder_ms, [0.0, 0.0]);
+        assert_eq!(links[1].reorder_ms, [0.006 * reordered as f64, 0.6]);
+        assert_eq!((data.chains, data.acknowledged, &data.attempts[..]), (200, 1.0, &[200][..]));
+    }
+}
+
+/// Link 0 sends an A-MPDU whose Block Ack is lost, and is idle. Its MPDU comes again on link 1, before
+/// the next frame on link 0: the retry is the second attempt.
+#[test]
+fn a_retry_on_another_link_ends_the_ppdu_before_it() {
+    let mut air = Air::new(true);
+    air.introduce();
+    for number in 0..50_u16 {
+        let at_us = 10_000 + 1_000 * u64::from(number);
+        air.data(at_us, 0, number, false);
+        air.data(at_us + 300, 1, number, true);
+        air.block_ack(at_us + 500, 1, number, 1);
+    }
+    let document = air.document();
+    let data = &document.devices[&AP_DEVICE.to_string()].to[&DEVICE.to_string()];
+    assert_eq!((data.chains, data.acknowledged, &data.attempts[..]), (50, 1.0, &[0, 50][..]));
+    let [_, second] = LINKS.map(|(ap, _)| &data.links[&text(ap)]);
+    assert_eq!((second.taken_over, second.delivered), (50, 50));
+}
+
+/// Two interfaces capture the same link: the second has its own numbers, and no attempt counts twice.
+#[test]
+fn a_link_that_two_interfaces_capture_counts_once() {
     let mut air = Air::new(false);
+    air.introduce();
+    for number in 0..50_u16 {
+        let at_us = 10_000 + 1_000 * u64::from(number);
+        for copy in 0..2 {
+            air.interface = Some(copy);
+            air.data(at_us + u64::from(copy), 0, number, false);
+            air.block_ack(at_us + 200 + u64::from(copy), 0, number, 1);
+        }
+    }
+    let document = air.document();
+    let data = &document.devices[&AP_DEVICE.to_string()].to[&DEVICE.to_string()];
+    assert_eq!((data.chains, &data.attempts[..]), (50, &[50][..]));
+    let (ap, station) = LINKS[0];
+    let copy = &document.interfaces[1].networks[&text(ap)].stations[&text(station)];
+    let copy = copy.down.as_ref().unwrap();
+    assert_eq!((copy.chains, &copy.attempts[..], copy.mpdus_missed), (50, &[50][..], 0));
+}
+
+/// A station whose association was not captured is named; one that associated with a single link is
+/// not, and its gaps are missed MPDUs.
+#[test]
+fn stations_without_an_association_are_named() {
+    for (associated, captured) in [(false, 1.0), (true, 0.5)] {
+        let mut air = Air::new(true);
+        air.beacons();
+        let (ap, station) = LINKS[0];
+        if associated {
+            let mut body = vec![1, 0, 5, 0, 0, 4];
+            body.extend(b"home");
+            air.request(ap, station, &body);
+        }
+        for number in 0..200_u16 {
+            air.data(10_000 + u64::from(number) * 1_000, 0, 2 * number, false);
+        }
+        let document = air.document();
+        let named = document.unknown.iter().find(|it| it.contains("No association was captured"));
+        assert_eq!(named.is_some(), !associated, "{:?}", document.unknown);
+        assert!(named.is_none_or(|it| it.contains(&text(station))));
+        let down = document.networks[&text(ap)].stations[&text(station)].down.as_ref().unwrap();
+        assert!((down.captured - captured).abs() < 0.01, "{}", down.captured);
+    }
+}
+
+fn downlinks(document: &CaptureDocument) -> [DirectionSummary; 2] {
+    let interfaces = document.interfaces.iter().map(|it| &it.networks);
+    let networks: Vec<_> = std::iter::once(&document.networks).chain(interfaces).collect();
+    LINKS.map(|(ap, station)| {
+        let network = networks.iter().find_map(|it| it.get(&text(ap))).unwrap();
+        network.stations[&text(station)].down.clone().unwrap()
+    })
+}
+
+fn failing(known: bool, apart: bool) -> CaptureDocument {
+    let mut air = Air::new(apart);
     if known {
         air.introduce();
     }
@@ -228,10 +359,7 @@ fn failing(known: bool) -> [DirectionSummary; 2] {
         }
         at_us += 1_000;
     }
-    let document = air.document();
-    LINKS.map(|(ap, station)| {
-        document.networks[&text(ap)].stations[&text(station)].down.clone().unwrap()
-    })
+    air.document()
 }
 
 /// PPDUs of 320 MHz, whole and punctured: rate, width and time on the air in closed form.

@@ -1,6 +1,7 @@
-//! Multi-link devices as a table: the access points and stations that are one.
+//! Multi-link devices as tables: the access points and stations that are one, and how data between two
+//! devices divides over their links.
 
-use crate::table::{Column, text};
+use crate::table::{Column, count, number, percent, text, value};
 use lasthop_capture::document::CaptureDocument;
 
 /// Columns of the table.
@@ -18,6 +19,56 @@ pub fn rows(document: &CaptureDocument) -> Vec<Vec<String>> {
             let id = about.link_id.map_or(String::new(), |id| id.to_string());
             rows.push([head, vec![id, link.clone(), place(document, link)]].concat());
             head = vec![String::new(); 2];
+        }
+    }
+    rows
+}
+
+/// Columns of the table of data.
+pub const DATA_COLUMNS: [Column; 12] = [
+    text("from device"),
+    text("to device"),
+    text("sends as"),
+    number("", "Mb/s"),
+    number("delivered", "MPDUs"),
+    number("delivered", "%"),
+    number("", "retry %"),
+    number("from", "others"),
+    number("reordered", "MPDUs"),
+    number("wait, ms", "mean"),
+    number("wait, ms", "most"),
+    number("acknowledged", "%"),
+];
+
+/// Returns a row for each direction between two devices with several links, and one for each link.
+pub fn data_rows(document: &CaptureDocument) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for (from, device) in &document.devices {
+        for (to, data) in &device.to {
+            let delivered: u64 = data.links.values().map(|link| link.delivered).sum();
+            let [mbps, delivered] = [value(data.throughput_mbps), count(delivered)];
+            let mut head = vec![from.clone(), to.clone(), "all links".to_owned(), mbps, delivered];
+            head.resize(DATA_COLUMNS.len() - 1, String::new());
+            head.push(percent(data.acknowledged));
+            rows.push(head);
+            for (address, link) in &data.links {
+                let retries = link.retries as f64 / link.mpdus.max(1) as f64;
+                let [mean, most] = link.reorder_ms.map(value);
+                rows.push(vec![
+                    String::new(),
+                    String::new(),
+                    address.clone(),
+                    value(link.throughput_mbps),
+                    count(link.delivered),
+                    percent(link.share),
+                    percent(retries),
+                    count(link.taken_over),
+                    count(link.reordered),
+                    mean,
+                    most,
+                    String::new(),
+                ]);
+            }
         }
     }
     rows
@@ -57,14 +108,17 @@ mod tests {
                 .map(|(address, id)| (address.to_owned(), link(id)))
                 .into(),
             emlsr: Some(EmlsrSummary { padding_us: Some(64), transition_us: Some(128) }),
+            to: Default::default(),
         };
         document.devices.insert("02:00:00:00:02:00".to_owned(), device);
+        assert_eq!(data_rows(&document), Vec::<Vec<String>>::new());
         let expected = [
             ["02:00:00:00:02:00", "station, EMLSR", "", "02:00:00:00:02:01", ""],
             ["", "", "1", "02:00:00:00:02:02", ""],
         ];
         assert_eq!(rows(&document), expected);
         let text = crate::capture::text::report(&document, style);
+        assert!(!text.contains("Data between"), "{text}");
         let (_, text) = text.split_once("Multi-link devices\n").expect("its title");
         assert!(text.contains("02:00:00:00:02:01") && text.contains("02:00:00:00:02:02"), "{text}");
     }

@@ -168,8 +168,27 @@ fn devices(document: &CaptureDocument) -> String {
         return String::new();
     }
     let heads = ["Device", "Is", "Link", "Sends as", "Of"];
-    let table = table("Multi-link devices", &heads, heads.len(), &devices::rows(document));
-    format!("<section><h2>Multi-link devices</h2>{table}</section>")
+    let links = table("Multi-link devices", &heads, heads.len(), &devices::rows(document));
+    let rows = devices::data_rows(document);
+    let heads = [
+        "From device",
+        "To device",
+        "Sends as",
+        "Mb/s",
+        "Delivered MPDUs",
+        "Of all, %",
+        "Retries, %",
+        "From other links",
+        "Reordered",
+        "Mean wait, ms",
+        "Longest wait, ms",
+        "Acknowledged, %",
+    ];
+    let data = match rows.len() {
+        0 => String::new(),
+        _ => table("Data between multi-link devices", &heads, 3, &rows),
+    };
+    format!("<section><h2>Multi-link devices</h2>{links}{data}</section>")
 }
 
 fn roams(document: &CaptureDocument) -> String {

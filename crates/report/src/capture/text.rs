@@ -55,6 +55,11 @@ pub fn report(document: &CaptureDocument, style: Style) -> String {
         out.push_str(&title("Multi-link devices"));
         out.push_str(&table::render(&devices::COLUMNS, &devices::rows(document), style));
     }
+    let data = devices::data_rows(document);
+    if !data.is_empty() {
+        out.push_str(&title("Data between multi-link devices"));
+        out.push_str(&table::render(&devices::DATA_COLUMNS, &data, style));
+    }
     if !document.roams.is_empty() {
         out.push_str(&title("Roams"));
         out.push_str(&table::render(&roams::COLUMNS, &roams::rows(&document.roams), style));
