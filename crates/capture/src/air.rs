@@ -73,7 +73,7 @@ pub struct Air {
     pub(crate) interface: u32,
     /// Sender and receiver of the latest frame that is sent again, if both are of devices, with TID
     /// and number: its previous PPDU may be one that another interface has not ended yet.
-    pub(crate) again: Option<Again>,
+    pub(crate) again: Option<SentAgain>,
     /// Levels of beacons.
     pub levels: Levels,
     /// Probe Requests of all stations.
@@ -174,13 +174,13 @@ pub enum AirEvent {
 
 /// An MPDU between two devices that is sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Again {
+pub(crate) struct SentAgain {
     pair: u32,
     tid: u8,
     sequence: SeqNo12,
 }
 
-impl Again {
+impl SentAgain {
     fn new(frame: &Frame<'_>, interface: u32, devices: &mut Devices) -> Option<Self> {
         if !frame.control.flags.retry || devices.is_empty() {
             return None;
@@ -298,7 +298,7 @@ impl Air {
         }
         let kind = frame.kind();
         if kind.is_data() {
-            self.again = Again::new(frame, self.interface, devices);
+            self.again = SentAgain::new(frame, self.interface, devices);
             self.data(frame, transmitter, receiver);
             Ok(())
         } else if kind.is_management() {
@@ -310,7 +310,7 @@ impl Air {
 
     /// Ends a PPDU that has an MPDU which another interface captured again: it is over, although no
     /// frame after it was captured here.
-    pub(crate) fn handle_again(&mut self, again: Again, devices: &mut Devices) {
+    pub(crate) fn handle_again(&mut self, again: SentAgain, devices: &mut Devices) {
         let ends = self.grouper.ends_of(again.tid, again.sequence);
         let place = ends.and_then(|(from, to)| self.place(from, to, devices));
         if place.is_some_and(|place| place.pair() == again.pair)

@@ -68,7 +68,7 @@ pub struct Place {
 /// beyond 4 095.
 #[derive(Debug, Default)]
 struct Order {
-    marks: Numbers<Mark>,
+    marks: Numbers<MpduLinks>,
     /// First number that the receiver still waits for.
     next: Option<u64>,
     /// Later numbers that it has, and the times of their acknowledgements.
@@ -77,7 +77,7 @@ struct Order {
 
 /// Links of the first and the latest attempt of an MPDU, from 1; 0 before it.
 #[derive(Clone, Copy, Debug, Default)]
-struct Mark {
+struct MpduLinks {
     first: u8,
     last: u8,
 }
@@ -214,7 +214,7 @@ impl Pair {
             order.next.get_or_insert(u64::from(sequence.as_u16()));
             let mark = order.marks.at(sequence.as_u16());
             if !mpdu.retry {
-                *mark = Mark { first: here, ..Mark::default() };
+                *mark = MpduLinks { first: here, ..MpduLinks::default() };
             }
             let before = std::mem::replace(&mut mark.last, here);
             if mark.first == 0 {
@@ -275,7 +275,7 @@ impl Order {
 
     /// Releases the MPDUs from `next` on that the receiver holds, up to the next gap. Returns the
     /// number of this gap.
-    fn release(&mut self, mut next: u64, mut released: impl FnMut(Mark, u64)) -> u64 {
+    fn release(&mut self, mut next: u64, mut released: impl FnMut(MpduLinks, u64)) -> u64 {
         while let Some(since) = self.held.remove(&next) {
             released(self.marks.get((next % u64::from(SeqNo12::MODULUS)) as u16), since);
             next += 1;

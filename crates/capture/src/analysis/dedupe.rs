@@ -14,13 +14,13 @@ pub(super) struct Dedupe {
     seen: BTreeMap<Space, usize>,
     seen_at: Vec<SeenFrame>,
     /// Sender and receiver of each entry of `seen_at`.
-    ends: Vec<Ends>,
+    ends: Vec<EndNumbers>,
     /// Two latest lookups: most often the two directions of one flow.
     recent: [Option<(Space, usize)>; 2],
 }
 
 /// Numbers of a sender and a receiver.
-pub(super) type Ends = (u32, u32);
+pub(super) type EndNumbers = (u32, u32);
 
 /// Number of a receiver that is a group, or the other end of a pair.
 pub(super) const OTHER: u32 = u32::MAX;
@@ -46,7 +46,7 @@ impl Dedupe {
     /// a retransmission; `None` if there are too many spaces.
     pub fn note(
         &mut self,
-        (from, to): Ends,
+        (from, to): EndNumbers,
         tid: u8,
         sequence: SeqNo12,
         retry: bool,
@@ -74,7 +74,7 @@ impl Dedupe {
     }
 
     /// Returns the sender and the receiver of a sequence number space.
-    pub fn ends(&self, space: u32) -> Option<Ends> {
+    pub fn ends(&self, space: u32) -> Option<EndNumbers> {
         self.ends.get(space as usize).copied()
     }
 

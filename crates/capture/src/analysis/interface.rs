@@ -14,7 +14,7 @@ use super::interface_counts::InterfaceCounts;
 use crate::air::exchange::Link;
 use crate::air::joining::handshake::Message;
 use crate::air::stations::StationId;
-use crate::air::{Again, Air};
+use crate::air::{Air, SentAgain};
 use crate::decrypt;
 use crate::file::Packet;
 use crate::frame::Frame;
@@ -91,7 +91,7 @@ impl InterfaceAnalysis {
     }
 
     /// Handles that another interface has captured an MPDU again.
-    pub(super) fn handle_again(&mut self, file: &mut FileAnalysis, again: Again) {
+    pub(super) fn handle_again(&mut self, file: &mut FileAnalysis, again: SentAgain) {
         self.air.handle_again(again, &mut file.devices);
         self.drain_air(file);
     }
