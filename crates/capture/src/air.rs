@@ -42,7 +42,7 @@ use lasthop_wifi_wire::control::Body;
 use lasthop_wifi_wire::{Error, Kind, frame, management};
 use levels::Levels;
 use overlap::Overlaps;
-use pairs::Place;
+use pairs::LinkPlace;
 use ppdu::{Grouper, Ppdu};
 use probing::{Probing, Rush};
 use roams::attempt::Roam;
@@ -387,7 +387,7 @@ impl Air {
         to: StationId,
         is_eht: bool,
         devices: &mut Devices,
-    ) -> Option<Place> {
+    ) -> Option<LinkPlace> {
         if devices.is_empty() {
             return None;
         }
@@ -412,15 +412,15 @@ impl Air {
     /// Returns the sequence numbers of a link to its devices. A PPDU was handled, or an answer.
     fn return_spaces(
         &mut self,
-        place: Option<Place>,
-        key: (StationId, StationId),
+        place: Option<LinkPlace>,
+        [from, to]: [StationId; 2],
         ppdu: Option<&Ppdu>,
         devices: &mut Devices,
     ) {
         let Some(place) = place else { return };
         let pair = devices.pairs.at(place);
         let new = ppdu.map_or(0, |ppdu| pair.handle_ppdu(place, ppdu));
-        if let Some(link) = self.links.get_mut(&key) {
+        if let Some(link) = self.links.get_mut(&(from, to)) {
             link.return_spaces(&mut pair.spaces, new);
         }
     }
@@ -431,7 +431,7 @@ impl Air {
         from: StationId,
         to: StationId,
         devices: &mut Devices,
-    ) -> Option<Place> {
+    ) -> Option<LinkPlace> {
         if devices.is_empty() {
             return None;
         }
@@ -696,7 +696,7 @@ impl Air {
                             devices.pairs.handle_acknowledged(place, tid, sequence, at_ns);
                         });
                     }
-                    self.return_spaces(place, key, None, devices);
+                    self.return_spaces(place, [key.0, key.1], None, devices);
                 }
                 self.awaiting = None;
                 self.requested = false;
@@ -933,7 +933,7 @@ impl Air {
                     self.handle_unasked(to);
                 }
                 if let Some(key) = awaited {
-                    self.return_spaces(place, key, None, devices);
+                    self.return_spaces(place, [key.0, key.1], None, devices);
                 }
             }
             // A Block Ack is handled at once.
@@ -951,7 +951,7 @@ impl Air {
                     link.handle_stay(stay);
                     let unasked = std::mem::take(&mut self.heard[from.index()].unasked);
                     link.handle_ppdu(ppdu, second, unasked);
-                    self.return_spaces(place, (from, to), Some(ppdu), devices);
+                    self.return_spaces(place, [from, to], Some(ppdu), devices);
                     self.awaiting = Some((from, to));
                     self.requested = false;
                 } else if is_null(kind) && self.has_place(from, to, ppdu.at_ns) {

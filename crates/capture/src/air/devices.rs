@@ -3,7 +3,7 @@
 //! the neighbors that an access point reports as its own links (9.4.2.170). All interfaces of a file
 //! share them, with the data between them ([`Pairs`]).
 
-use super::pairs::{Pairs, Place};
+use super::pairs::{LinkPlace, Pairs};
 use lasthop_units::MacAddr;
 use lasthop_wifi_wire::elements::{
     Elements, EmlCapabilities, MultiLink, MultiLinkCommon, ReducedNeighborReport, StationProfile,
@@ -134,15 +134,20 @@ impl Devices {
 
     /// Returns the place of a link between two devices, if this interface is the first that captures
     /// it.
-    pub(super) fn place(&mut self, from: MacAddr, to: MacAddr, interface: u32) -> Option<Place> {
+    pub(super) fn place(
+        &mut self,
+        from: MacAddr,
+        to: MacAddr,
+        interface: u32,
+    ) -> Option<LinkPlace> {
         let Self { pairs, by_link, .. } = self;
-        pairs.place((from, to), interface, || {
-            by_link.get(&from).copied().zip(by_link.get(&to).copied())
+        pairs.place([from, to], interface, || {
+            Some([by_link.get(&from).copied()?, by_link.get(&to).copied()?])
         })
     }
 
     /// Whether every link between two devices was heard: each that the one with fewer links has.
-    pub(super) fn is_whole(&mut self, place: Place) -> bool {
+    pub(super) fn is_whole(&mut self, place: LinkPlace) -> bool {
         let pair = self.pairs.at(place);
         let links = |device| self.list.get(device).map_or(usize::MAX, |it| it.links.len());
         pair.links.len() >= links(&pair.from).min(links(&pair.to))

@@ -18,15 +18,15 @@ use std::collections::BTreeMap;
 /// Data between devices.
 #[derive(Debug, Default)]
 pub struct Pairs {
-    list: Vec<Pair>,
-    by_devices: BTreeMap<(MacAddr, MacAddr), usize>,
+    list: Vec<DevicePair>,
+    by_devices: BTreeMap<[MacAddr; 2], usize>,
     /// Links by the addresses of sender and receiver, with the interface that captured them first.
-    by_link: BTreeMap<(MacAddr, MacAddr), (Place, u32)>,
+    by_link: BTreeMap<[MacAddr; 2], (LinkPlace, u32)>,
 }
 
 /// Data from one device to another.
 #[derive(Debug)]
-pub struct Pair {
+pub struct DevicePair {
     /// Device that sends.
     pub from: MacAddr,
     /// Device that receives.
@@ -35,7 +35,7 @@ pub struct Pair {
     pub links: Vec<PairLink>,
     /// Sequence number spaces, unless a link uses them.
     pub(super) spaces: Spaces,
-    orders: BTreeMap<u8, Order>,
+    orders: BTreeMap<u8, ReorderBuffer>,
     latest_ns: u64,
 }
 
@@ -59,7 +59,7 @@ pub struct PairLink {
 
 /// A link of a pair of devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct LinkPlace {
     pair: u32,
     link: u8,
 }
@@ -67,7 +67,7 @@ pub struct Place {
 /// MPDUs of one TID between their first attempt and the receiver's upper layers. Numbers count on
 /// beyond 4 095.
 #[derive(Debug, Default)]
-struct Order {
+struct ReorderBuffer {
     marks: Numbers<MpduLinks>,
     /// First number that the receiver still waits for.
     next: Option<u64>,
@@ -97,10 +97,10 @@ impl Pairs {
     /// `devices` are those of both ends of a new link.
     pub fn place(
         &mut self,
-        ends: (MacAddr, MacAddr),
+        ends: [MacAddr; 2],
         interface: u32,
-        devices: impl FnOnce() -> Option<(MacAddr, MacAddr)>,
-    ) -> Option<Place> {
+        devices: impl FnOnce() -> Option<[MacAddr; 2]>,
+    ) -> Option<LinkPlace> {
         let (place, owner) = match self.by_link.get(&ends) {
             Some(known) => *known,
             None => {
@@ -114,17 +114,17 @@ impl Pairs {
 
     fn add(
         &mut self,
-        (from, to): (MacAddr, MacAddr),
+        [from, to]: [MacAddr; 2],
         interface: u32,
-        devices: (MacAddr, MacAddr),
-    ) -> Option<Place> {
+        devices: [MacAddr; 2],
+    ) -> Option<LinkPlace> {
         let known = self.by_devices.get(&devices).copied();
         if self.by_link.len() >= LINKS_MAX || known.is_none() && self.list.len() >= PAIRS_MAX {
             return None;
         }
         let pair = known.unwrap_or(self.list.len());
         if known.is_none() {
-            self.list.push(Pair::new(devices));
+            self.list.push(DevicePair::new(devices));
             self.by_devices.insert(devices, pair);
         }
         let links = &mut self.list[pair].links;
@@ -134,13 +134,13 @@ impl Pairs {
         }
         let (taken_over, delivered, waits) = Default::default();
         links.push(PairLink { from, to, interface, taken_over, delivered, waits });
-        Some(Place { pair: pair as u32, link: link as u8 })
+        Some(LinkPlace { pair: pair as u32, link: link as u8 })
     }
 
     /// Handles the first acknowledgement of an MPDU on a link.
     pub(super) fn handle_acknowledged(
         &mut self,
-        place: Option<Place>,
+        place: Option<LinkPlace>,
         tid: u8,
         sequence: SeqNo12,
         at_ns: u64,
@@ -151,17 +151,17 @@ impl Pairs {
     }
 
     /// Returns the pair of a link.
-    pub(super) fn at(&mut self, place: Place) -> &mut Pair {
+    pub(super) fn at(&mut self, place: LinkPlace) -> &mut DevicePair {
         &mut self.list[place.pair as usize]
     }
 
-    /// Returns a pair by its [number](Place::pair).
-    pub fn get(&self, pair: u32) -> Option<&Pair> {
+    /// Returns a pair by its [number](LinkPlace::pair).
+    pub fn get(&self, pair: u32) -> Option<&DevicePair> {
         self.list.get(pair as usize)
     }
 
     /// Returns all pairs in the order in which they were heard.
-    pub fn iter(&self) -> impl Iterator<Item = &Pair> {
+    pub fn iter(&self) -> impl Iterator<Item = &DevicePair> {
         self.list.iter()
     }
 
@@ -176,15 +176,15 @@ impl Pairs {
     }
 }
 
-impl Place {
+impl LinkPlace {
     /// Returns the number of the pair.
     pub const fn pair(self) -> u32 {
         self.pair
     }
 }
 
-impl Pair {
-    fn new((from, to): (MacAddr, MacAddr)) -> Self {
+impl DevicePair {
+    fn new([from, to]: [MacAddr; 2]) -> Self {
         let (links, spaces, orders) = Default::default();
         Self { from, to, links, spaces, orders, latest_ns: 0 }
     }
@@ -204,7 +204,7 @@ impl Pair {
 
     /// Handles a data PPDU on a link. Returns the number of its MPDUs whose previous attempt was not
     /// on this link.
-    pub(super) fn handle_ppdu(&mut self, place: Place, ppdu: &Ppdu) -> u64 {
+    pub(super) fn handle_ppdu(&mut self, place: LinkPlace, ppdu: &Ppdu) -> u64 {
         self.latest_ns = self.latest_ns.max(ppdu.at_ns);
         let here = place.link + 1;
         let mut new = 0;
@@ -237,7 +237,7 @@ impl Pair {
     }
 }
 
-impl Order {
+impl ReorderBuffer {
     fn handle_acknowledged(&mut self, sequence: SeqNo12, at_ns: u64, links: &mut [PairLink]) {
         let Some(mut next) = self.next else { return };
         let expected = SeqNo12::new((next % u64::from(SeqNo12::MODULUS)) as u16);

@@ -4,7 +4,7 @@
 use super::dedupe::{DEVICES, Dedupe};
 use super::journal::Journal;
 use crate::air::devices::Devices;
-use crate::air::pairs::Pair;
+use crate::air::pairs::DevicePair;
 use crate::decrypt::Decryption;
 use crate::frame::Frame;
 use crate::link::{Headers, Radio};
@@ -137,7 +137,7 @@ impl FileAnalysis {
     }
 
     /// Returns the data between devices to which a sequence number space belongs, if it does.
-    pub(super) fn pair_of(&self, space: u32) -> Option<&Pair> {
+    pub(super) fn pair_of(&self, space: u32) -> Option<&DevicePair> {
         let (pair, _) = self.dedupe.ends(space.checked_sub(DEVICES)?)?;
         self.devices.pairs.get(pair)
     }

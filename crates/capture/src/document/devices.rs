@@ -1,7 +1,7 @@
 //! Multi-link devices: which addresses belong together, and data between devices over all their links.
 
 use crate::air::devices::Device;
-use crate::air::pairs::{Pair, PairLink};
+use crate::air::pairs::{DevicePair, PairLink};
 use crate::analysis::Analysis;
 use crate::rounding::{mbps, millis, rounded, share};
 use serde::{Deserialize, Serialize};
@@ -105,7 +105,7 @@ pub(super) fn devices(analysis: &Analysis) -> BTreeMap<String, DeviceSummary> {
     all
 }
 
-fn direction(analysis: &Analysis, pair: &Pair) -> DeviceDirectionSummary {
+fn direction(analysis: &Analysis, pair: &DevicePair) -> DeviceDirectionSummary {
     let delivered = pair.links.iter().map(|link| link.delivered).sum();
     let link = |link: &PairLink| {
         let (mbps, counts) = match analysis.link(link) {
