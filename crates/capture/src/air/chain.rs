@@ -266,6 +266,13 @@ impl Chains {
         !is_newer && (compacted || self.slots.get(sequence.as_u16()).acknowledged)
     }
 
+    /// Whether an attempt with this number is known.
+    pub fn is_known(&self, sequence: SeqNo12) -> bool {
+        // A number ahead of the newest was last used 4 096 numbers ago.
+        let is_newer = self.newest.is_none_or(|newest| newest.is_before(sequence));
+        !is_newer && self.slots.get(sequence.as_u16()).attempts > 0
+    }
+
     /// Whether the latest MPDU with this number was acknowledged; `None` if none was sent since
     /// the link last compacted.
     pub fn fate(&self, sequence: SeqNo12) -> Option<bool> {

@@ -413,6 +413,7 @@ impl Link {
         self.counts.block_acks += 1;
         let may_be_elsewhere = self.may_be_elsewhere();
         let is_shared = self.devices == Sharing::Whole;
+        let may_be_on_air = is_shared || self.devices == Sharing::Part;
         let space = usize::from(record.tid & 15);
         let Bitmap { start, octets: bitmap, bits_per_msdu } = record.bitmap;
         let Some(chains) = &mut self.spaces[space] else {
@@ -474,6 +475,10 @@ impl Link {
             if chains.is_older(number) {
                 counts.acknowledged += u64::from(!chains.is_acknowledged(number));
                 chains.handle_older(number);
+                return;
+            }
+            // The PPDU of another link that it was in has not ended; its own Block Ack follows.
+            if may_be_on_air && !captured && !chains.is_known(number) {
                 return;
             }
             let is_new = !chains.is_acknowledged(number);

@@ -21,7 +21,7 @@ pub(super) fn several(analysis: &Analysis) -> Vec<Finding> {
                 &view,
                 Kind::SeveralInterfaces,
                 format!(
-                    "The file holds {} interfaces: {names}. Each is analysed separately; these results \
+                    "The file holds {} interfaces: {names}. Each is analysed separately, but for data between multi-link devices; these results \
                      are about interface {main}, which does not include {} of the packets",
                     analysis.others.len() + 1,
                     percent(others as f64 / analysis.packets as f64)

@@ -4,7 +4,7 @@ use crate::monitor::Monitor;
 use lasthop_capture::analysis::Analysis;
 use lasthop_hosts::Sink;
 use lasthop_packet::{DropReason, NodeId, Packet};
-use lasthop_trace::{Files, NodeFrames, OutputDir, Recorder};
+use lasthop_trace::{Files, NodeFrames, OutputDir, Recorder, RunDocument};
 use lasthop_units::{Instant, MacAddr, Seed};
 use lasthop_wifi::event::{Event, FrameKind, PowerState};
 use lasthop_wifi::{Address, StationId};
@@ -18,6 +18,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Scene {
     pub name: String,
     pub truth: Truth,
+    /// The summary of the run.
+    pub run: RunDocument,
     pub path: PathBuf,
 }
 
@@ -217,9 +219,9 @@ impl Scene {
         let recording = lasthop_sim::recording(&scenario);
         let recorder = Recorder::with_files(names, recording, &files, &mut directory)
             .expect("files can be made");
-        lasthop_sim::record(&scenario, 0, recorder, on).expect("it runs");
+        let run = lasthop_sim::record(&scenario, 0, recorder, on).expect("it runs");
         directory.commit().expect("files get names");
-        Self { name: name.to_owned(), truth, path }
+        Self { name: name.to_owned(), truth, run, path }
     }
 }
 
