@@ -5,7 +5,7 @@
 //!
 //! Each link belongs to the interface that captured it first: an interface that captures the same
 //! link once more has its own numbers. Waits for the order are from the acknowledgement of an MPDU to
-//! that of the earlier one that it waited for, in ns; a gap of [`GIVEN_UP_NS`] is no wait.
+//! that of the earlier one that it waited for, in ns; a gap of 100 ms or more is no wait.
 
 use super::chain::ChainCounts;
 use super::exchange::{Spaces, is_data};
