@@ -196,7 +196,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Length in bytes above which what follows the semicolon of a message is printed once.
+/// A message prints a list that is longer than this, in bytes, once.
 const LIST_ONCE: usize = 60;
 
 /// A file that cannot be used, with all its problems.

@@ -137,7 +137,7 @@ impl FlowPlan {
     }
 }
 
-/// The traffic. Its thread ends when this is dropped.
+/// The traffic, with the thread of TCP and pings, which ends when this is dropped.
 #[derive(Debug)]
 pub struct Traffic {
     datagrams: Vec<(FlowId, Datagrams)>,

@@ -1,5 +1,6 @@
 //! Limits of a capture: too few packets, headers without rates or levels, no frames of the air, no
-//! data, devices whose links are not known. Without this information there are no findings, although there may be problems.
+//! data, devices whose links are not known. Without this information there are no findings, although
+//! there may be problems.
 
 use crate::analysis::Analysis;
 use std::collections::BTreeSet;

@@ -41,7 +41,7 @@ pub struct InstructionCost {
 
 /// Packets that reached the end of their flow.
 struct Arrivals {
-    /// By flow.
+    /// Node where each flow ends, by number of the flow.
     ends: Vec<NodeId>,
     number: u64,
 }
