@@ -78,8 +78,13 @@ pub enum KnobKind {
 /// Returns the knobs of the current scenario.
 pub(crate) fn list(evolved: &Evolved) -> Vec<Knob> {
     let mut ranked = Vec::new();
-    let radios = radios(evolved);
-    links(evolved, &radios, &mut ranked);
+    let cell = evolved.scenario().network.cell.as_ref();
+    // Radios keep their settings where nodes have several links.
+    let has_devices = cell.is_some_and(|cell| !cell.devices.is_empty());
+    let radios = if has_devices { Vec::new() } else { radios(evolved) };
+    if !has_devices {
+        links(evolved, &radios, &mut ranked);
+    }
     for radio in &radios {
         let mut knobs = Vec::new();
         queue(evolved, radio, &mut knobs);

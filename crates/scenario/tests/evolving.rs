@@ -144,7 +144,12 @@ fn knobs_offer_what_can_be_set() {
     ] {
         assert!(paths.contains(&path), "{paths:?}");
     }
-    for knob in knobs {
+    each_can_be_set(&evolving());
+}
+
+/// Sets each knob to values on offer.
+fn each_can_be_set(evolving: &Evolving) {
+    for knob in evolving.knobs(Duration::ZERO) {
         let texts: Vec<String> = match &knob.kind {
             KnobKind::Number { unit, min, max, step, .. } => {
                 [*min, *max, min + step].iter().map(|value| format!("{value}{unit}")).collect()
@@ -152,7 +157,7 @@ fn knobs_offer_what_can_be_set() {
             KnobKind::Choice { choices, .. } => choices.clone(),
         };
         for text in texts {
-            let mut evolving = evolving();
+            let mut evolving = evolving.clone();
             let set = format!("{}={text}", knob.path);
             evolving
                 .set(ms(1_000), std::slice::from_ref(&set))
@@ -167,6 +172,17 @@ fn knobs_offer_what_can_be_set() {
             }
         }
     }
+}
+
+/// Wires can change beside devices of several links; radios cannot.
+#[test]
+fn knobs_beside_devices_of_several_links_can_be_set() {
+    let house = include_str!("../../../scenarios/places/wifi7-house.toml");
+    let house = parse("wifi7-house.toml", house, &[]).expect("it is valid");
+    let evolving = Evolving::new("wifi7-house.toml", &house, Seed::new(1, 0)).expect("its text");
+    let knobs = evolving.knobs(Duration::ZERO);
+    assert!(!knobs.is_empty() && knobs.iter().all(|knob| knob.path.starts_with("wire.")));
+    each_can_be_set(&evolving);
 }
 
 /// In a café: the laptop, the access point and the line, then all guests.
