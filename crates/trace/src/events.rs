@@ -292,6 +292,7 @@ impl EventsWriter {
                 let mut row = self.table.row()?;
                 row.int64(AT, at.as_nanos()).text(KIND, kind);
                 row.text(NODE, station_name(&self.stations, *station, &self.words));
+                link_column(&mut row, *station, &self.links);
             }
             Event::Roam { at, station, access_point, step } => {
                 let [kind, step] = ["roam", step_name(*step)].map(|text| self.table.word(text));

@@ -156,6 +156,13 @@ impl Names {
         }
     }
 
+    /// Returns the name of data from one station to another: `sender->receiver`, with `@` and the
+    /// link's name where nodes have several.
+    pub fn direction(&self, from: StationId, to: StationId) -> String {
+        let name = format!("{}->{}", self.station(from), self.station(to));
+        self.on_link(name, self.link_of.get(from.index()).copied().unwrap_or(0))
+    }
+
     /// Returns the name of a station's node; `?` for an index without a station.
     pub fn station(&self, station: StationId) -> &str {
         self.stations.get(station.index()).map_or("?", |&node| self.node(node))

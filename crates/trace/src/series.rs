@@ -141,9 +141,7 @@ impl SeriesWriter {
             let key = (link.from, link.to);
             let index =
                 self.links.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
-                    let name = format!("{}->{}", names.station(link.from), names.station(link.to));
-                    let number = names.link_of.get(link.from.index()).copied().unwrap_or(0);
-                    let name = names.on_link(name, number);
+                    let name = names.direction(link.from, link.to);
                     self.links.push((key, self.table.word(&name)));
                     self.links.len() - 1
                 });

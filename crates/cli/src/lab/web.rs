@@ -22,8 +22,7 @@ const WAITING_MAX: usize = 32;
 /// Names for browsers that do not change.
 #[derive(Clone, Debug)]
 struct Names {
-    nodes: Vec<String>,
-    stations: Vec<String>,
+    recorded: lasthop_trace::Names,
     own: Own,
     /// Number of the scenario's flows; flows of programs follow.
     flows: usize,
@@ -73,13 +72,7 @@ impl Web {
             interval: scenario.series_interval,
         };
         let live = Live::new(Arc::new(page));
-        let known = recorder.names();
-        let names = Names {
-            nodes: known.nodes.iter().map(|node| node.name.clone()).collect(),
-            stations: known.stations.iter().map(|node| known.node(*node).to_owned()).collect(),
-            own,
-            flows: scenario.flows.len(),
-        };
+        let names = Names { recorded: recorder.names().clone(), own, flows: scenario.flows.len() };
         let (sender, receiver) = sync_channel(WAITING_MAX);
         // Signals are the emulation's: its loop waits for them.
         let refused = |why: nix::Error| Failure::Message(format!("pthread_sigmask: {why}"));
@@ -196,7 +189,7 @@ fn knob_json(knob: &Knob) -> Value {
 fn reading_json(snapshot: &Snapshot, flows: &[String], names: &Names) -> Value {
     let ms = |time: Option<Duration>| time.map(Duration::as_millis_f64);
     let interval = snapshot.interval.as_secs_f64();
-    let Names { own, .. } = names;
+    let Names { own, recorded, .. } = names;
     let flow = |(index, (reading, name)): (usize, (&FlowReading, &String))| {
         json!({
             "name": name,
@@ -209,7 +202,8 @@ fn reading_json(snapshot: &Snapshot, flows: &[String], names: &Names) -> Value {
             "cwnd": reading.cwnd_packets,
         })
     };
-    let nodes = snapshot.nodes.iter().zip(&names.nodes).map(|(node, name)| {
+    let nodes = snapshot.nodes.iter().zip(&recorded.nodes).map(|(node, it)| {
+        let name = &it.name;
         json!({
             "name": name,
             "own": own.nodes.contains(name),
@@ -218,9 +212,9 @@ fn reading_json(snapshot: &Snapshot, flows: &[String], names: &Names) -> Value {
         })
     });
     let links = snapshot.links.iter().map(|link| {
-        let [from, to] = [link.from, link.to].map(|station| &names.stations[station.index()]);
+        let [from, to] = [link.from, link.to].map(|station| recorded.station(station));
         json!({
-            "name": format!("{from}->{to}"),
+            "name": recorded.direction(link.from, link.to),
             "own": own.nodes.contains(from) || own.nodes.contains(to),
             "ppdus": link.ppdus,
             "mpdus_per_ppdu": link.mpdus as f64 / link.ppdus as f64,

@@ -31,6 +31,8 @@ pub struct PpduReading {
     pub duration_ns: i64,
     /// Node that transmits.
     pub node: TextId,
+    /// Link of a device of several; empty for other nodes.
+    pub link: TextId,
     /// Node that receives; `*` for all.
     pub peer: TextId,
     /// Flow of the first packet.
@@ -101,6 +103,8 @@ pub struct PacketReading {
     pub event: PacketEvent,
     /// Node at which it occurred.
     pub node: TextId,
+    /// Link that delivered it, for `Delivered` to a device of several links; else empty.
+    pub link: TextId,
     /// Other end, for `Sent` and `Arrived`.
     pub peer: TextId,
     /// Flow of the packet.
@@ -158,6 +162,8 @@ pub struct AbsenceReading {
     pub at_ns: i64,
     /// Node that changed.
     pub node: TextId,
+    /// Its link that changed; empty if it has one.
+    pub link: TextId,
     /// Kind of the change: `off_channel`, `dozing` or `awake`.
     pub kind: TextId,
 }
@@ -198,10 +204,11 @@ impl EventsReading {
         let table = TableReader::open(path, "events")?;
         let mut texts = Texts::default();
         let mut events = Self { rows_all: table.rows(), ..Self::default() };
-        // Only runs with roaming nodes have it.
-        let has_roam = table.has(PartsReading::COLUMNS[ROAM]);
+        // Only runs with roaming nodes have the one, only those with devices of several links the
+        // other.
+        let (has_roam, has_links) = (table.has(PartsReading::COLUMNS[ROAM]), table.has("link"));
         for group in table.groups(usize::MAX) {
-            let rows = events.group(&group, &mut texts, rows_max, has_roam)?;
+            let rows = events.group(&group, &mut texts, rows_max, (has_roam, has_links))?;
             if rows == 0 {
                 break;
             }
@@ -217,7 +224,7 @@ impl EventsReading {
         group: &Group<'_>,
         texts: &mut Texts,
         rows_max: u64,
-        has_roam: bool,
+        (has_roam, has_links): (bool, bool),
     ) -> Result<u64, TableError> {
         if self.rows + group.rows() > rows_max {
             return Ok(0);
@@ -226,6 +233,7 @@ impl EventsReading {
         let mut text = |column| Ok(texts.column(&group.text(column)?));
         let (kind, node, peer, flow) = (text("kind")?, text("node")?, text("peer")?, text("flow")?);
         let (reason, frame, rate) = (text("reason")?, text("frame")?, text("rate")?);
+        let link = if has_links { text("link")? } else { vec![TextId::NONE; at.len()] };
         let (tag, bytes) = (group.int64("tag")?, group.int32("bytes")?);
         let (duration, rate_kbps) = (group.int64("duration_ns")?, group.int64("rate_kbps")?);
         let (mpdus, retries) = (group.int32("mpdus")?, group.int32("retries")?);
@@ -244,12 +252,14 @@ impl EventsReading {
             match kinds[kind[row].index()] {
                 RowKind::Other => {}
                 RowKind::Absence => {
-                    self.absences.push(AbsenceReading { at_ns, node: node[row], kind: kind[row] });
+                    let (node, link, kind) = (node[row], link[row], kind[row]);
+                    self.absences.push(AbsenceReading { at_ns, node, link, kind });
                 }
                 RowKind::Ppdu => self.ppdus.push(PpduReading {
                     at_ns,
                     duration_ns: duration[row].unwrap_or(0).max(0),
                     node: node[row],
+                    link: link[row],
                     peer: peer[row],
                     flow: flow[row],
                     frame: frame[row],
@@ -278,6 +288,7 @@ impl EventsReading {
                         tag,
                         event,
                         node: node[row],
+                        link: link[row],
                         peer: peer[row],
                         flow: flow[row],
                         reason: reason[row],
