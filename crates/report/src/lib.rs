@@ -8,6 +8,7 @@
 //! | [`finding`] | findings, by a pure function of a run's document |
 //! | [`remedy`] | remedies as arguments of `--set` that a scenario accepts |
 //! | [`trial`] | trials of remedies: the scenario without each and with it, run by a callback |
+//! | [`links`] | links of devices that packets took, as rows of a table |
 //! | [`plots`] | series and delays as panels |
 //! | [`page`] | findings, trials and plots as one HTML page |
 //! | [`capture`] | a capture as text and as a page |
@@ -45,6 +46,8 @@ pub mod expectation;
 pub mod finding;
 #[cfg(feature = "franc")]
 pub mod franc;
+#[cfg(feature = "runs")]
+pub mod links;
 #[cfg(feature = "files")]
 pub mod page;
 #[cfg(feature = "files")]

@@ -14,7 +14,7 @@ use crate::finding::{Finding, findings};
 use crate::plots::{Figure, Own, causes, causes_table, distributions, over_time};
 use crate::remedy::Remedies;
 use crate::trial::Trials;
-use crate::{together, ways};
+use crate::{links, together, ways};
 use lasthop_figures::page::{document, preformatted, table};
 use lasthop_figures::plot::{Panel, inline_svg};
 use lasthop_figures::text::{escaped, number};
@@ -106,6 +106,7 @@ pub fn html(content: &Content<'_>) -> String {
     }
     body.push_str(&programs(run));
     body.push_str(&flows(run));
+    body.push_str(&taken(std::slice::from_ref(run)));
     body.push_str(&reassembly(run));
     body.push_str(&coded::links(run));
     body.push_str(&made_by(content));
@@ -358,6 +359,30 @@ fn flows(run: &RunDocument) -> String {
     let list = if items.is_empty() { items } else { format!("<ul>{items}</ul>") };
     let table = table("Flows", &heads, 1, &rows);
     format!("<section><h2>Flows</h2>{table}{left_out}{list}</section>\n")
+}
+
+/// The links that packets took, in one run or as means over several; empty without devices of
+/// several links.
+fn taken(runs: &[RunDocument]) -> String {
+    const ROWS_MAX: usize = 200;
+    let rows: Vec<Vec<String>> = links::taken(runs).iter().map(links::LinkTaken::cells).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let means = match runs.len() {
+        1 => String::new(),
+        several => format!(" Means over {several} runs."),
+    };
+    let left_out = match rows.len().saturating_sub(ROWS_MAX) {
+        0 => String::new(),
+        _ => format!("<p>The first {ROWS_MAX} of {} rows.</p>", rows.len()),
+    };
+    format!(
+        "<section><h2>{}</h2><p>{}{means}</p>{}{left_out}</section>\n",
+        links::TITLE,
+        links::MEANING,
+        table(links::TITLE, &links::HEADS, 2, &rows[..rows.len().min(ROWS_MAX)])
+    )
 }
 
 fn made_by(content: &Content<'_>) -> String {

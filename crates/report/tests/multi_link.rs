@@ -199,3 +199,72 @@ fn remedies_change_the_device() {
 fn is_faster(before: &RunDocument, after: &RunDocument) -> bool {
     after.flows["down"].goodput_mbps > before.flows["down"].goodput_mbps.map(|it| it * 1.1)
 }
+
+/// The text of each cell of the table under a title, by row.
+fn cells(page: &str, title: &str) -> Vec<Vec<String>> {
+    let section = page.split_once(&format!("<h2>{title}</h2>")).expect("a section").1;
+    let body = section.split_once("<tbody>").expect("a table").1.split_once("</tbody>");
+    let rows = body.expect("its end").0.split("</tr>").filter(|row| !row.is_empty());
+    let texts = |row: &str| {
+        let cells = row.split('<').filter_map(|tag| tag.split_once('>'));
+        let cells = cells.filter(|(tag, _)| tag.starts_with("th ") || tag.starts_with("td"));
+        cells.map(|(_, text)| text.replace("&gt;", ">")).collect()
+    };
+    rows.map(texts).collect()
+}
+
+/// Whether a cell is this number, to the cell's last digit.
+fn is_number(cell: &str, number: &serde_json::Value) -> bool {
+    let Some(number) = number.as_f64() else { return cell.is_empty() };
+    let digits = cell.replace(' ', "");
+    let decimals = digits.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let half = 0.5 * 10_f64.powi(-(decimals as i32));
+    digits.parse::<f64>().is_ok_and(|it| (it - number).abs() <= half * 1.001)
+}
+
+/// The numbers of the page are those of `run.json`, which the test reads by key.
+#[test]
+fn the_page_shows_the_links_of_the_document() {
+    let text = "duration = \"2s\"\n[channel]\nstandard = \"802.11be\"\nband = \"5GHz\"\n\
+        width = \"80MHz\"\n[[channel.link]]\nband = \"6GHz\"\nwidth = \"160MHz\"\n\
+        [[node]]\nname = \"ap\"\nrole = \"access-point\"\n[[node]]\nname = \"laptop\"\n\
+        role = \"station\"\n[[neighbour]]\nname = \"next\"\nlevel = \"-70dBm\"\nbusy = 0.7\n\
+        [[flow]]\nname = \"down\"\nfrom = \"ap\"\nto = \"laptop\"\nkind = \"udp\"\n\
+        rate = \"200Mb/s\"\n[[flow]]\nname = \"up\"\nfrom = \"laptop\"\nto = \"ap\"\n\
+        kind = \"ping\"\ninterval = \"10ms\"\n";
+    let run = common::run("links.toml", text, &[]);
+    let page = lasthop_report::page::html(&lasthop_report::page::Content {
+        run: &run,
+        series: None,
+        delays: None,
+        scenario: None,
+        trials: &Default::default(),
+    });
+    let document: serde_json::Value = serde_json::from_str(&run.to_json()).expect("JSON");
+    let mut expected = 0;
+    let rows = cells(&page, "Links that packets took");
+    for (flow, its) in document["flows"].as_object().expect("flows") {
+        for (link, it) in its["links"].as_object().expect("links") {
+            let row = rows.iter().find(|row| (&row[0], &row[1]) == (flow, link));
+            let row = row.unwrap_or_else(|| panic!("no {flow} on {link}: {rows:?}"));
+            let share = 100.0 * it["share"].as_f64().expect("a share");
+            let others = it["other_wait_ms"].as_object().expect("waits for others");
+            assert_eq!(others.len(), 1, "two links: {it}");
+            let numbers = [
+                it["packets"].clone(),
+                share.into(),
+                it["delay_ms"]["mean"].clone(),
+                it["delay_ms"]["p99"].clone(),
+                it["reorder_ms"].clone(),
+                it["wait_ms"].clone(),
+                others.values().next().expect("one").clone(),
+            ];
+            for (cell, number) in row[2..].iter().zip(&numbers) {
+                assert!(is_number(cell, number), "{cell} is not {number}: {row:?}");
+            }
+            expected += 1;
+        }
+    }
+    assert_eq!((rows.len(), expected), (4, 4), "two flows on two links");
+    assert!(rows.iter().all(|row| row.iter().all(|cell| !cell.is_empty())), "{rows:?}");
+}

@@ -11,11 +11,11 @@ pub use own::Own;
 use crate::console::{Stream, printable};
 use crate::table::{self, alone, count, counted, many, number, percent, text, value};
 use lasthop_report::apq::words;
-use lasthop_report::together;
+use lasthop_report::{links, together};
 use lasthop_trace::{
-    ApqFlowEnding, ApqFlowSummary, EmulationSummary, Estimate, FlowLinkSummary, FlowSummary,
-    LinkSummary, LossReason, NeighbourSummary, ProgramSummary, RunDocument, RunSet, SteeredBy,
-    TimeSummary, WireSummary,
+    ApqFlowEnding, ApqFlowSummary, EmulationSummary, Estimate, FlowSummary, LinkSummary,
+    LossReason, NeighbourSummary, ProgramSummary, RunDocument, RunSet, SteeredBy, TimeSummary,
+    WireSummary,
 };
 use std::fmt::Write;
 
@@ -68,8 +68,8 @@ pub fn run(run: &RunDocument, found: &str, stream: Stream) -> String {
     section("Nodes", nodes(run, stream));
     section("Changes of the access point", roams(run, stream));
     section("Neighbours", neighbours(run, stream));
-    section("Links", links(run, stream));
-    section("Links that packets took", taken(run, stream));
+    section("Links", air_links(run, stream));
+    section(links::TITLE, taken(std::slice::from_ref(run), stream));
     section("Wires", wires(run, stream));
     section("Coded links", coded_links(run, stream));
     if let Some(emulation) = &run.emulation {
@@ -139,8 +139,15 @@ pub fn run_set(set: &RunSet, found: &str, stream: Stream) -> String {
     }
     let table = table::render(&columns, &rows, stream);
     let note = "  +-: half the 95 % confidence interval of the mean";
+    let links = match taken(&set.runs, stream) {
+        none if none.is_empty() => none,
+        table => {
+            let (title, note) = (stream.bold(links::TITLE), stream.dim("  means"));
+            format!("\n\n{title}{note}\n{}", table.trim_end_matches('\n'))
+        }
+    };
     format!(
-        "{}{}\n{}\n{}\n{table}{}\n\n{}\n{found}",
+        "{}{}\n{}\n{}\n{table}{}{links}\n\n{}\n{found}",
         stream.bold(&heading),
         stream.dim(&wall),
         warnings(first, stream),
@@ -341,7 +348,7 @@ fn neighbours(run: &RunDocument, stream: Stream) -> String {
     table::render(&columns, &rows, stream)
 }
 
-fn links(run: &RunDocument, stream: Stream) -> String {
+fn air_links(run: &RunDocument, stream: Stream) -> String {
     let columns = [
         text("link"),
         number("rate", "Mb/s"),
@@ -372,44 +379,10 @@ fn links(run: &RunDocument, stream: Stream) -> String {
     table::render(&columns, &rows, stream)
 }
 
-/// Returns the table of flows by link of devices of several links: packets, delays, and the waits for
-/// this link and for the best of the others.
-fn taken(run: &RunDocument, stream: Stream) -> String {
-    let columns = [
-        text("flow"),
-        text("link"),
-        number("packets", "number"),
-        number("packets", "%"),
-        number("delay ms", "mean"),
-        number("delay ms", "p99"),
-        number("reorder ms", "mean"),
-        number("first in line, ms", "for it"),
-        number("first in line, ms", "for another"),
-    ];
-    let row = |flow: &str, (name, link): (&String, &FlowLinkSummary)| {
-        let other = link.other_wait_ms.values().copied().min_by(f64::total_cmp);
-        let delay = |of: fn(&TimeSummary) -> f64| {
-            link.delay_ms.as_ref().map_or_else(String::new, |delay| value(of(delay)))
-        };
-        vec![
-            flow.to_owned(),
-            name.clone(),
-            count(link.packets),
-            percent(link.share),
-            delay(|it| it.mean),
-            delay(|it| it.p99),
-            value(link.reorder_ms),
-            link.wait_ms.map_or_else(String::new, value),
-            other.map_or_else(String::new, value),
-        ]
-    };
-    let flows = run.flows.iter().map(|(name, flow)| (name, &flow.links));
-    let programs = largest(run).map(|(name, program)| (name, &program.links));
-    let rows: Vec<Vec<String>> = flows
-        .chain(programs)
-        .flat_map(|(flow, links)| links.iter().map(|link| row(flow, link)))
-        .collect();
-    table::render(&columns, &rows, stream)
+/// Returns the table of the links that packets took.
+fn taken(runs: &[RunDocument], stream: Stream) -> String {
+    let rows: Vec<Vec<String>> = links::taken(runs).iter().map(links::LinkTaken::cells).collect();
+    table::render(&links::columns(), &rows, stream)
 }
 
 /// Returns the table of coded links: packets, datagrams and their use at each node.

@@ -1,7 +1,7 @@
 //! The page of several runs of one scenario: findings with the number of runs that have them, the
 //! mean of each quantity with its 95 % confidence interval and spread, and means over time.
 
-use super::{Source, head, quoted, scenario_text, seconds, section, short, told};
+use super::{Source, head, quoted, scenario_text, seconds, section, short, taken, told};
 use crate::finding::{Often, often};
 use crate::plots::{Figure, Own, mean_series, over_time};
 use crate::trial::{OF_SEVERAL, Trials};
@@ -78,6 +78,7 @@ pub fn html(content: &SetContent<'_>) -> String {
     body.push_str(&listed(&often(runs), runs.len(), content.scenario));
     body.push_str("</section>\n");
     body.push_str(&estimates(content.set));
+    body.push_str(&taken(runs));
     if let Some(figure) = spread(content.set) {
         body.push_str(&section(&figure));
     }

@@ -4,6 +4,7 @@
 use super::set::{QUANTITIES, listed};
 use super::{head, scenario_text, seconds, section, short};
 use crate::finding::often;
+use crate::links::{self, LinkTaken};
 use crate::plots::{beside, causes};
 use lasthop_figures::page::{document, table};
 use lasthop_figures::text::escaped;
@@ -109,6 +110,7 @@ fn differences(variants: &[Variant]) -> String {
             rows.extend(row(name, quantity, variants, &value));
         }
     }
+    rows.extend(links_taken(variants));
     let nodes: BTreeSet<&String> = variants
         .iter()
         .flat_map(|variant| variant.set.runs.iter().flat_map(|run| run.nodes.keys()))
@@ -148,6 +150,35 @@ fn differences(variants: &[Variant]) -> String {
     )
 }
 
+/// A quantity of a flow on a link: its name, unit included, and its value.
+type LinkQuantity = (&'static str, fn(&LinkTaken) -> Option<f64>);
+
+/// The quantities of a flow on a link of devices of several links.
+const LINK_QUANTITIES: [LinkQuantity; 5] = [
+    ("packets of the flow, %", |it| Some(100.0 * it.share)),
+    ("delay of the hop, mean, ms", |it| it.delay_ms),
+    ("delay of the hop, p99, ms", |it| it.delay_p99_ms),
+    ("first in line for it, ms", |it| it.wait_ms),
+    ("first in line for another, ms", |it| it.other_wait_ms),
+];
+
+/// The rows of flows by link; none without devices of several links.
+fn links_taken(variants: &[Variant]) -> Vec<Vec<String>> {
+    let sides: Vec<_> = variants.iter().map(|it| links::taken(&it.set.runs)).collect();
+    let names: BTreeSet<_> = sides.iter().flatten().map(|it| (&it.flow, &it.link)).collect();
+    let mut rows = Vec::new();
+    for (flow, link) in names {
+        let is_it = |it: &&LinkTaken| (&it.flow, &it.link) == (flow, link);
+        let each: Vec<Option<&LinkTaken>> =
+            sides.iter().map(|side| side.iter().find(is_it)).collect();
+        for (quantity, of) in LINK_QUANTITIES {
+            let values = each.iter().map(|it| it.and_then(of)).collect();
+            rows.extend(cells(&format!("{flow}, {link}"), quantity, values));
+        }
+    }
+    rows
+}
+
 /// A row of the table; `None` if no side has the quantity.
 fn row(
     name: &str,
@@ -155,7 +186,10 @@ fn row(
     variants: &[Variant],
     value: &dyn Fn(&Variant) -> Option<f64>,
 ) -> Option<Vec<String>> {
-    let values: Vec<Option<f64>> = variants.iter().map(value).collect();
+    cells(name, quantity, variants.iter().map(value).collect())
+}
+
+fn cells(name: &str, quantity: &str, values: Vec<Option<f64>>) -> Option<Vec<String>> {
     if values.iter().all(Option::is_none) {
         return None;
     }

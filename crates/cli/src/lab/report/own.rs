@@ -62,7 +62,7 @@ impl Own {
         section("Flows", super::flows(&own, stream));
         section("Round trips", super::round_trips(&own, stream));
         section("Where it went, ms a packet", cause::table(&own, stream));
-        section("Links that packets took", super::taken(&own, stream));
+        section(super::links::TITLE, super::taken(std::slice::from_ref(&own), stream));
         out.push('\n');
         if let Some(finding) = run.findings.first() {
             let _ = write!(out, "{} {}.", stream.bold("What is wrong first:"), finding.sentence);
