@@ -29,6 +29,7 @@ describe("runs", { skip: missing("lasthop") }, () => {
     simulate("behind", "upload", "--set", "duration=4s", "--set", "node.laptop.queue.kind=fq-codel");
     simulate("broken", "hello", "--set", "duration=1s");
     simulate("scan", "scan", "--set", "duration=5s");
+    simulate("links", "wifi7/two-links", "--set", "duration=2s");
     simulate("several", "upload", "--set", "duration=4s", "--runs", "2");
     truncateSync(join(folder, "broken", "events.parquet"), 500);
     server = await serve(lasthop, ["serve", folder]);
@@ -105,6 +106,26 @@ describe("runs", { skip: missing("lasthop") }, () => {
     assert.ok(other.includes(`Worth a try: --set ${tried.remedy[0]}`), other);
     assert.match(other, /Not tried, because serve tries none/);
     assert.equal(await finding(1).locator(".trial").count(), 0);
+    assert.deepEqual(wrong, []);
+    await close();
+  });
+
+  test("links that packets took have a table, and lanes", async () => {
+    const list = await (await fetch(`${server.address}runs`)).json();
+    const { id } = list.runs.find((run) => run.name === "links");
+    const run = JSON.parse(readFileSync(join(folder, "links", "run.json"), "utf8"));
+    const { page, wrong, close } = await at(String(id), { width: 390, theme: "dark" });
+    const rows = page.locator(".links-taken tbody tr");
+    const expected = Object.entries(run.flows).flatMap(([flow, it]) => Object.entries(it.links).map(([link, { packets }]) => [flow, link, String(packets)]));
+    assert.equal(expected.length, 4);
+    const seen = await rows.evaluateAll((all) => all.map((row) => [...row.children].slice(0, 3).map((cell) => cell.textContent)));
+    assert.deepEqual(seen.map(([flow, link, packets]) => [flow, link, packets.replaceAll(" ", "")]), expected);
+    await page.locator(".air canvas[data-ready]").waitFor();
+    await page.locator(".air summary").first().click();
+    const lanes = await page.locator(".air tbody th").allInnerTexts();
+    assert.ok(["ap@5GHz", "ap@6GHz", "laptop@5GHz", "laptop@6GHz"].every((lane) => lanes.includes(lane)), lanes.join());
+    assert.ok((await overflow(page)) <= 0, "nothing is wider than the window");
+    assert.deepEqual(await violations(page), []);
     assert.deepEqual(wrong, []);
     await close();
   });

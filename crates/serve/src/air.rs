@@ -3,9 +3,10 @@
 //! way. Answers are computed from the events on request: a pass over a million events takes
 //! milliseconds, so only an order is prepared. Times are in ns since the start of the run.
 //!
-//! A lane is a node. If more than [`LANES_MAX`] nodes transmit, the least active ones share the
-//! last lane. PPDUs of one transmitter with the same start are one transmission to several users:
-//! the first one counts for the shares of time.
+//! A lane is a node, or a link of a device of several (802.11be), whose packets have a lane before
+//! its links. If there are more than [`LANES_MAX`] of these, the least active ones share the last
+//! lane. PPDUs of one transmitter with the same start are one transmission to several users: the
+//! first one counts for the shares of time.
 
 use lasthop_trace::{EventsReading, PacketEvent, PacketReading, PartsReading, PpduReading, TextId};
 use serde::Serialize;
@@ -131,11 +132,16 @@ pub(crate) struct Timeline {
     until_ns: i64,
 }
 
-/// A node, or several nodes that share a lane.
+/// A node and its link: an empty text for a node with one, and for the packets of a device of
+/// several.
+type Place = (TextId, TextId);
+
+/// A place, or several that share a lane.
 struct Lane {
     name: String,
-    nodes: Vec<TextId>,
+    places: Vec<Place>,
     has_radio: bool,
+    has_queue: bool,
     /// PPDUs by start.
     ppdus: Vec<u32>,
     /// Duration of the longest PPDU.
@@ -150,10 +156,11 @@ struct Lane {
 }
 
 impl Lane {
-    fn new(name: String, nodes: Vec<TextId>, has_radio: bool) -> Self {
+    fn new(name: String, places: Vec<Place>, has_radio: bool) -> Self {
         Self {
             name,
-            nodes,
+            has_queue: places.iter().any(|(_, link)| *link == TextId::NONE),
+            places,
             has_radio,
             ppdus: Vec::new(),
             longest_ns: 0,
@@ -163,12 +170,27 @@ impl Lane {
         }
     }
 
+    /// The node, unless several share the lane.
+    fn node(&self) -> Option<TextId> {
+        let first = self.places.first()?.0;
+        self.places.iter().all(|(node, _)| *node == first).then_some(first)
+    }
+
     /// Returns the PPDUs that may meet the window, with some earlier ones.
     fn ppdus(&self, events: &EventsReading, window: Window) -> &[u32] {
         let at = |index: &u32| events.ppdus[*index as usize].at_ns;
         let first = self.ppdus.partition_point(|it| at(it) < window.from_ns - self.longest_ns);
         let end = self.ppdus.partition_point(|it| at(it) < window.to_ns);
         &self.ppdus[first..end.max(first)]
+    }
+
+    /// Whether the first PPDU of a hop may have begun here: on a link of its sender, to its receiver.
+    fn begins(&self, events: &EventsReading, hop: &Hop) -> bool {
+        let window = Window { from_ns: hop.first_ns, to_ns: hop.first_ns + 1, width: 1 };
+        let mut ppdus =
+            self.ppdus(events, window).iter().map(|index| &events.ppdus[*index as usize]);
+        let ends = (hop.first_ns, hop.sender, hop.receiver);
+        self.has_radio && ppdus.any(|ppdu| (ppdu.at_ns, ppdu.node, ppdu.peer) == ends)
     }
 
     fn packets(&self, events: &EventsReading, window: Window) -> &[u32] {
@@ -201,44 +223,48 @@ impl Timeline {
 
     fn fill(&mut self) {
         let Self { events, lanes, numbers, by_number, .. } = self;
-        let mut of_node = vec![usize::MAX; events.texts.len()];
+        let mut of_place = BTreeMap::new();
         for (lane, it) in lanes.iter().enumerate() {
-            it.nodes.iter().for_each(|node| of_node[node.index()] = lane);
+            of_place.extend(it.places.iter().map(|place| (*place, lane)));
         }
+        let lane_of = |place: Place| of_place.get(&place).copied();
         for (index, ppdu) in events.ppdus.iter().enumerate() {
-            let Some(lane) = lanes.get_mut(of_node[ppdu.node.index()]) else { continue };
-            lane.ppdus.push(index as u32);
-            lane.longest_ns = lane.longest_ns.max(ppdu.duration_ns);
+            let Some(lane) = lane_of((ppdu.node, ppdu.link)) else { continue };
+            lanes[lane].ppdus.push(index as u32);
+            lanes[lane].longest_ns = lanes[lane].longest_ns.max(ppdu.duration_ns);
+        }
+        for lane in &mut *lanes {
+            lane.ppdus.sort_by_key(|index| events.ppdus[*index as usize].at_ns);
         }
         for (index, packet) in events.packets.iter().enumerate() {
-            let Some(lane) = lanes.get_mut(of_node[packet.node.index()]) else { continue };
-            lane.packets.push(index as u32);
+            let Some(lane) = lane_of((packet.node, TextId::NONE)) else { continue };
+            lanes[lane].packets.push(index as u32);
         }
         for hop in hops(events, numbers, by_number) {
-            let Some(lane) = lanes.get_mut(of_node[hop.sender.index()]) else { continue };
             let (from, to) = (hop.first_ns - hop.contention_ns, hop.first_ns);
-            if from < to {
-                lane.waiting.push((from, to));
+            let of_node = lane_of((hop.sender, TextId::NONE)).filter(|lane| lanes[*lane].has_radio);
+            let lane = of_node.or_else(|| lanes.iter().position(|it| it.begins(events, &hop)));
+            if let (Some(lane), true) = (lane, from < to) {
+                lanes[lane].waiting.push((from, to));
             }
         }
-        let mut since: BTreeMap<TextId, (i64, TextId)> = BTreeMap::new();
+        let mut since: BTreeMap<Place, (i64, TextId)> = BTreeMap::new();
         for absence in &events.absences {
+            let place = (absence.node, absence.link);
             let before = match events.text(absence.kind) {
-                "awake" => since.remove(&absence.node),
-                _ => since.insert(absence.node, (absence.at_ns, absence.kind)),
+                "awake" => since.remove(&place),
+                _ => since.insert(place, (absence.at_ns, absence.kind)),
             };
-            let lane = lanes.get_mut(of_node[absence.node.index()]);
-            if let (Some((from, kind)), Some(lane)) = (before, lane) {
-                lane.absent.push((from, absence.at_ns, kind));
+            if let (Some((from, kind)), Some(lane)) = (before, lane_of(place)) {
+                lanes[lane].absent.push((from, absence.at_ns, kind));
             }
         }
-        for (node, (from, kind)) in since {
-            if let Some(lane) = lanes.get_mut(of_node[node.index()]) {
-                lane.absent.push((from, self.until_ns, kind));
+        for (place, (from, kind)) in since {
+            if let Some(lane) = lane_of(place) {
+                lanes[lane].absent.push((from, self.until_ns, kind));
             }
         }
         for lane in lanes {
-            lane.ppdus.sort_by_key(|index| events.ppdus[*index as usize].at_ns);
             lane.packets.sort_by_key(|index| events.packets[*index as usize].at_ns);
             let own = lane.ppdus.iter().map(|index| {
                 let ppdu = &events.ppdus[*index as usize];
@@ -262,7 +288,9 @@ impl Timeline {
         let lanes = self.lanes.iter().map(|lane| {
             let mut view = LaneView {
                 name: lane.name.clone(),
+                node: lane.node().map_or("", |node| self.events.text(node)).to_owned(),
                 has_radio: lane.has_radio,
+                has_queue: lane.has_queue,
                 ..LaneView::default()
             };
             if ppdus <= PPDUS_MAX {
@@ -328,7 +356,8 @@ impl Timeline {
         let mut before = None;
         for index in lane.ppdus(&self.events, window) {
             let ppdu = &self.events.ppdus[*index as usize];
-            if before.replace((ppdu.node, ppdu.at_ns)) == Some((ppdu.node, ppdu.at_ns)) {
+            let transmission = (ppdu.node, ppdu.link, ppdu.at_ns);
+            if before.replace(transmission) == Some(transmission) {
                 continue;
             }
             window.spread(ppdu.at_ns, ppdu.at_ns + ppdu.duration_ns, |column, time| {
@@ -403,18 +432,17 @@ impl Timeline {
         hops
     }
 
-    /// Returns the PPDUs of a transmitter that begin in a span of time, its last instant included.
-    pub(crate) fn sent_by(
-        &self,
-        node: TextId,
-        from_ns: i64,
-        to_ns: i64,
-    ) -> impl Iterator<Item = &PpduReading> {
+    /// Returns the PPDUs of a transmitter that begin in a span of time, its last instant included,
+    /// on all links by their start.
+    pub(crate) fn sent_by(&self, node: TextId, from_ns: i64, to_ns: i64) -> Vec<&PpduReading> {
         let window = Window { from_ns, to_ns: to_ns.saturating_add(1), width: 1 };
-        let lane = self.lanes.iter().find(move |lane| lane.nodes.contains(&node));
-        let indices = lane.map_or(&[][..], |lane| lane.ppdus(&self.events, window));
-        let ppdus = indices.iter().map(|index| &self.events.ppdus[*index as usize]);
-        ppdus.filter(move |ppdu| ppdu.node == node && ppdu.at_ns >= from_ns)
+        let lanes = self.lanes.iter().filter(|lane| lane.places.iter().any(|it| it.0 == node));
+        let indices = lanes.flat_map(|lane| lane.ppdus(&self.events, window));
+        let ppdus = indices.map(|index| &self.events.ppdus[*index as usize]);
+        let mut sent: Vec<_> =
+            ppdus.filter(|ppdu| ppdu.node == node && ppdu.at_ns >= from_ns).collect();
+        sent.sort_by_key(|ppdu| ppdu.at_ns);
+        sent
     }
 }
 
@@ -423,6 +451,8 @@ impl Timeline {
 pub(crate) struct Hop {
     pub sender: TextId,
     pub receiver: TextId,
+    /// Link of the PPDU that delivered the packet.
+    pub link: TextId,
     /// Start of the first PPDU that carried the packet.
     pub first_ns: i64,
     /// Start of the PPDU that delivered the packet.
@@ -453,6 +483,7 @@ impl Path {
         let hop = Hop {
             sender: self.sender?,
             receiver: packet.node,
+            link: packet.link,
             first_ns: across_ns - of("retries"),
             across_ns,
             contention_ns: of("contention"),
@@ -505,40 +536,68 @@ fn numbers(packets: &[PacketReading]) -> Vec<u32> {
     numbers
 }
 
-/// Returns empty lanes: transmitting nodes, then other nodes with packets, by name.
+/// Returns empty lanes: transmitting nodes and links, then other nodes with packets, by name.
 fn lanes(events: &EventsReading) -> Vec<Lane> {
-    let mut airtime: BTreeMap<TextId, i64> = BTreeMap::new();
+    let mut airtime: BTreeMap<TextId, BTreeMap<TextId, i64>> = BTreeMap::new();
     for ppdu in &events.ppdus {
-        *airtime.entry(ppdu.node).or_default() += ppdu.duration_ns;
+        let links = airtime.entry(ppdu.node).or_default();
+        *links.entry(ppdu.link).or_default() += ppdu.duration_ns;
     }
     for absence in &events.absences {
-        airtime.entry(absence.node).or_default();
+        airtime.entry(absence.node).or_default().entry(absence.link).or_default();
     }
     let mut hosts: Vec<TextId> = events.packets.iter().map(|packet| packet.node).collect();
     hosts.sort();
     hosts.dedup();
     hosts.retain(|node| !airtime.contains_key(node) && *node != TextId::NONE);
-    let mut radios: Vec<(TextId, i64)> = airtime.into_iter().collect();
-    radios.sort_by_key(|(node, time)| (std::cmp::Reverse(*time), *node));
+    let mut radios: Vec<(i64, Lane)> =
+        airtime.iter().flat_map(|(node, links)| of_node(events, *node, links)).collect();
+    radios.sort_by_key(|(time, lane)| (std::cmp::Reverse(*time), lane.places[0]));
     let others =
         if radios.len() > LANES_MAX { radios.split_off(LANES_MAX - 1) } else { Vec::new() };
-    let by_name = |nodes: &mut Vec<TextId>| {
-        nodes.sort_by_key(|node| crate::order::natural(events.text(*node)));
-    };
-    let mut radios: Vec<TextId> = radios.into_iter().map(|(node, _)| node).collect();
-    by_name(&mut radios);
-    by_name(&mut hosts);
-    let own = |has_radio| {
-        move |node: TextId| Lane::new(events.text(node).to_owned(), vec![node], has_radio)
-    };
-    let mut lanes: Vec<Lane> = radios.into_iter().map(own(true)).collect();
+    let natural = |text| crate::order::natural(events.text(text));
+    let mut lanes: Vec<Lane> = radios.into_iter().map(|(_, lane)| lane).collect();
+    lanes.sort_by_cached_key(|lane| {
+        let (node, link) = lane.places[0];
+        (natural(node), natural(link))
+    });
     if !others.is_empty() {
-        let nodes: Vec<_> = others.into_iter().map(|(node, _)| node).collect();
-        lanes.push(Lane::new(format!("{} others", nodes.len()), nodes, true));
+        let name = format!("{} others", others.len());
+        let places = others.into_iter().flat_map(|(_, lane)| lane.places).collect();
+        lanes.push(Lane::new(name, places, true));
     }
+    hosts.sort_by_cached_key(|node| natural(*node));
     let left = (LANES_MAX + 16).saturating_sub(lanes.len());
-    lanes.extend(hosts.into_iter().take(left).map(own(false)));
+    let own =
+        |node: TextId| Lane::new(events.text(node).to_owned(), vec![(node, TextId::NONE)], false);
+    lanes.extend(hosts.into_iter().take(left).map(own));
     lanes
+}
+
+/// Returns the lanes of a transmitting node with their time on the air: one with its link, or one
+/// for its packets and one for each link of several.
+fn of_node(
+    events: &EventsReading,
+    node: TextId,
+    links: &BTreeMap<TextId, i64>,
+) -> Vec<(i64, Lane)> {
+    let name = |link: TextId| match (events.text(node), events.text(link)) {
+        (node, "") => node.to_owned(),
+        (node, link) => format!("{node}@{link}"),
+    };
+    let own = (node, TextId::NONE);
+    let all: i64 = links.values().sum();
+    let named = links.iter().filter(|(link, _)| **link != TextId::NONE);
+    match named.clone().map(|(link, _)| *link).collect::<Vec<_>>()[..] {
+        [] => vec![(all, Lane::new(name(TextId::NONE), vec![own], true))],
+        [link] => vec![(all, Lane::new(name(link), vec![own, (node, link)], true))],
+        _ => {
+            let packets = (all, Lane::new(name(TextId::NONE), vec![own], false));
+            let each = named
+                .map(|(link, time)| (*time, Lane::new(name(*link), vec![(node, *link)], true)));
+            std::iter::once(packets).chain(each).collect()
+        }
+    }
 }
 
 /// Merges intervals into ordered ones without overlaps.
@@ -636,7 +695,10 @@ pub(crate) struct View {
 #[derive(Debug, Default, Serialize)]
 struct LaneView {
     name: String,
+    /// Name of the node, without its link; empty if several share the lane.
+    node: String,
     has_radio: bool,
+    has_queue: bool,
     /// PPDUs, if they are few.
     #[serde(skip_serializing_if = "Option::is_none")]
     ppdus: Option<Ppdus>,
@@ -668,6 +730,7 @@ struct Ppdus {
     at_ns: Vec<i64>,
     duration_ns: Vec<i64>,
     node: Vec<u32>,
+    link: Vec<u32>,
     peer: Vec<u32>,
     flow: Vec<u32>,
     frame: Vec<u32>,
@@ -687,6 +750,7 @@ impl Ppdus {
         self.at_ns.push(ppdu.at_ns);
         self.duration_ns.push(ppdu.duration_ns);
         self.node.push(texts.id(events, ppdu.node));
+        self.link.push(texts.id(events, ppdu.link));
         self.peer.push(texts.id(events, ppdu.peer));
         self.flow.push(texts.id(events, ppdu.flow));
         self.frame.push(texts.id(events, ppdu.frame));

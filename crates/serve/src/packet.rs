@@ -24,6 +24,7 @@ pub(crate) fn way(timeline: &Timeline, number: u32) -> Option<Value> {
             "kind": packet.event.as_str(),
             "at_ns": packet.at_ns,
             "node": text(packet.node),
+            "link": text(packet.link),
             "peer": text(packet.peer),
             "reason": text(packet.reason),
         });
@@ -83,15 +84,15 @@ fn carriers<'a>(
     timeline: &'a Timeline,
     hop: &Hop,
 ) -> impl Iterator<Item = (&'a PpduReading, &'static str)> {
-    let Hop { sender, receiver, first_ns, across_ns, .. } = *hop;
+    let Hop { sender, receiver, link, first_ns, across_ns, .. } = *hop;
     let sent = timeline.sent_by(sender, first_ns, across_ns);
-    sent.filter_map(move |ppdu| {
+    sent.into_iter().filter_map(move |ppdu| {
         let has_data = ["data", "qos_data"].contains(&timeline.events.text(ppdu.frame));
         let is_for_it = ppdu.peer == receiver || timeline.events.text(ppdu.peer) == "*";
         if !has_data || !is_for_it {
             return None;
         }
-        Some(match (ppdu.at_ns == first_ns, ppdu.at_ns == across_ns) {
+        Some(match (ppdu.at_ns == first_ns, (ppdu.at_ns, ppdu.link) == (across_ns, link)) {
             (_, true) => (ppdu, "across"),
             (true, false) => (ppdu, "first"),
             (false, false) => (ppdu, "perhaps"),
@@ -107,6 +108,7 @@ fn of_ppdu(timeline: &Timeline, ppdu: &PpduReading, carried: &str) -> Value {
         "at_ns": ppdu.at_ns,
         "duration_ns": ppdu.duration_ns,
         "node": text(ppdu.node),
+        "link": text(ppdu.link),
         "peer": text(ppdu.peer),
         "rate": text(ppdu.rate),
         "mpdus": ppdu.mpdus,

@@ -6,10 +6,10 @@
 use crate::air::Timeline;
 use crate::error::ServeError;
 use crate::order::natural;
-use lasthop_report::advice;
 use lasthop_report::page::{self, Content, Source};
 use lasthop_report::remedy::Remedies;
 use lasthop_report::trial::Trials;
+use lasthop_report::{advice, links};
 use lasthop_trace::{Delays, EventsReading, RunDocument, SeriesReading, SeriesTable, check_table};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -135,7 +135,10 @@ impl Runs {
         let trials = Trials::noted(&document, NOT_TRIED);
         advice::note(&mut document, &mut Remedies::new(&text), &trials);
         let found = document.findings.clone();
-        Ok(json!({ "id": id, "document": document, "findings": found }))
+        let taken = links::taken(std::slice::from_ref(&document));
+        let rows: Vec<_> = taken.iter().map(links::LinkTaken::cells).collect();
+        let taken = json!({ "title": links::TITLE, "meaning": links::MEANING, "heads": links::HEADS, "rows": rows });
+        Ok(json!({ "id": id, "document": document, "findings": found, "taken": taken }))
     }
 
     /// Returns the series of a run.

@@ -1,4 +1,4 @@
-// The timeline of the air: a lane for each node, drawn on a canvas. What is there is drawn at
+// The timeline of the air: a lane for each node and each link of a device, drawn on a canvas. What is there is drawn at
 // once, stretched, while more of it is asked for. Drag or ← → to move, + − or the wheel (with
 // the focus, or with Ctrl) to zoom, two fingers to pinch, `,` `.` for the frame before and after.
 
@@ -17,8 +17,6 @@ export interface Chosen {
 }
 
 const LANE = { label: 15, frames: 24, waiting: 5, queue: 12, gap: 7 } as const;
-const LANE_HEIGHT = LANE.label + LANE.frames + LANE.waiting + LANE.queue + LANE.gap;
-const HOST_HEIGHT = LANE.label + LANE.queue + LANE.gap;
 const AXIS_HEIGHT = 22;
 /** The shortest span that is shown, in ns. */
 const SPAN_MIN = 2_000;
@@ -240,7 +238,7 @@ export class Timeline {
     let top: number = AXIS_HEIGHT;
     for (const lane of this.view?.lanes ?? []) {
       tops.push(top);
-      top += lane.has_radio ? LANE_HEIGHT : HOST_HEIGHT;
+      top += LANE.label + (lane.has_radio ? LANE.frames + LANE.waiting : 0) + (lane.has_queue ? LANE.queue : 0) + LANE.gap;
     }
     tops.push(top);
     return tops;
@@ -475,7 +473,7 @@ export class Timeline {
     const index = tops.findIndex((top, at) => y >= top && y < (tops[at + 1] ?? 0));
     const lane = view?.lanes[index];
     if (view === null || lane === undefined) return;
-    const onQueue = y >= (tops[index] ?? 0) + LANE.label + (lane.has_radio ? LANE.frames + LANE.waiting : 0);
+    const onQueue = lane.has_queue && y >= (tops[index] ?? 0) + LANE.label + (lane.has_radio ? LANE.frames + LANE.waiting : 0);
     if (onQueue && lane.packets !== undefined) {
       const at = nearest(lane.packets.at_ns, (ns) => Math.abs(this.x(ns) - x), 12);
       if (at !== null) return this.choosePacket(lane, at);
@@ -531,6 +529,7 @@ export class Timeline {
       ["begins", `${instant(begin, 1_000)}`],
       ["takes", time(all.duration_ns[at] ?? 0)],
       ["from", text(all.node[at])],
+      ...(text(all.link[at]) === "" ? [] : [["link", text(all.link[at])] as [string, string]]),
       ["to", text(all.peer[at]) === "*" ? "all" : text(all.peer[at])],
       ["frame", text(all.frame[at])],
       ["rate", `${text(all.rate[at])} (${short((all.rate_kbps[at] ?? 0) / 1000)} Mb/s)`],
@@ -547,7 +546,7 @@ export class Timeline {
     this.selected = { lane: index, at: begin };
     this.draw();
     this.onChoose({
-      text: `PPDU of ${text(all.node[at])} at ${instant(begin, 1_000)}`,
+      text: `PPDU of ${sender(text(all.node[at]), text(all.link[at]))} at ${instant(begin, 1_000)}`,
       facts,
       packets: delivered(view, begin, end, text(all.peer[at])),
     });
@@ -584,7 +583,7 @@ export class Timeline {
       all?.at_ns.forEach((at, place) => {
         if (at < this.from || at > this.to) return;
         const text = (id: number | undefined): string => view.texts[id ?? -1] ?? "";
-        const cells = [instant(at, 1_000), time(all.duration_ns[place] ?? 0), text(all.node[place]), text(all.peer[place]), text(all.frame[place])];
+        const cells = [instant(at, 1_000), time(all.duration_ns[place] ?? 0), sender(text(all.node[place]), text(all.link[place])), text(all.peer[place]), text(all.frame[place])];
         const numbers = [all.mpdus[place], all.retries[place], all.received[place]].map(String);
         rows.push({ at, cells: [...cells, text(all.rate[place]), ...numbers, all.collided[place] ? "yes" : ""] });
       });
@@ -620,6 +619,11 @@ function palette(): Inks {
     s2: colour("s2"),
     s5: colour("s5"),
   };
+}
+
+/** The name of a sender, with its link if it is a device of several. */
+function sender(node: string, link: string): string {
+  return link === "" ? node : `${node}@${link}`;
 }
 
 function classOf(frame: string): (typeof CLASSES)[number] {
@@ -683,7 +687,7 @@ function nearest(all: number[], distance: (ns: number, place: number) => number,
 /** Packets that came out of the hop while a PPDU was on the air, or as long after it as light
  * takes for 300 m, without packets that a reorder buffer still holds. */
 function delivered(view: Air, begin: number, end: number, peer: string): number[] {
-  const lane = view.lanes.find((it) => it.name === peer);
+  const lane = view.lanes.find((it) => it.has_queue && it.node === peer);
   const all = lane?.packets;
   if (all === undefined) return [];
   const isIn = (at: number): boolean => at > begin && at <= end + 1_000;

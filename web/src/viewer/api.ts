@@ -49,9 +49,19 @@ export interface FlowSummary {
   rtt_ms?: { p50: number; p95: number };
 }
 
+/** A table whose texts the server makes. */
+export interface ServedTable {
+  title: string;
+  meaning: string;
+  heads: string[];
+  rows: string[][];
+}
+
 export interface RunDocument {
   id: number;
   findings: Finding[];
+  /** The links of devices of several that packets took; without rows where there are none. */
+  taken: ServedTable;
   document: {
     scenario: string;
     seed: number;
@@ -83,6 +93,7 @@ export interface Ppdus {
   at_ns: number[];
   duration_ns: number[];
   node: number[];
+  link: number[];
   peer: number[];
   flow: number[];
   frame: number[];
@@ -106,7 +117,9 @@ export interface Packets {
 
 export interface Lane {
   name: string;
+  node: string;
   has_radio: boolean;
+  has_queue: boolean;
   ppdus?: Ppdus;
   shares?: Record<string, number[]>;
   packets?: Packets;
@@ -135,6 +148,8 @@ export interface Step {
   kind: string;
   at_ns: number;
   node: string;
+  /** Of a device of several links. */
+  link?: string | null;
   peer: string | null;
   reason?: string | null;
   queue_packets?: number;

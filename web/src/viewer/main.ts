@@ -7,6 +7,7 @@ import "./viewer.css";
 import { byId, h } from "../common/dom";
 import { short } from "../common/format";
 import { remedyOf } from "../common/remedy";
+import { table } from "../common/table";
 import { themeButton } from "../common/theme";
 import { Timeline } from "./air";
 import { get, type RunDocument, type RunEntry, type RunList, type Series } from "./api";
@@ -104,6 +105,8 @@ class Runs {
       return;
     }
     this.content.append(this.findings(loaded, several));
+    const links = linksTaken(loaded, several);
+    if (links !== null) this.content.append(links);
     const withSeries = loaded.filter((it) => it.series !== null);
     const wrong = loaded.flatMap((it) => it.wrong.map((why) => h("p", { class: "bad" }, several ? `${it.run.name}: ${why}` : why)));
     if (wrong.length > 0) this.content.append(h("section", { "aria-label": "Missing data" }, ...wrong));
@@ -176,6 +179,17 @@ class Runs {
     if (range === null) this.timeline?.show(0, Infinity);
     else this.timeline?.show(range[0] * 1e9, range[1] * 1e9);
   }
+}
+
+/** The links that packets took, of each run with devices of several links. */
+function linksTaken(loaded: Loaded[], several: boolean): HTMLElement | null {
+  const there = loaded.flatMap(({ run, document }) => (document === null || document.taken.rows.length === 0 ? [] : [{ run, taken: document.taken }]));
+  const first = there[0];
+  if (first === undefined) return null;
+  const tables = there.map(({ run, taken }) => {
+    return h("div", {}, several ? h("h3", {}, run.name) : null, table(`Flows by link of ${run.name}`, taken.heads, taken.rows, 2));
+  });
+  return h("section", { class: "links-taken", "aria-label": first.taken.title }, h("h2", {}, first.taken.title), h("p", { class: "muted" }, first.taken.meaning), ...tables);
 }
 
 interface Loaded {

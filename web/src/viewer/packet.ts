@@ -106,12 +106,14 @@ function told(step: Step): string {
     const again = (step.retries ?? 0) > 0 ? `, ${step.retries} again` : "";
     const failed = (step.received ?? 0) < (step.mpdus ?? 0) ? `, ${step.received} received` : "";
     const collided = step.collided ? ", collided" : "";
-    return `A PPDU from ${step.node} to ${step.peer ?? "all"} ${carried}: ${time(step.duration_ns ?? 0)}, ${step.rate ?? ""}, ${count(step.mpdus ?? 0, "MPDU")}${again}${failed}${collided}`;
+    const link = step.link ? ` on ${step.link}` : "";
+    return `A PPDU from ${step.node} to ${step.peer ?? "all"}${link} ${carried}: ${time(step.duration_ns ?? 0)}, ${step.rate ?? ""}, ${count(step.mpdus ?? 0, "MPDU")}${again}${failed}${collided}`;
   }
   const words = WORDS[step.kind] ?? step.kind;
   const to = step.kind === "sent" && step.peer ? ` for ${step.peer}` : "";
   const why = step.reason ? ` (${step.reason.replace(/_/g, " ")})` : "";
   const queue = step.queue_packets === undefined ? "" : `, ${count(step.queue_packets, "packet")} in it now`;
   const after = step.delay_ns === undefined ? "" : `, after ${time(step.delay_ns)}`;
-  return `It ${words} ${step.node}${to}${why}${queue}${after}`;
+  const link = step.link ? ` on ${step.link}` : "";
+  return `It ${words} ${step.node}${link}${to}${why}${queue}${after}`;
 }

@@ -9,6 +9,7 @@ fn ppdu(at_ns: i64, duration_ns: i64, node: u32, frame: u32, again: (i32, i32)) 
         at_ns,
         duration_ns,
         node: TextId(node),
+        link: TextId::NONE,
         peer: TextId(2),
         flow: TextId::NONE,
         frame: TextId(frame),
@@ -98,7 +99,7 @@ proptest! {
                 .map(|(class, all)| (class.to_owned(), all.into_iter().map(i64::from).collect()))
                 .filter(|(_, all): &(_, Vec<i64>)| all.iter().any(|share| *share > 0))
                 .collect();
-            prop_assert_eq!(shares, by_counting(&events, lane.nodes[0].0, window));
+            prop_assert_eq!(shares, by_counting(&events, lane.places[0].0.0, window));
         }
     }
 
@@ -164,8 +165,76 @@ fn many_nodes_share_the_last_lane() {
     let timeline = Timeline::new(EventsReading { texts, ppdus, ..EventsReading::default() });
     assert_eq!(timeline.lanes.len(), LANES_MAX);
     let last = timeline.lanes.last().expect("lanes");
-    assert_eq!((last.name.as_str(), last.nodes.len()), ("53 others", 53));
+    assert_eq!((last.name.as_str(), last.places.len()), ("53 others", 53));
     assert_eq!(timeline.lanes[0].name, "sta54", "those that transmit most have their own");
     let all: usize = timeline.lanes.iter().map(|lane| lane.ppdus.len()).sum();
     assert_eq!(all, 100);
+}
+
+/// A device of two links that sends at once on both: neither hides the other, and a packet waits in
+/// the lane of the link that carried it first.
+#[test]
+fn links_of_a_device_have_lanes_and_its_packets_another() {
+    let texts = ["", "a", "b", "qos_data", "5GHz", "6GHz", "c"].map(str::to_owned).to_vec();
+    let on = |link, it| PpduReading { link: TextId(link), ..it };
+    let ppdus = vec![
+        on(5, ppdu(100, 40, 1, 3, (0, 1))),
+        on(4, ppdu(100, 60, 1, 3, (0, 1))),
+        on(5, ppdu(200, 20, 1, 3, (0, 1))),
+        on(4, ppdu(300, 20, 6, 3, (0, 1))),
+    ];
+    let packet = |at_ns, event, node, link, parts| PacketReading {
+        at_ns,
+        tag: 1,
+        event,
+        node: TextId(node),
+        link: TextId(link),
+        peer: TextId::NONE,
+        flow: TextId::NONE,
+        reason: TextId::NONE,
+        bytes: 100,
+        queue_packets: -1,
+        parts,
+    };
+    let packets = vec![
+        packet(190, PacketEvent::Queued, 1, 0, None),
+        packet(220, PacketEvent::Delivered, 2, 5, Some(0)),
+    ];
+    let mut parts_ns = [0; 9];
+    (parts_ns[3], parts_ns[6]) = (10, 20);
+    let parts = vec![PartsReading { delay_ns: 30, parts_ns }];
+    let events =
+        EventsReading { texts, ppdus, packets, parts, rows: 1, ..EventsReading::default() };
+    let timeline = Timeline::new(events);
+    let view = timeline.view(Window::new(0, 400, 4));
+    let seen: Vec<_> = view
+        .lanes
+        .iter()
+        .map(|it| {
+            let [ppdus, packets] =
+                [&it.ppdus.as_ref().expect("few").at_ns, &it.packets.as_ref().expect("few").at_ns];
+            (
+                it.name.as_str(),
+                it.node.as_str(),
+                it.has_radio,
+                it.has_queue,
+                ppdus.len(),
+                packets.len(),
+            )
+        })
+        .collect();
+    let expected = [
+        ("a", "a", false, true, 0, 1),
+        ("a@5GHz", "a", true, false, 1, 0),
+        ("a@6GHz", "a", true, false, 2, 0),
+        ("c@5GHz", "c", true, true, 1, 0),
+        ("b", "b", false, true, 0, 1),
+    ];
+    assert_eq!(seen, expected, "a node with one link has one lane, and a host no frames");
+    let shares = |lane: usize| timeline.shares(&timeline.lanes[lane], Window::new(100, 200, 1));
+    assert_eq!((shares(1)["data"][0], shares(2)["data"][0]), (600, 400), "both are sent");
+    assert_eq!(timeline.lanes[1].waiting, []);
+    assert_eq!(timeline.lanes[2].waiting, [(190, 200)]);
+    let starts = timeline.sent_by(TextId(1), 0, 400).iter().map(|it| it.at_ns).collect::<Vec<_>>();
+    assert_eq!(starts, [100, 100, 200], "on all links, by time");
 }

@@ -94,16 +94,39 @@ fn scenario() -> Scenario {
     lasthop_scenario::parse("hop.toml", &text, &[]).expect("a scenario")
 }
 
+/// A scenario of a laptop with two links and `keys`: a download and a ping.
+fn two_links(keys: &str) -> Scenario {
+    let text = [
+        "name = \"links\"\nduration = \"1s\"\n[channel]\nstandard = \"802.11be\"\n",
+        "band = \"5GHz\"\nwidth = \"80MHz\"\n[[channel.link]]\nband = \"6GHz\"\n",
+        "[[node]]\nname = \"ap\"\nrole = \"access-point\"\n",
+        "[[node]]\nname = \"laptop\"\nrole = \"station\"\n",
+        keys,
+        &lasthop_fixtures::flow("down", ["ap", "laptop"], "udp", "rate = \"100Mb/s\""),
+        &lasthop_fixtures::flow("ping", ["laptop", "ap"], "ping", "interval = \"50ms\""),
+    ]
+    .concat();
+    lasthop_scenario::parse("links.toml", &text, &[]).expect("a scenario")
+}
+
 /// Writes the files of a run to `folder`.
 pub fn simulated(folder: &Path) {
-    let scenario = scenario();
+    written(folder, &scenario());
+}
+
+/// Writes the files of a run with two links to `folder`.
+pub fn simulated_on_two_links(folder: &Path, keys: &str) {
+    written(folder, &two_links(keys));
+}
+
+fn written(folder: &Path, scenario: &Scenario) {
     let mut directory = OutputDir::create(folder).expect("a directory");
-    let files = lasthop_sim::files(&scenario, true, None);
-    let (names, recording) = (lasthop_sim::names(&scenario), lasthop_sim::recording(&scenario));
+    let files = lasthop_sim::files(scenario, true, None);
+    let (names, recording) = (lasthop_sim::names(scenario), lasthop_sim::recording(scenario));
     let recorder = Recorder::with_files(names, recording, &files, &mut directory);
     let recorder = recorder.expect("files");
     let go_on = &mut |_| ControlFlow::Continue(());
-    let run = lasthop_sim::record(&scenario, 0, recorder, go_on).expect("a run");
+    let run = lasthop_sim::record(scenario, 0, recorder, go_on).expect("a run");
     directory.write("run.json", run.to_json().as_bytes()).expect("a file");
     directory.commit().expect("files");
 }

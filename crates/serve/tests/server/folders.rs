@@ -1,6 +1,6 @@
 //! The list of runs, and the contents of each.
 
-use crate::client::{Scratch, get, json, simulated};
+use crate::client::{Scratch, get, json, simulated, simulated_on_two_links};
 use lasthop_serve::{Options, Server};
 use std::fs;
 use std::path::Path;
@@ -159,4 +159,63 @@ fn the_air_and_a_packet_agree() {
         assert_eq!(Some(sum), way["delay_ns"].as_i64(), "parts add up");
     }
     assert!(checked > 20, "{checked} packets came out of the hop");
+}
+
+/// Each frame is in the lane of its link, whose packets the table counts.
+#[test]
+fn a_run_with_two_links_has_a_table_and_lanes_of_them() {
+    let scratch = Scratch::new("links");
+    simulated_on_two_links(scratch.path(), "");
+    let server = scratch.served();
+    let run = json(&server, "run/0");
+    let links = run["document"]["flows"]["down"]["links"].as_object().expect("links");
+    let rows = run["taken"]["rows"].as_array().expect("rows");
+    assert_eq!(run["taken"]["heads"].as_array().map(Vec::len), rows[0].as_array().map(Vec::len));
+    for (link, it) in links {
+        let row = rows.iter().find(|row| row[0] == "down" && row[1] == **link).expect("a row");
+        let packets = row[2].as_str().expect("a text").replace(' ', "");
+        assert_eq!(packets, it["packets"].to_string(), "{row}");
+    }
+    assert_eq!(links.len(), 2);
+    let air = json(&server, "run/0/air?from_ns=500000000&to_ns=520000000&width=50");
+    let lanes = air["lanes"].as_array().expect("lanes");
+    let names: Vec<_> = lanes.iter().filter_map(|lane| lane["name"].as_str()).collect();
+    assert_eq!(names, ["ap", "ap@5GHz", "ap@6GHz", "laptop", "laptop@5GHz", "laptop@6GHz"]);
+    for lane in lanes.iter().filter(|lane| lane["has_radio"] == true) {
+        let sent = lane["ppdus"]["link"].as_array().expect("a column");
+        assert!(!sent.is_empty(), "both links carry data: {lane}");
+        for link in sent {
+            let link = &air["texts"][link.as_u64().expect("a text") as usize];
+            let name = lane["name"].as_str().expect("a name");
+            assert_eq!(name.split_once('@').map(|it| it.1), link.as_str());
+        }
+        let begins = |place: usize| lane["ppdus"]["at_ns"][place].as_i64().expect("a time");
+        let ends = |place: usize| {
+            begins(place) + lane["ppdus"]["duration_ns"][place].as_i64().expect("a time")
+        };
+        assert!((1..sent.len()).all(|place| begins(place) >= ends(place - 1)), "one radio a link");
+    }
+    let out = lanes[3]["packets"]["number"].as_array().expect("a column");
+    let way = json(&server, &format!("run/0/packet?number={}", out[0]));
+    let step = |kind: &str| {
+        let steps = way["steps"].as_array().expect("steps");
+        steps.iter().find(|step| step["kind"] == kind || step["carried"] == kind)
+    };
+    let [across, delivered] = ["across", "delivered"].map(|kind| step(kind).expect("a step"));
+    assert_eq!(across["link"], delivered["link"], "{way}");
+    assert!(across["link"].as_str().is_some_and(|link| link.ends_with("GHz")), "{way}");
+}
+
+/// The first link stays awake (docs/model.md).
+#[test]
+fn a_link_that_dozes_is_hatched_alone() {
+    let scratch = Scratch::new("dozing");
+    let keys = "power_save = { kind = \"legacy\", idle = \"1ms\" }\n";
+    simulated_on_two_links(scratch.path(), keys);
+    let server = scratch.served();
+    let air = json(&server, "run/0/air?from_ns=0&to_ns=1000000000&width=50");
+    let lanes = air["lanes"].as_array().expect("lanes").iter();
+    let dozes = lanes.filter(|lane| lane["absent"].as_array().is_none_or(|it| !it.is_empty()));
+    let dozing: Vec<_> = dozes.filter_map(|lane| lane["name"].as_str()).collect();
+    assert_eq!(dozing, ["laptop@6GHz"]);
 }
