@@ -134,12 +134,12 @@ pub(crate) struct Timeline {
 
 /// A node and its link: an empty text for a node with one, and for the packets of a device of
 /// several.
-type Place = (TextId, TextId);
+type Radio = (TextId, TextId);
 
 /// A place, or several that share a lane.
 struct Lane {
     name: String,
-    places: Vec<Place>,
+    places: Vec<Radio>,
     has_radio: bool,
     has_queue: bool,
     /// PPDUs by start.
@@ -156,7 +156,7 @@ struct Lane {
 }
 
 impl Lane {
-    fn new(name: String, places: Vec<Place>, has_radio: bool) -> Self {
+    fn new(name: String, places: Vec<Radio>, has_radio: bool) -> Self {
         Self {
             name,
             has_queue: places.iter().any(|(_, link)| *link == TextId::NONE),
@@ -227,7 +227,7 @@ impl Timeline {
         for (lane, it) in lanes.iter().enumerate() {
             of_place.extend(it.places.iter().map(|place| (*place, lane)));
         }
-        let lane_of = |place: Place| of_place.get(&place).copied();
+        let lane_of = |place: Radio| of_place.get(&place).copied();
         for (index, ppdu) in events.ppdus.iter().enumerate() {
             let Some(lane) = lane_of((ppdu.node, ppdu.link)) else { continue };
             lanes[lane].ppdus.push(index as u32);
@@ -248,7 +248,7 @@ impl Timeline {
                 lanes[lane].waiting.push((from, to));
             }
         }
-        let mut since: BTreeMap<Place, (i64, TextId)> = BTreeMap::new();
+        let mut since: BTreeMap<Radio, (i64, TextId)> = BTreeMap::new();
         for absence in &events.absences {
             let place = (absence.node, absence.link);
             let before = match events.text(absence.kind) {

@@ -161,6 +161,11 @@ impl Group<'_> {
         u64::try_from(self.footer.num_rows()).unwrap_or(0)
     }
 
+    /// Whether the table has a column of this name.
+    pub(crate) fn has(&self, column: &str) -> bool {
+        self.table.has(column)
+    }
+
     /// Reads a column of 64-bit integers, one for each row.
     pub(crate) fn int64(&self, column: &'static str) -> Result<Vec<Option<i64>>, TableError> {
         self.column::<Int64Type>(column)

@@ -204,11 +204,8 @@ impl EventsReading {
         let table = TableReader::open(path, "events")?;
         let mut texts = Texts::default();
         let mut events = Self { rows_all: table.rows(), ..Self::default() };
-        // Only runs with roaming nodes have the one, only those with devices of several links the
-        // other.
-        let (has_roam, has_links) = (table.has(PartsReading::COLUMNS[ROAM]), table.has("link"));
         for group in table.groups(usize::MAX) {
-            let rows = events.group(&group, &mut texts, rows_max, (has_roam, has_links))?;
+            let rows = events.group(&group, &mut texts, rows_max)?;
             if rows == 0 {
                 break;
             }
@@ -224,11 +221,14 @@ impl EventsReading {
         group: &Group<'_>,
         texts: &mut Texts,
         rows_max: u64,
-        (has_roam, has_links): (bool, bool),
     ) -> Result<u64, TableError> {
         if self.rows + group.rows() > rows_max {
             return Ok(0);
         }
+        // Only runs with roaming nodes have the one, only those with devices of several links the
+        // other.
+        let has_roam = group.has(PartsReading::COLUMNS[ROAM]);
+        let has_links = group.has("link");
         let at = group.int64("at_ns")?;
         let mut text = |column| Ok(texts.column(&group.text(column)?));
         let (kind, node, peer, flow) = (text("kind")?, text("node")?, text("peer")?, text("flow")?);
