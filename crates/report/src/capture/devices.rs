@@ -74,6 +74,18 @@ pub fn data_rows(document: &CaptureDocument) -> Vec<Vec<String>> {
     rows
 }
 
+/// Returns the same rows for a page, where sender and link share the first column.
+pub fn narrow_rows(document: &CaptureDocument) -> Vec<Vec<String>> {
+    let narrow = |row: Vec<String>| match &row[..] {
+        [from, to, sends_as, numbers @ ..] => {
+            let sender = if from.is_empty() { sends_as } else { &format!("{from}, {sends_as}") };
+            [&[sender.clone(), to.clone()], numbers].concat()
+        }
+        _ => row,
+    };
+    data_rows(document).into_iter().map(narrow).collect()
+}
+
 /// Returns the name of the network of an access point, or the address of a station's access point.
 fn place(document: &CaptureDocument, address: &str) -> String {
     let interfaces = document.interfaces.iter().map(|interface| &interface.networks);
@@ -121,5 +133,21 @@ mod tests {
         assert!(!text.contains("Data between"), "{text}");
         let (_, text) = text.split_once("Multi-link devices\n").expect("its title");
         assert!(text.contains("02:00:00:00:02:01") && text.contains("02:00:00:00:02:02"), "{text}");
+    }
+    /// The row of a direction names both devices, that of a link its sender.
+    #[test]
+    fn a_page_has_a_row_for_a_direction_and_each_of_its_links() {
+        let json = r#"{"access_point": true, "links": {}, "to": {"02::1": {"throughput_mbps": 9.0, "payload_bytes": 90,
+            "chains": 10, "attempts": [10], "acknowledged": 0.5, "links": {"02::a": {"to": "02::b",
+            "interface": 0, "throughput_mbps": 8.0, "mpdus": 20, "retries": 5, "taken_over": 3,
+            "delivered": 7, "share": 1.0, "reordered": 2, "reorder_ms": [0.25, 4.0]}}}}}"#;
+        let mut document = CaptureDocument::new("-", &Analysis::default());
+        let device = serde_json::from_str(json).expect("a device");
+        document.devices.insert("02::0".to_owned(), device);
+        let expected = [
+            ["02::0, all links", "02::1", "9.00", "7", "", "", "", "", "", "", "50.00"],
+            ["02::a", "", "8.00", "7", "100.0", "25.00", "3", "2", "0.250", "4.00", ""],
+        ];
+        assert_eq!(narrow_rows(&document), expected);
     }
 }

@@ -169,24 +169,29 @@ fn devices(document: &CaptureDocument) -> String {
     }
     let heads = ["Device", "Is", "Link", "Sends as", "Of"];
     let links = table("Multi-link devices", &heads, heads.len(), &devices::rows(document));
-    let rows = devices::data_rows(document);
+    let rows = devices::narrow_rows(document);
     let heads = [
-        "From device",
-        "To device",
         "Sends as",
+        "To device",
         "Mb/s",
-        "Delivered MPDUs",
-        "Of all, %",
+        "Delivered",
+        "%",
         "Retries, %",
-        "From other links",
+        "From others",
         "Reordered",
-        "Mean wait, ms",
-        "Longest wait, ms",
-        "Acknowledged, %",
+        "Wait, ms",
+        "longest",
+        "Acked, %",
     ];
+    let title = "Data between multi-link devices";
     let data = match rows.len() {
         0 => String::new(),
-        _ => table("Data between multi-link devices", &heads, 3, &rows),
+        _ => format!(
+            "<h3>{title}</h3><p>All links of a device, then each of them: MPDUs that it delivered, \
+             MPDUs that failed on another link before, and MPDUs that waited for earlier ones of \
+             another link.</p>{}",
+            table(title, &heads, 2, &rows)
+        ),
     };
     format!("<section><h2>Multi-link devices</h2>{links}{data}</section>")
 }
