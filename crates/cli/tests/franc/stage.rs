@@ -5,24 +5,19 @@ use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
-/// A directory, and the right to use the machine now.
+/// A directory.
 pub struct Stage {
     pub path: PathBuf,
-    _turn: MutexGuard<'static, ()>,
 }
 
 impl Stage {
     pub fn new(name: &str) -> Self {
-        let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let path =
             std::env::temp_dir().join(format!("lasthop-franc-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).expect("it can be made");
-        Self { path, _turn: turn }
+        Self { path }
     }
 
     pub fn text(&self, name: &str) -> String {
