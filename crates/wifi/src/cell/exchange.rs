@@ -124,56 +124,46 @@ impl Cell {
 
     /// Starts the actions that are due SIFS after the end of a PPDU.
     pub(super) fn start_sequels(&mut self) {
+        while let Some((station, sequel)) = self.timers.take_sequel(self.now) {
+            self.perform(station, sequel);
+        }
+    }
+
+    /// Performs an action that is due now, SIFS after the end of a PPDU.
+    pub(super) fn perform(&mut self, station: StationId, sequel: Sequel) {
         let now = self.now;
-        while let Some((station, sequel)) = self.timers.take_sequel(now) {
-            match sequel {
-                Sequel::Response { to, carried, rate, psdu_bytes, duration, reserves_until } => {
-                    self.transmit(Flight {
-                        transmitter: station,
-                        receiver: Address::Station(to),
-                        start: now,
-                        end: now + duration,
-                        rate,
-                        psdu_bytes,
-                        reserves_until,
-                        carried,
-                        overlaps: Overlaps::NONE,
-                        reduction: Reduction::NONE,
-                    });
-                }
-                Sequel::Frame => self.send_frame(station),
-                Sequel::MultiStationBlockAck => {
-                    let (state, mut cx) = self.at(station);
-                    let flight = state.send_multi_station_block_ack(&mut cx);
-                    self.transmit(flight);
-                }
-                Sequel::Opportunity { edcaf, end } => match self.build(station, edcaf, end) {
-                    // The rate that was chosen is too slow, or another peer's: later.
-                    Some(exchange) if !exchange.is_within(now, self.settings.timing.sifs) => {
-                        let access = self.stations[station.index()].edcaf(edcaf);
-                        access.keep_turn(exchange.peer());
-                        self.floor().give_back(station, edcaf);
-                        let Self { stations, contention, channels, now, .. } = self;
-                        stations[station.index()]
-                            .end_opportunity(contention, channels, *now, edcaf);
-                        self.floor().release(station);
-                    }
-                    Some(mut exchange) => {
-                        if let Exchange::Single(single) = &mut exchange {
-                            // RTS and CTS protect the opportunity at its start.
-                            single.requesting = false;
-                        }
-                        self.launch(station, exchange);
-                    }
-                    None => {
-                        let Self { stations, contention, channels, now, .. } = self;
-                        stations[station.index()]
-                            .end_opportunity(contention, channels, *now, edcaf);
-                        self.floor().release(station);
-                        self.services(|power, floor| power.nothing_to_send(floor, station));
-                    }
-                },
+        match sequel {
+            Sequel::Response(response) => self.transmit(response.flight(station, now)),
+            Sequel::Frame => self.send_frame(station),
+            Sequel::MultiStationBlockAck => {
+                let (state, mut cx) = self.at(station);
+                let flight = state.send_multi_station_block_ack(&mut cx);
+                self.transmit(flight);
             }
+            Sequel::Opportunity { edcaf, end } => match self.build(station, edcaf, end) {
+                // The rate that was chosen is too slow, or another peer's: later.
+                Some(exchange) if !exchange.is_within(now, self.settings.timing.sifs) => {
+                    let access = self.stations[station.index()].edcaf(edcaf);
+                    access.keep_turn(exchange.peer());
+                    self.floor().give_back(station, edcaf);
+                    let Self { stations, contention, channels, now, .. } = self;
+                    stations[station.index()].end_opportunity(contention, channels, *now, edcaf);
+                    self.floor().release(station);
+                }
+                Some(mut exchange) => {
+                    if let Exchange::Single(single) = &mut exchange {
+                        // RTS and CTS protect the opportunity at its start.
+                        single.requesting = false;
+                    }
+                    self.launch(station, exchange);
+                }
+                None => {
+                    let Self { stations, contention, channels, now, .. } = self;
+                    stations[station.index()].end_opportunity(contention, channels, *now, edcaf);
+                    self.floor().release(station);
+                    self.services(|power, floor| power.nothing_to_send(floor, station));
+                }
+            },
         }
     }
 
@@ -322,8 +312,8 @@ impl Floor<'_> {
     #[inline]
     pub(super) fn follow(&mut self, station: StationId, sequel: Sequel) {
         let at = self.now + self.settings.timing.sifs;
-        if let Sequel::Response { duration, .. } = sequel {
-            self.contention.respond(station, at + duration);
+        if let Sequel::Response(response) = sequel {
+            self.contention.respond(station, at + response.duration);
         }
         self.timers.follow(at, station, sequel);
     }

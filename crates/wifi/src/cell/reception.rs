@@ -5,6 +5,7 @@ use super::exchange::content::Exchange;
 use super::exchange::uplink::BacklogReport;
 use super::floor::Floor;
 use super::power::Power;
+use super::timers::OwedResponse;
 use super::{Cell, Sequel};
 use crate::air::{Action, Carried, Content, Flight, Management, Payload, alone, happens};
 use crate::mac::block_ack::Bitmap;
@@ -15,18 +16,21 @@ use alloc::collections::VecDeque;
 impl Cell {
     pub(super) fn end_ppdus(&mut self) {
         while let Some(flight) = self.air.end(self.now) {
-            self.receive(&flight);
-            let (channels, mut scene) = self.channels();
-            channels.overhear(&mut scene, &flight);
-            if let (true, Address::Station(station)) =
-                (flight.carried.is_together(), flight.receiver)
-            {
-                self.answer_together_over(station);
-            }
-            let (channels, mut scene) = self.channels();
-            channels.end(&mut scene, &flight);
+            self.end_ppdu(&flight);
             self.air.forget(flight);
         }
+    }
+
+    /// Lets the stations receive a PPDU that ends now.
+    pub(super) fn end_ppdu(&mut self, flight: &Flight) {
+        self.receive(flight);
+        let (channels, mut scene) = self.channels();
+        channels.overhear(&mut scene, flight);
+        if let (true, Address::Station(station)) = (flight.carried.is_together(), flight.receiver) {
+            self.answer_together_over(station);
+        }
+        let (channels, mut scene) = self.channels();
+        channels.end(&mut scene, flight);
     }
 
     /// Continues the exchange of an access point after a PPDU that one of several stations sent at
@@ -251,14 +255,14 @@ impl Floor<'_> {
         }
         let facts = self.rates.facts(flight.rate);
         let (rate, duration) = (facts.response, facts.ack);
-        let sequel = Sequel::Response {
+        let sequel = Sequel::Response(OwedResponse {
             to: flight.transmitter,
             carried: Carried::Cts,
             rate,
             psdu_bytes: alone(rate, sizes::CTS),
             duration,
             reserves_until: flight.reserves_until,
-        };
+        });
         self.follow(receiver, sequel);
     }
 
@@ -278,14 +282,14 @@ impl Floor<'_> {
         } else {
             Carried::Ack
         };
-        let sequel = Sequel::Response {
+        let sequel = Sequel::Response(OwedResponse {
             to: flight.transmitter,
             carried,
             rate: response.rate,
             psdu_bytes: response.psdu_bytes,
             duration: response.duration,
             reserves_until: flight.reserves_until,
-        };
+        });
         self.follow(receiver, sequel);
     }
 }

@@ -8,10 +8,10 @@
 
 use super::Reason;
 use super::edcaf::BEACON_EDCAF;
-use crate::air::Carried;
+use crate::air::{Carried, Flight, Overlaps, Reduction};
 use crate::mac::contention::{ContenderId, Contention};
 use crate::phy::Rate;
-use crate::station::StationId;
+use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 
@@ -102,20 +102,43 @@ pub(super) enum Timer {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Sequel {
     /// Sends the response to a frame.
-    Response {
-        to: StationId,
-        carried: Carried,
-        rate: Rate,
-        psdu_bytes: u32,
-        duration: Duration,
-        reserves_until: Instant,
-    },
+    Response(OwedResponse),
     /// Sends the next frame of its exchange.
     Frame,
     /// Begins another exchange in its transmission opportunity.
     Opportunity { edcaf: usize, end: Instant },
     /// Acknowledges the solicited PPDUs.
     MultiStationBlockAck,
+}
+
+/// The response that a station owes to a frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct OwedResponse {
+    pub to: StationId,
+    pub carried: Carried,
+    pub rate: Rate,
+    pub psdu_bytes: u32,
+    pub duration: Duration,
+    pub reserves_until: Instant,
+}
+
+impl OwedResponse {
+    /// The PPDU of `transmitter` with the response, which begins at `start`.
+    pub fn flight(self, transmitter: StationId, start: Instant) -> Flight {
+        let Self { to, carried, rate, psdu_bytes, duration, reserves_until } = self;
+        Flight {
+            transmitter,
+            receiver: Address::Station(to),
+            start,
+            end: start + duration,
+            rate,
+            psdu_bytes,
+            reserves_until,
+            carried,
+            overlaps: Overlaps::NONE,
+            reduction: Reduction::NONE,
+        }
+    }
 }
 
 impl Timers {
@@ -231,7 +254,7 @@ impl Timers {
     pub fn acts_until(&self, station: StationId) -> Option<Instant> {
         let due = self.sequels.iter().filter(|pending| pending.station == station);
         let due = due.map(|pending| match pending.sequel {
-            Sequel::Response { duration, .. } => pending.at + duration,
+            Sequel::Response(response) => pending.at + response.duration,
             Sequel::Frame | Sequel::Opportunity { .. } | Sequel::MultiStationBlockAck => pending.at,
         });
         due.max()

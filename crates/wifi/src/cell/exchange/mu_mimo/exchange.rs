@@ -15,6 +15,7 @@ use crate::air::{Carried, Flight, Overlaps, Reduction, SoundingFrame};
 use crate::cell::floor::Floor;
 use crate::cell::frames::Context;
 use crate::cell::station::Station;
+use crate::cell::timers::OwedResponse;
 use crate::cell::{Cell, Sequel};
 use crate::station::{Address, StationId};
 use lasthop_units::Instant;
@@ -230,14 +231,14 @@ impl Floor<'_> {
                 continue;
             }
             sounding.answers_due += 1;
-            let sequel = Sequel::Response {
+            let sequel = Sequel::Response(OwedResponse {
                 to: sender,
                 carried: Carried::BeamformingReport { header: Some(triggered.header) },
                 rate: triggered.rate,
                 psdu_bytes: user.report.1,
                 duration: triggered.duration,
                 reserves_until: until,
-            };
+            });
             self.follow(user.station, sequel);
         }
         if self.stations[sender.index()].sounding().answers_due == 0 {
@@ -253,14 +254,14 @@ impl Floor<'_> {
             return self.start_response_timeout(sender);
         }
         let (rate, psdu_bytes, duration) = user.report;
-        let sequel = Sequel::Response {
+        let sequel = Sequel::Response(OwedResponse {
             to: sender,
             carried: Carried::BeamformingReport { header: None },
             rate,
             psdu_bytes,
             duration,
             reserves_until: until,
-        };
+        });
         self.follow(user.station, sequel);
     }
 }

@@ -22,6 +22,7 @@ use crate::cell::frames::Context;
 use crate::cell::power::Power;
 use crate::cell::receivers::Receivers;
 use crate::cell::station::Station;
+use crate::cell::timers::OwedResponse;
 use crate::cell::{Cell, Sequel};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
@@ -174,14 +175,14 @@ impl Cell {
                 match answering[..] {
                     [(station, acked)] => {
                         self.stations[station.index()].acknowledging = acked;
-                        let sequel = Sequel::Response {
+                        let sequel = Sequel::Response(OwedResponse {
                             to: sender,
                             carried: Carried::BlockAck,
                             rate: response.rate,
                             psdu_bytes: response.psdu_bytes,
                             duration: response.duration,
                             reserves_until: flight.reserves_until,
-                        };
+                        });
                         self.floor().follow(station, sequel);
                     }
                     _ => self.floor().start_response_timeout(sender),
@@ -336,14 +337,14 @@ impl Floor<'_> {
         }
         for &(station, acked) in answering {
             self.stations[station.index()].acknowledging = acked;
-            let sequel = Sequel::Response {
+            let sequel = Sequel::Response(OwedResponse {
                 to: sender,
                 carried: Carried::TriggeredBlockAck { header: triggered.header },
                 rate: triggered.rate,
                 psdu_bytes: 0,
                 duration: triggered.duration,
                 reserves_until,
-            };
+            });
             self.follow(station, sequel);
         }
     }
