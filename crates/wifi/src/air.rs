@@ -775,6 +775,23 @@ impl Air {
         happens(self.reception(flight.transmitter, receiver), success)
     }
 
+    /// Draws whether `receiver` decodes a PPDU without overlaps whose PSDU is one MPDU; `None` if it
+    /// does not even decode the header.
+    pub fn receives_undisturbed(&mut self, flight: &Flight, receiver: StationId) -> Option<bool> {
+        let snr = self.snr(flight, receiver);
+        let Self { error_model, pairs, links, .. } = self;
+        let pair = pairs.get_mut(flight.transmitter, receiver, links);
+        if let Some(loss) = pair.link.loss() {
+            return Some(happens(&mut pair.reception, loss.complement()));
+        }
+        let header = pair.remembered(error_model, flight.rate, snr, u32::MAX);
+        if !happens(&mut pair.reception, header) {
+            return None;
+        }
+        let body = pair.remembered(error_model, flight.rate, snr, flight.psdu_bytes);
+        Some(happens(&mut pair.reception, body))
+    }
+
     /// The worst SINR between two instants.
     fn sinr(
         &self,

@@ -58,7 +58,13 @@ impl Receiver<'_> {
     /// Draws whether the station decodes a control frame.
     pub fn decodes_control(&mut self, flight: &Flight) -> bool {
         let receiver = self.state.id;
-        if self.state.misses(self.air, flight) || !self.air.locks(flight, receiver) {
+        if self.state.misses(self.air, flight) {
+            return false;
+        }
+        if flight.overlaps.is_none() {
+            return self.air.receives_undisturbed(flight, receiver) == Some(true);
+        }
+        if !self.air.locks(flight, receiver) {
             return false;
         }
         let snr = self.air.snr(flight, receiver);
@@ -86,6 +92,14 @@ impl Receiver<'_> {
     /// Draws whether the station decodes a PSDU that is one MPDU; `None` if it does not even decode
     /// the PPDU's header.
     pub fn decode_one(&mut self, flight: &Flight) -> Option<bool> {
+        if flight.overlaps.is_none() {
+            let misses = self.state.misses(self.air, flight);
+            return if misses {
+                None
+            } else {
+                self.air.receives_undisturbed(flight, self.state.id)
+            };
+        }
         let snr = self.header(flight)?;
         Some(self.mpdu(flight, snr, flight.psdu_bytes, flight.span()))
     }
