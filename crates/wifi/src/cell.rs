@@ -335,15 +335,19 @@ impl Cell {
             {
                 break;
             }
+            if is_plain
+                && self.due() > now
+                && self.stations[from.index()].only_queues(&self.contention, &packet)
+            {
+                self.now = now;
+                let (station, mut cx) = self.at(from);
+                return number + station.queue_up(&mut cx, to, &mut packet, count - number, taken);
+            }
             self.handle_packet(now, from, to, packet);
             taken(&packet);
             (packet.tag, number) = (packet.tag + 1, number + 1);
             if self.due() <= now {
                 break;
-            }
-            if is_plain && self.stations[from.index()].only_queues(&self.contention, &packet) {
-                let (station, mut cx) = self.at(from);
-                return number + station.queue_up(&mut cx, to, &mut packet, count - number, taken);
             }
         }
         number

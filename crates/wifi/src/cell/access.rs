@@ -177,8 +177,8 @@ impl Cell {
 }
 
 impl Station {
-    /// Whether another packet like this one, for a peer that already has some, would only be queued:
-    /// the EDCAF already contends or sends, and no other procedure depends on new packets.
+    /// Whether another packet like this one would only be queued: the EDCAF already contends or
+    /// sends, and no other procedure depends on new packets.
     pub(super) fn only_queues(&self, contention: &Contention, packet: &Packet) -> bool {
         let edcaf = packet.access_category.index();
         let Station { edcafs, exchange, config, away, .. } = self;
