@@ -441,12 +441,6 @@ impl Network {
         }
     }
 
-    /// Performs the steps due up to `limit`, but stops after the first instant with an output;
-    /// [`Network::now`] is then that instant.
-    pub fn advance(&mut self, limit: Instant) {
-        self.run(limit, true);
-    }
-
     /// Instant of the next step, [`Instant::MAX`] for none: that of [`Machine::poll_timeout`]
     /// without the reason.
     #[inline]

@@ -432,13 +432,24 @@ impl Air {
         self.begin_over(flight, width);
     }
 
-    /// Puts a PPDU on the air that occupies `width`: more than its rate says if it is a duplicate.
-    pub fn begin_over(&mut self, mut flight: Flight, width: ChannelWidth) {
-        while let Some((change, from, to)) =
-            self.changes.pop_if(|(change, ..)| change.at <= flight.start)
-        {
+    /// Begins a PPDU with which no other one ever overlaps. It ends without [`Air::end`].
+    pub fn pass(&mut self, flight: &mut Flight) {
+        debug_assert!(self.flights.is_empty(), "it is alone on the air");
+        self.change_snrs(flight.start);
+        flight.overlaps = self.overlapping.pass();
+    }
+
+    /// Makes the changes of mean SNRs up to `now`.
+    #[inline]
+    fn change_snrs(&mut self, now: Instant) {
+        while let Some((change, from, to)) = self.changes.pop_if(|(change, ..)| change.at <= now) {
             self.set_snr(from, to, change.snr);
         }
+    }
+
+    /// Puts a PPDU on the air that occupies `width`: more than its rate says if it is a duplicate.
+    pub fn begin_over(&mut self, mut flight: Flight, width: ChannelWidth) {
+        self.change_snrs(flight.start);
         let begun = Begun {
             transmitter: flight.transmitter,
             start: flight.start,
@@ -503,6 +514,15 @@ impl Air {
     /// The end of the next PPDU; [`Instant::MAX`] if none is on the air.
     pub fn next_end(&self) -> Instant {
         self.flights.iter().map(|flight| flight.end).min().unwrap_or(Instant::MAX)
+    }
+
+    /// The PPDU on the air, if it is the only one.
+    #[inline]
+    pub fn lone(&self) -> Option<&Flight> {
+        match &self.flights[..] {
+            [one] => Some(one),
+            _ => None,
+        }
     }
 
     /// Whether a PPDU of a station that `is_sensed` accepts is on the air.

@@ -4,8 +4,9 @@
 //!
 //! Packets enter at a station ([`Cell::handle_packet`]) and leave at their receiver
 //! ([`Cell::poll_output`]). Between the two are queues, contention, PPDUs, losses, retries and
-//! reordering. The machine wakes up a few times for each frame exchange, never for a single slot.
-//! Air propagation time is zero.
+//! reordering. The machine wakes up a few times for each frame exchange, never for a single slot;
+//! once for an exchange that nobody can disturb, if its driver says until when nothing enters
+//! ([`Cell::advance`]). Air propagation time is zero.
 //!
 //! A station owns its EDCAFs, an EDCAF its queue and its originators. The code of a station (`edcaf`,
 //! `frames`, `settle`, `recipient`, `station`) knows no other station and no [`Cell`], which has the
@@ -35,6 +36,7 @@
 //! |---|---|
 //! | `access` | contention, and the stations that gain the channel |
 //! | `exchange` | a frame exchange from PPDU to response; a file for each kind |
+//! | `lone` | exchanges that nobody can disturb, as one step |
 //! | `reception`, `arrival` | reception of a PPDU, at its end or MPDU by MPDU |
 //! | `bss` | basic service sets and their access points |
 //! | `channel` | two NAVs, colours, OBSS-PD, sets on different channels and the width of a PPDU |
@@ -69,6 +71,7 @@ mod lending;
 mod link_counts;
 mod link_record;
 mod link_use;
+mod lone;
 mod occupancy;
 mod operating_mode;
 mod outbox;
@@ -502,6 +505,24 @@ impl Cell {
         self.timers.next().0
     }
 
+    /// The last instant handled.
+    #[inline]
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Performs the steps due up to `limit`, each at its own instant, but stops after the first
+    /// instant with an output; [`Cell::now`] is then that instant. Nothing enters the cell before
+    /// `limit`, so an exchange that nobody can disturb is one step.
+    pub fn advance(&mut self, limit: Instant) {
+        while self.due() <= limit {
+            self.proceed(limit);
+            if self.has_outputs() && self.due() > self.now {
+                return;
+            }
+        }
+    }
+
     /// Processes the MPDUs whose last bits have arrived by `now`. Only for
     /// [`passive`](lasthop_packet::Packet::passive) packets does the time of the call matter: call
     /// it before you read their number.
@@ -514,6 +535,24 @@ impl Cell {
     /// Number of stations, access points included.
     pub fn stations(&self) -> usize {
         self.stations.len()
+    }
+
+    /// Performs the next step, and those that follow it for certain up to `limit`.
+    #[inline]
+    fn proceed(&mut self, limit: Instant) {
+        let (at, reason) = self.timers.next();
+        if reason == Reason::MpduEnd {
+            self.now = at;
+            self.take_arrived(at);
+            self.timers.interrupt = self.outbox.next_interrupt;
+            self.timers.merge(self.arrivals.next_prompt());
+            return;
+        }
+        self.step(at);
+        if let Some(lone) = self.lone_exchange(limit) {
+            self.complete(lone);
+        }
+        self.schedule();
     }
 
     #[inline]
@@ -717,16 +756,7 @@ impl Machine for Cell {
     fn handle_timeout(&mut self, now: Instant) {
         debug_assert!(now >= self.now, "time does not run backwards");
         while self.due() <= now {
-            let (at, reason) = self.timers.next();
-            if reason == Reason::MpduEnd {
-                self.now = at;
-                self.take_arrived(at);
-                self.timers.interrupt = self.outbox.next_interrupt;
-                self.timers.merge(self.arrivals.next_prompt());
-            } else {
-                self.step(at);
-                self.schedule();
-            }
+            self.proceed(now);
         }
     }
 }

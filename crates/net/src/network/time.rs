@@ -4,43 +4,46 @@
 use super::{Batch, DirectedWire, Host, NEVER, Network, Reason, host};
 use crate::cable::CableReason;
 use lasthop_packet::{NodeId, Packet};
-use lasthop_units::{Instant, Machine};
+use lasthop_units::{Duration, Instant, Machine};
 use lasthop_wifi::cell::Cell;
 
 impl Network {
-    /// Performs all steps due up to `limit` in order of time; with `stops`, only up to the first
-    /// instant with an output.
-    pub(super) fn run(&mut self, limit: Instant, stops: bool) {
-        while self.next <= limit {
-            let at = self.next;
-            while self.next <= at {
-                self.step(at);
-                self.next = self.earliest();
-            }
-            if stops && self.has_outputs() {
-                return;
+    /// Performs the steps due up to `limit`, but stops after the first instant with an output;
+    /// [`Network::now`] is then that instant.
+    pub fn advance(&mut self, limit: Instant) {
+        let mut last = limit;
+        while self.next <= last {
+            self.step(self.next, last);
+            if self.has_outputs() {
+                last = self.now;
             }
         }
     }
 
+    /// Performs the step due at `at`, and those of the cell that precede all others up to `limit`,
+    /// until one has an output.
     #[inline]
-    fn step(&mut self, at: Instant) {
+    fn step(&mut self, at: Instant, limit: Instant) {
         if self.has_processors {
             self.fetch_passive();
         }
         self.now = at;
+        let others = self.others_due();
         if let Some(cell) = &mut self.cell
             && cell.due() <= at
         {
-            cell.handle_timeout(at);
+            // At one instant the others follow the cell.
+            cell.advance(limit.min(others.saturating_sub(Duration::from_nanos(1))).max(at));
+            self.now = cell.now();
         }
-        if self.next_wire <= at {
-            self.step_wires(at);
+        if self.next_wire <= self.now {
+            self.step_wires(self.now);
         }
         if self.has_processors {
-            self.step_processors(at);
+            self.step_processors(self.now);
         }
         self.collect();
+        self.next = self.earliest();
     }
 
     /// Finishes the batches of wires, and the packets in the processors of nodes.
@@ -148,11 +151,13 @@ impl Network {
             Some(self.next_wire).filter(|at| *at < Instant::MAX),
             self.wires.iter().filter_map(|wire| wire.wire.poll_timeout()).map(|(at, _)| at).min(),
         );
-        let mut next = self.cell.as_ref().map_or(Instant::MAX, Cell::due).min(self.next_wire);
-        if self.has_processors {
-            next = next.min(self.next_process());
-        }
-        next
+        self.cell.as_ref().map_or(Instant::MAX, Cell::due).min(self.others_due())
+    }
+
+    /// The earliest instant at which a step of another part than the cell is due.
+    #[inline]
+    fn others_due(&self) -> Instant {
+        if self.has_processors { self.next_wire.min(self.next_process()) } else { self.next_wire }
     }
 
     /// The first instant at which a node raises an interrupt of its wires, or processes a packet.
@@ -182,6 +187,8 @@ impl Machine for Network {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        self.run(now, false);
+        while self.next <= now {
+            self.step(self.next, self.next);
+        }
     }
 }

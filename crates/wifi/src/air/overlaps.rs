@@ -113,6 +113,14 @@ impl Overlapping {
         own
     }
 
+    /// Counts a PPDU that is alone on the air from its beginning to its end.
+    pub fn pass(&mut self) -> Overlaps {
+        debug_assert!(self.begun.is_empty(), "those that ended are forgotten");
+        let number = self.base;
+        self.base += 1;
+        Overlaps { number, first: number, count: 0 }
+    }
+
     /// Drops PPDUs that no PPDU on the air overlaps with; `oldest` is the first one on the air.
     pub fn forget(&mut self, oldest: Option<&Overlaps>) {
         // Whoever began later looks no further back.

@@ -96,6 +96,13 @@ impl Channels {
         self.bandwidth.as_ref().is_none_or(|bandwidth| bandwidth.overlap(one, other))
     }
 
+    /// Whether all stations are on one channel, without spatial reuse, and sense each other as in the
+    /// beginning.
+    #[inline]
+    pub const fn are_plain(&self) -> bool {
+        self.reuse.is_none()
+    }
+
     /// Puts a PPDU on the air.
     #[inline]
     pub fn begin(&mut self, scene: &mut Scene<'_>, flight: Flight) {

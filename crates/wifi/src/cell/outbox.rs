@@ -148,6 +148,15 @@ impl Outbox {
             && self.released.is_empty()
     }
 
+    /// Whether there is nothing to be polled but packets on which no driver acts.
+    #[inline]
+    pub fn is_passive(&self) -> bool {
+        self.prompt == 0
+            && self.events.is_empty()
+            && self.space.is_empty()
+            && self.released.is_empty()
+    }
+
     /// Whether there are outputs.
     #[inline]
     pub fn has_outputs(&self) -> bool {

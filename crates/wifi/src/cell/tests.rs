@@ -13,6 +13,7 @@ mod fingerprint;
 mod firmware;
 mod held_back;
 mod l4s;
+mod lone;
 mod modes;
 mod moving;
 mod mu_mimo;

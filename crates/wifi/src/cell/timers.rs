@@ -176,9 +176,7 @@ impl Timers {
         let timeout = earliest(self.timeouts.iter().map(|(at, _)| *at));
         let gap = self.first_gap();
         let (beacon, absence) = (self.beacon, self.absence);
-        let uplink = self.first_uplink.min(self.signal_field);
-        let timer = timeout.min(gap).min(beacon).min(absence).min(uplink);
-        let timer = timer.min(self.first_rest).min(self.interrupt);
+        let timer = timeout.min(self.first_of_clocks());
         let horizon = ppdu_end.min(sequel).min(timer);
         let access = contention.next_access(horizon);
         let reason = match horizon.min(access) {
@@ -215,6 +213,36 @@ impl Timers {
         }
         self.next = next;
         self.first_timer = self.first_timer.min(gap).min(self.interrupt);
+    }
+
+    /// The first end of a timer but response timeouts.
+    fn first_of_clocks(&self) -> Instant {
+        let uplink = self.first_uplink.min(self.signal_field);
+        let timer = self.first_gap().min(self.beacon).min(self.absence).min(uplink);
+        timer.min(self.first_rest).min(self.interrupt)
+    }
+
+    /// Whether no exchange goes on without the end of a PPDU, and no timer ends up to `until`.
+    pub fn are_quiet(&self, until: Instant) -> bool {
+        self.sequels.is_empty() && self.timeouts.is_empty() && self.first_of_clocks() > until
+    }
+
+    /// Takes the response that is due at `at`, and its station, if it is the only action and no timer
+    /// ends up to `until`.
+    pub fn take_lone_response(
+        &mut self,
+        at: Instant,
+        until: Instant,
+    ) -> Option<(StationId, OwedResponse)> {
+        let [Pending { at: due, station, sequel: Sequel::Response(response) }] = self.sequels[..]
+        else {
+            return None;
+        };
+        if due != at || !self.timeouts.is_empty() || self.first_of_clocks() <= until {
+            return None;
+        }
+        self.sequels.clear();
+        Some((station, response))
     }
 
     /// Whether a timer has ended by `now`: the one check of most steps.
@@ -352,13 +380,13 @@ impl Timers {
     #[inline]
     pub fn take_winners(&mut self, contention: &mut Contention, now: Instant) -> Vec<ContenderId> {
         let mut winners = core::mem::take(&mut self.winners);
-        winners.clear();
         contention.winners(now, &mut winners);
         winners
     }
 
     /// Keeps the vector for the next winners.
-    pub fn return_winners(&mut self, winners: Vec<ContenderId>) {
+    pub fn return_winners(&mut self, mut winners: Vec<ContenderId>) {
+        winners.clear();
         self.winners = winners;
     }
 }

@@ -173,6 +173,19 @@ impl Contention {
         hold.network_allocation > now || !hold.is_exempt && view.reserved > now
     }
 
+    /// Whether every station senses PPDUs of `transmitter`.
+    #[inline]
+    pub fn is_sensed_by_all(&self, transmitter: StationId) -> bool {
+        self.sensed_by[transmitter.index()].len() == self.views.len()
+    }
+
+    /// Whether no contender counts a slot up to `until`, if no PPDU begins: each view has been idle
+    /// for less than its shortest AIFS by then.
+    #[inline]
+    pub fn is_quiet(&self, until: Instant) -> bool {
+        self.views.iter().all(|view| view.is_quiet(until))
+    }
+
     /// Whether `listener` senses PPDUs of `transmitter`.
     pub fn senses(&self, listener: StationId, transmitter: StationId) -> bool {
         let view = usize::from(self.view_of[listener.index()]);

@@ -115,6 +115,12 @@ impl View {
         self.idle_since.saturating_add(self.aifs_min)
     }
 
+    /// Whether no contender counts a slot up to `until`, if no PPDU begins.
+    #[inline]
+    pub fn is_quiet(&self, until: Instant) -> bool {
+        !self.resolved && self.earliest_access() > until
+    }
+
     /// Whether access instants up to `horizon` are not known yet.
     #[inline]
     pub fn may_count_by(&self, horizon: Instant) -> bool {
