@@ -28,12 +28,11 @@ impl Network {
             self.fetch_passive();
         }
         self.now = at;
-        let others = self.others_due();
-        if let Some(cell) = &mut self.cell
-            && cell.due() <= at
-        {
+        if self.cell.as_ref().is_some_and(|cell| cell.due() <= at) {
             // At one instant the others follow the cell.
-            cell.advance(limit.min(others.saturating_sub(Duration::from_nanos(1))).max(at));
+            let before = self.others_due().saturating_sub(Duration::from_nanos(1));
+            let cell = self.cell.as_mut().expect("it is due");
+            cell.advance(limit.min(before).max(at));
             self.now = cell.now();
         }
         if self.next_wire <= self.now {

@@ -9,7 +9,7 @@
 
 use super::Cell;
 use super::exchange::content::Exchange;
-use crate::air::{Carried, Content};
+use crate::air::{Carried, Content, Flight};
 use crate::station::Address;
 use lasthop_units::Instant;
 
@@ -26,7 +26,9 @@ impl Cell {
     /// The exchange whose data began now, if nobody can disturb it and its response ends by `limit`.
     #[inline]
     pub(super) fn lone_exchange(&self, limit: Instant) -> Option<LoneExchange> {
-        let flight = self.air.lone()?;
+        let begins =
+            |flight: &&Flight| flight.start == self.now && flight.carried == Carried::Payload;
+        let flight = self.air.lone().filter(begins)?;
         let Address::Station(receiver) = flight.receiver else { return None };
         let (data_ends, response_ends) = (flight.end, flight.reserves_until);
         let response_begins = data_ends + self.settings.timing.sifs;
@@ -36,9 +38,7 @@ impl Cell {
             &sender.exchange,
             Some(Exchange::Single(single)) if matches!(single.content, Content::Data { .. })
         );
-        let is_lone = flight.start == self.now
-            && flight.carried == Carried::Payload
-            && response_ends <= limit
+        let is_lone = response_ends <= limit
             && has_data
             && self.channels.are_plain()
             && self.devices.is_empty()
