@@ -12,7 +12,7 @@ pub const COLUMNS: [Column; 5] =
 pub fn rows(document: &CaptureDocument) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for (address, device) in &document.devices {
-        let emlsr = device.emlsr.as_ref().map_or("", |_| ", EMLSR");
+        let emlsr = device.emlsr.as_ref().map_or("", |_| ", supports EMLSR");
         let kind = if device.access_point { "access point" } else { "station" };
         let mut head = vec![address.clone(), format!("{kind}{emlsr}")];
         for (link, about) in &device.links {
@@ -125,7 +125,7 @@ mod tests {
         document.devices.insert("02:00:00:00:02:00".to_owned(), device);
         assert_eq!(data_rows(&document), Vec::<Vec<String>>::new());
         let expected = [
-            ["02:00:00:00:02:00", "station, EMLSR", "", "02:00:00:00:02:01", ""],
+            ["02:00:00:00:02:00", "station, supports EMLSR", "", "02:00:00:00:02:01", ""],
             ["", "", "1", "02:00:00:00:02:02", ""],
         ];
         assert_eq!(rows(&document), expected);
