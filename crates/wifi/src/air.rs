@@ -519,10 +519,8 @@ impl Air {
     /// The PPDU on the air, if it is the only one.
     #[inline]
     pub fn lone(&self) -> Option<&Flight> {
-        match &self.flights[..] {
-            [one] => Some(one),
-            _ => None,
-        }
+        let [one] = &self.flights[..] else { return None };
+        Some(one)
     }
 
     /// Whether a PPDU of a station that `is_sensed` accepts is on the air.
@@ -795,8 +793,7 @@ impl Air {
         happens(self.reception(flight.transmitter, receiver), success)
     }
 
-    /// Draws whether `receiver` decodes a PPDU without overlaps whose PSDU is one MPDU; `None` if it
-    /// does not even decode the header.
+    /// Draws whether `receiver` decodes the one MPDU of a PPDU without overlaps; `None`: no header.
     pub fn receives_undisturbed(&mut self, flight: &Flight, receiver: StationId) -> Option<bool> {
         let snr = self.snr(flight, receiver);
         let Self { error_model, pairs, links, .. } = self;
