@@ -30,8 +30,8 @@ pub const MEANING: &str = "Each flow and link, after the warm-up, with the share
     packets. A packet that is first in line waits until the link gains its channel, and would have \
     waited for the best of the other links, which contend at the same time. All but p99 are means.";
 
-/// Largest number of flows of programs.
-const PROGRAMS_MAX: usize = 16;
+/// Largest number of programs' flows in a table.
+pub const PROGRAMS_MAX: usize = 16;
 
 /// Returns the columns of the terminal.
 pub const fn columns() -> [Column; 9] {
@@ -138,10 +138,15 @@ pub fn taken(runs: &[RunDocument]) -> Vec<LinkTaken> {
     rows.iter().filter_map(|row| LinkTaken::mean(row)).collect()
 }
 
-fn of_run(run: &RunDocument) -> Vec<LinkTaken> {
-    let mut programs: Vec<(&String, &ProgramSummary)> = run.programs.iter().collect();
+/// Returns the flows of real programs that tables show, the largest first.
+pub fn largest(run: &RunDocument) -> impl Iterator<Item = (&String, &ProgramSummary)> {
+    let mut programs: Vec<_> = run.programs.iter().collect();
     programs.sort_by_key(|(_, program)| std::cmp::Reverse(program.bytes_received));
-    let programs = programs.into_iter().take(PROGRAMS_MAX).map(|(name, it)| (name, &it.links));
+    programs.into_iter().take(PROGRAMS_MAX)
+}
+
+fn of_run(run: &RunDocument) -> Vec<LinkTaken> {
+    let programs = largest(run).map(|(name, it)| (name, &it.links));
     let flows = run.flows.iter().map(|(name, it)| (name, &it.links));
     let row = |flow: &str, links: &BTreeMap<String, FlowLinkSummary>| {
         links.iter().map(|(link, it)| LinkTaken::new(flow, link, it)).collect::<Vec<_>>()

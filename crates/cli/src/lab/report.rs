@@ -240,16 +240,6 @@ fn delays(run: &RunDocument, stream: Stream) -> String {
     table::render(&columns, &rows, stream)
 }
 
-/// Largest number of programs' flows in a table.
-const PROGRAMS_MAX: usize = 16;
-
-/// Returns the flows of real programs to show, the largest first.
-fn largest(run: &RunDocument) -> impl Iterator<Item = (&String, &ProgramSummary)> {
-    let mut programs: Vec<_> = run.programs.iter().collect();
-    programs.sort_by_key(|(_, program)| std::cmp::Reverse(program.bytes_received));
-    programs.into_iter().take(PROGRAMS_MAX)
-}
-
 /// Returns the table of real programs' flows.
 fn programs(run: &RunDocument, stream: Stream) -> String {
     let columns = [
@@ -274,9 +264,9 @@ fn programs(run: &RunDocument, stream: Stream) -> String {
             delay.map_or_else(String::new, |delay| value(delay.p99)),
         ]
     };
-    let rows: Vec<Vec<String>> = largest(run).map(row).collect();
+    let rows: Vec<Vec<String>> = links::largest(run).map(row).collect();
     let mut out = table::render(&columns, &rows, stream);
-    let smaller = run.programs.len().saturating_sub(PROGRAMS_MAX);
+    let smaller = run.programs.len().saturating_sub(links::PROGRAMS_MAX);
     if smaller > 0 {
         let _ = writeln!(
             out,

@@ -3,6 +3,7 @@
 
 use crate::console::Stream;
 use crate::table::{self, number, text, value};
+use lasthop_report::links;
 use lasthop_trace::{DelayPartsSummary, RunDocument};
 
 /// Place of the column `roam`, behind `asleep`.
@@ -56,7 +57,7 @@ fn flows(run: &RunDocument) -> impl Iterator<Item = Flow<'_>> {
         let (mean, slowest) = (flow.delay_parts_ms.as_ref()?, flow.delay_parts_slowest_ms.as_ref());
         Some(Flow { name, mean, slowest })
     });
-    let programs = super::largest(run).filter_map(|(name, flow)| {
+    let programs = links::largest(run).filter_map(|(name, flow)| {
         let (mean, slowest) = (flow.delay_parts_ms.as_ref()?, flow.delay_parts_slowest_ms.as_ref());
         Some(Flow { name, mean, slowest })
     });
