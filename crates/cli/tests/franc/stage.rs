@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-/// A directory.
+/// The directory of a test, in which its programs run.
 pub struct Stage {
     pub path: PathBuf,
 }

@@ -134,6 +134,7 @@ mod tests {
         let (_, text) = text.split_once("Multi-link devices\n").expect("its title");
         assert!(text.contains("02:00:00:00:02:01") && text.contains("02:00:00:00:02:02"), "{text}");
     }
+
     /// The row of a direction names both devices, that of a link its sender.
     #[test]
     fn a_page_has_a_row_for_a_direction_and_each_of_its_links() {

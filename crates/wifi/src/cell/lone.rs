@@ -1,11 +1,11 @@
 //! A frame exchange that is alone on the air, from its data to the end of the response, as one step
-//! (IEEE 802.11-2020, 10.3.2.11). If every station senses both ends, no other exchange is under way,
-//! no timer ends before the response does, and nothing enters the cell, then nobody can begin a
-//! PPDU: each wake-up in between would find the next part of this exchange and nothing else.
+//! (IEEE 802.11-2020, 10.3.2.11). No other station can begin a PPDU if all stations sense both
+//! ends, no other exchange is under way, no timer ends before the response does, and no packet
+//! enters the cell: each wake-up in between would find only the next part of this exchange.
 //!
-//! The parts are those of single steps, at their own instants. A driver that has to act on what
-//! happens at the end of the data, such as a delivered packet that is not passive, ends the step
-//! there.
+//! The parts are those of single steps, at their own instants. If a driver has to act at the end
+//! of the data, as on a delivered packet that is not passive, the step ends there. Leaves out exchanges
+//! of several frames or several stations.
 
 use super::Cell;
 use super::exchange::content::Exchange;
@@ -13,7 +13,7 @@ use crate::air::{Carried, Content, Flight};
 use crate::station::Address;
 use lasthop_units::Instant;
 
-/// Instants of an exchange that nobody can disturb.
+/// Instants of an exchange that no other station can disturb.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LoneExchange {
     /// End of the PPDU that is on the air.
@@ -23,7 +23,8 @@ pub(super) struct LoneExchange {
 }
 
 impl Cell {
-    /// The exchange whose data began now, if nobody can disturb it and its response ends by `limit`.
+    /// The exchange whose data began now, if no other station can disturb it and its response ends
+    /// by `limit`.
     #[inline]
     pub(super) fn lone_exchange(&self, limit: Instant) -> Option<LoneExchange> {
         let begins =
